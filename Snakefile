@@ -1,0 +1,34 @@
+import os
+import sys
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+min_version("9.20")
+HERE = workflow.basedir
+sys.path[:0] = [f"{HERE}/src", f"{HERE}/workflow"]
+
+from orthoglot import config as parameters
+from bridge import Bridge
+from jobs import Plan
+
+plan = Plan(parameters.load(Path("params.yaml")))
+bridge = Bridge(workflow, plan)
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/encoders.smk"
+include: "workflow/rules/embeddings.smk"
+include: "workflow/rules/decomposers.smk"
+include: "workflow/rules/evaluation.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        plan.outputs("report"),
+
+
+onsuccess:
+    bridge.commit()

@@ -1,0 +1,296 @@
+"""The command line: one verb per workflow rule, in the order of the walk from text to number.
+
+A rule's verb takes a job file (JSON: settings, input folders, output folder) that the workflow writes, calls
+one function and leaves the whole output folder with its receipt, or nothing. `opus` and `encode` are for people.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orthoglot import atomic, receipts
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+EXIT_RUN, EXIT_CONFIG, EXIT_OFFLINE, EXIT_DATA = 1, 2, 3, 4
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Train multilingual sentence encoders, split their vectors into meaning and language, measure both.",
+)
+logger = logging.getLogger("orthoglot")
+JobFile = Annotated[Path, typer.Argument(help="job file written by the workflow under .jobs/")]
+
+
+class Job:
+    """What one verb has to do, read from its job file."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            self.key: str = content["key"]
+            self.output = Path(content["output"])
+            self.settings: dict[str, Any] = content["settings"]
+            self._inputs: dict[str, list[str]] = content["inputs"]
+        except (OSError, ValueError, KeyError) as error:
+            raise ConfigError(f"{path}: not a job file ({error})") from error
+        self.device: str = content.get("device", "auto")
+        self.api: str = content.get("api", "")
+        self.checkpoint = Path("checkpoints") / self.key[:16]
+
+    def folders(self, role: str) -> list[Path]:
+        """The input folders that play this role."""
+        return [Path(folder) for folder in self._inputs.get(role, [])]
+
+    def folder(self, role: str) -> Path:
+        """The only input folder that plays this role."""
+        (folder,) = self.folders(role)
+        return folder
+
+    def run(self, work: Callable[[Path], None]) -> None:
+        """Let `work` fill the output folder, then seal it with the job's receipt."""
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        with atomic.building(self.output) as output:
+            work(output)
+            receipts.write(output, self.key)
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        logger.info("done: %s", self.output)
+
+
+@app.command()
+def generate(job_file: JobFile) -> None:
+    """Generate a family of invented languages with every kind of gold label."""
+    from orthoglot.corpora import mini, settings
+
+    job = Job(job_file)
+    job.run(lambda output: mini.generate(settings.MiniSettings.model_validate(job.settings), output))
+
+
+@app.command()
+def fetch(job_file: JobFile) -> None:
+    """Fetch one OPUS corpus: the only verb that opens a network connection."""
+    from orthoglot.corpora import opus, settings
+
+    job = Job(job_file)
+    job.run(lambda output: opus.fetch(settings.OpusSettings.model_validate(job.settings), job.api, output))
+
+
+@app.command()
+def benchmark(job_file: JobFile) -> None:
+    """Collect a retrieval benchmark in one form."""
+    from orthoglot.corpora import benchmarks, settings
+
+    job = Job(job_file)
+    raw = next(iter(job.folders("roots")), None)
+    job.run(
+        lambda output: benchmarks.collect(
+            settings.BenchmarkSettings.model_validate(job.settings), raw, output
+        )
+    )
+
+
+@app.command()
+def prepare(job_file: JobFile) -> None:
+    """Clean one language pair, remove benchmark sentences, split it."""
+    from orthoglot.corpora import prepare as corpus
+
+    job = Job(job_file)
+    settings = corpus.PrepareSettings.model_validate(job.settings)
+    job.run(lambda output: corpus.prepare(settings, job.folders("benchmarks"), output))
+
+
+@app.command()
+def pretrain(job_file: JobFile) -> None:
+    """Train an encoder from scratch (EMS, or masked language modelling), or link a frozen checkpoint."""
+    from pydantic import TypeAdapter
+
+    from orthoglot.encoders.settings import EmsSettings, EncoderSettings, MlmSettings
+
+    job = Job(job_file)
+    name = job.settings["name"]
+    settings: Any = TypeAdapter(EncoderSettings).validate_python(job.settings["encoder"])
+    trained = {"device": job.device, "checkpoint": job.checkpoint}
+    if isinstance(settings, EmsSettings):
+        from orthoglot.training.pretrain import pretrain_ems
+
+        job.run(lambda output: pretrain_ems(settings, name, job.folders("bitext"), **trained, output=output))
+    elif isinstance(settings, MlmSettings):
+        from orthoglot.training.mlm import pretrain_mlm
+
+        job.run(lambda output: pretrain_mlm(settings, name, job.folders("bitext"), **trained, output=output))
+    else:
+        from orthoglot.encoders.pretrained import link_pretrained
+
+        job.run(lambda output: link_pretrained(settings, name, output))
+
+
+@app.command()
+def embed(job_file: JobFile) -> None:
+    """Encode every distinct sentence once and store the vectors."""
+    from orthoglot.embeddings import embed as embeddings
+    from orthoglot.encoders.settings import EmbeddingSettings
+
+    job = Job(job_file)
+    job.run(
+        lambda output: embeddings.embed(
+            job.folder("encoder"),
+            job.folders("bitext"),
+            job.folders("benchmarks"),
+            EmbeddingSettings.model_validate(job.settings),
+            device=job.device,
+            checkpoint=job.checkpoint,
+            output=output,
+        )
+    )
+
+
+@app.command()
+def decompose(job_file: JobFile) -> None:
+    """Train one decomposer on stored vectors."""
+    from orthoglot.training import decompose as training
+    from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+    job = Job(job_file)
+    recipe = job.settings["recipe"]
+    job.run(
+        lambda output: training.decompose(
+            MethodSettings.model_validate(job.settings["method"]),
+            DecompositionSettings.model_validate(recipe) if recipe else None,
+            job.settings["name"],
+            job.folder("embeddings"),
+            job.folders("bitext"),
+            seed=job.settings["seed"],
+            train_pairs=job.settings["train_pairs"],
+            device=job.device,
+            checkpoint=job.checkpoint,
+            output=output,
+        )
+    )
+
+
+@app.command()
+def evaluate(job_file: JobFile) -> None:
+    """Score one method on one encoder over all tasks, views and seeds."""
+    from orthoglot.evaluation import evaluate as evaluation
+    from orthoglot.evaluation.settings import EvaluationSettings
+
+    job = Job(job_file)
+    job.run(
+        lambda output: evaluation.evaluate(
+            EvaluationSettings.model_validate(job.settings["evaluation"]),
+            job.folder("embeddings"),
+            job.folders("bitext"),
+            job.folders("benchmarks"),
+            job.folders("decomposers"),
+            encoder=job.settings["encoder"],
+            method=job.settings["method"],
+            output=output,
+        )
+    )
+
+
+@app.command()
+def report(job_file: JobFile) -> None:
+    """Gather all records into tables, figures and one HTML report."""
+    from orthoglot.evaluation import report as evaluation
+    from orthoglot.evaluation.settings import EvaluationSettings
+
+    job = Job(job_file)
+    histories = [
+        path
+        for folder in [*job.folders("encoders"), *job.folders("decomposers")]
+        if (path := folder / "history.jsonl").exists()
+    ]
+    job.run(
+        lambda output: evaluation.report(
+            job.folders("evaluations"),
+            histories,
+            [folder / "counts.json" for folder in job.folders("bitext")],
+            job.settings["title"],
+            EvaluationSettings.model_validate(job.settings["evaluation"]),
+            output=output,
+        )
+    )
+    logger.info("report: %s", (job.output / "report.html").resolve())
+
+
+@app.command()
+def opus(
+    source: Annotated[str | None, typer.Option(help="language code")] = None,
+    target: Annotated[str | None, typer.Option(help="language code")] = None,
+    corpus: Annotated[str | None, typer.Option(help="corpus name, e.g. Europarl")] = None,
+    version: Annotated[str, typer.Option(help="release, or latest")] = "latest",
+    api: Annotated[str, typer.Option(envvar="ORTHOGLOT_OPUS_API")] = "https://opus.nlpl.eu/opusapi/",
+) -> None:
+    """List what OPUS has: corpus, version, pair, sentence pairs, size. Example: orthoglot opus --source en --target gn"""
+    from orthoglot.corpora.opus import list_entries
+
+    for entry in list_entries(api, source=source, target=target, corpus=corpus, version=version):
+        pair = f"{entry.source}-{entry.target}"
+        typer.echo(
+            f"{entry.corpus}\t{entry.version}\t{pair}\t{entry.alignment_pairs} pairs\t{entry.size} KiB"
+        )
+
+
+@app.command()
+def encode(
+    folder: Annotated[Path, typer.Argument(help="an encoder's or a decomposer's folder under models/")],
+    text: Annotated[Path, typer.Argument(help="UTF-8 text, one sentence per line; - for standard input")],
+    output: Annotated[Path, typer.Argument(help="where the .npy array (lines, dimension) goes")],
+    part: Annotated[str, typer.Option(help="sentence, meaning or language")] = "meaning",
+    language: Annotated[
+        str | None, typer.Option(help="language code of the text, where the model needs it")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
+) -> None:
+    """Encode a text file. Example: orthoglot encode models/mini/decomposers/ems-mini/seed/seed1 a.txt a.npy"""
+    import numpy as np
+
+    from orthoglot import load
+
+    content = sys.stdin.read() if str(text) == "-" else text.read_text(encoding="utf-8")
+    sentences = content.removesuffix("\n").split("\n")
+    vectors = load(folder, device=device).encode(sentences, part=part, language=language)
+    with atomic.replacing(output) as partial, open(partial, "wb") as handle:
+        np.save(handle, vectors)
+    typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors: {output}", err=True)
+
+
+def main() -> None:
+    """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
+    )
+    for noisy in ("httpx", "urllib3", "matplotlib", "fontTools"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    # The number of threads changes the last bits of a sum; trainings set their own from their settings.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        app()
+    except ConfigError as error:
+        _fail(error, EXIT_CONFIG)
+    except OfflineError as error:
+        _fail(error, EXIT_OFFLINE)
+    except DataError as error:
+        _fail(error, EXIT_DATA)
+    except OSError as error:
+        _fail(error, EXIT_RUN)
+
+
+def _fail(error: BaseException, status: int) -> None:
+    message = " ".join(str(error).split())
+    typer.echo(f"orthoglot: {message}", err=True)
+    raise SystemExit(status)

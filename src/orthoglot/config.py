@@ -1,0 +1,154 @@
+"""params.yaml as one checked value: catalogues, presets as selections from them, and the two switches."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from orthoglot.corpora.settings import BenchmarkSettings, CleaningSettings, CorpusSettings, SplitSettings
+from orthoglot.encoders.settings import EmbeddingSettings, EncoderSettings
+from orthoglot.errors import ConfigError
+from orthoglot.evaluation.settings import EvaluationSettings
+from orthoglot.languages import parse_pair
+from orthoglot.objectives import TERMS
+from orthoglot.settings import Settings
+from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+ALL = "all"
+
+
+class Preset(Settings):
+    """A named selection from the catalogues, with the numbers that belong to its size.
+
+    `methods` is what `loss: all` compares; `baselines` are reported whatever `loss` says.
+    """
+
+    corpora: Annotated[list[str], Field(min_length=1)]
+    benchmarks: list[str]
+    encoders: Annotated[list[str], Field(min_length=1)]
+    baselines: list[str]
+    methods: Annotated[list[str], Field(min_length=1)]
+    seeds: Annotated[list[int], Field(min_length=1)]
+    cleaning: CleaningSettings
+    splits: SplitSettings
+    embedding: EmbeddingSettings
+    decomposition: DecompositionSettings
+    evaluation: EvaluationSettings
+
+
+class Params(Settings):
+    """Everything params.yaml says."""
+
+    preset: str
+    loss: str
+    device: str
+    opus_api: str
+    presets: dict[str, Preset]
+    corpora: dict[str, CorpusSettings]
+    benchmarks: dict[str, BenchmarkSettings]
+    encoders: dict[str, EncoderSettings]
+    methods: dict[str, MethodSettings]
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Self:
+        _known(self.preset, self.presets, "preset")
+        _known(self.loss, [ALL, *self.methods], "loss")
+        for name, preset in self.presets.items():
+            where = f"presets.{name}"
+            for kind in ("corpora", "benchmarks", "encoders", "methods"):
+                for chosen in getattr(preset, kind):
+                    _known(chosen, getattr(self, kind), f"{where}.{kind}")
+            for chosen in preset.baselines:
+                _known(chosen, self.methods, f"{where}.baselines")
+            if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
+                raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
+        for name, method in self.methods.items():
+            for term in method.terms:
+                _known(term, TERMS, f"methods.{name}.terms")
+        for name, corpus in self.corpora.items():
+            for pair in getattr(corpus, "pairs", []):
+                try:
+                    parse_pair(pair)
+                except ConfigError as error:
+                    raise ConfigError(f"corpora.{name}: {error}") from error
+        return self
+
+    @property
+    def selected(self) -> Preset:
+        """The preset that is switched on."""
+        return self.presets[self.preset]
+
+    @property
+    def losses(self) -> list[str]:
+        """The methods to report: the baselines, then what `loss` selects."""
+        chosen = self.selected.methods if self.loss == ALL else [self.loss]
+        return [*self.selected.baselines, *(name for name in chosen if name not in self.selected.baselines)]
+
+
+def load(path: Path) -> Params:
+    """Read and check params.yaml.
+
+    Raises:
+        ConfigError: one line with the key, what is wrong and, for an unknown name, the nearest known one.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
+    return check(values, str(path))
+
+
+def check(values: Any, where: str) -> Params:
+    """Validate the parsed content of params.yaml; `where` names it in errors."""
+    try:
+        return Params.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {describe(error)}") from error
+
+
+def describe(error: ValidationError) -> str:
+    """The first problem of a validation error in one line, with the nearest known key for a misspelt one."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] != "extra_forbidden":
+        given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
+        message = first["msg"].removeprefix("Value error, ")
+        return f"{place}: {message}{given}" if place else message
+    return f"unknown key {place!r}{_closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
+
+
+def nearest(name: str, known: Iterable[object]) -> str:
+    """The end of an error message: the closest known name, then all of them."""
+    names = sorted(map(str, known))
+    return f"{_closest(name, names)}; known: {', '.join(names)}"
+
+
+def _closest(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    return f"; nearest known: {close[0]}" if close else ""
+
+
+def _known(name: str, names: Collection[str], where: str) -> None:
+    if name not in names:
+        raise ConfigError(f"{where}: unknown name {name!r}{nearest(name, names)}")
+
+
+def _keys(location: Sequence[int | str]) -> list[str]:
+    """The keys that are known at `location`, read off the settings' JSON schema."""
+    schema = Params.model_json_schema()
+    node = schema
+    for part in location:
+        if "properties" in node:
+            node = node["properties"][part]
+        elif "discriminator" in node:
+            node = {"$ref": node["discriminator"]["mapping"][part]}
+        else:
+            node = node["additionalProperties"]
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    return list(node.get("properties", {}))

@@ -1,0 +1,159 @@
+"""Aligned sentences on disk: Moses pairs and TSV in, deterministic TSV out.
+
+Line n of one side belongs to line n of the other, so only a line feed ends a line (not a carriage return,
+U+2028 or a form feed) and an empty line stays a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import zstandard
+
+from orthoglot.atomic import replacing
+from orthoglot.errors import DataError
+
+CHUNK_BYTES = 1 << 20
+
+
+class SentencePair(NamedTuple):
+    """Two sentences that translate each other."""
+
+    source: str
+    target: str
+
+
+def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
+    """Stream the pairs of one TSV file or of two Moses files, source first; .gz and .zst are unpacked.
+
+    Raises:
+        DataError: a file is missing, empty, truncated or not UTF-8; a TSV line has not two columns; the Moses
+            files have different numbers of lines.
+    """
+    if len(files) == 1:
+        return _read_tsv(files[0])
+    source, target = files
+    return aligned(lambda: _lines(source), lambda: _lines(target), str(source), str(target))
+
+
+def aligned(
+    source: Callable[[], Iterator[str]],
+    target: Callable[[], Iterator[str]],
+    source_name: str,
+    target_name: str,
+) -> Iterator[SentencePair]:
+    """Pair the lines of two texts; `source` and `target` open them, twice when the counts must be told.
+
+    Raises:
+        DataError: the texts have different numbers of lines, or none.
+    """
+    paired = 0
+    for first, second in zip_longest(source(), target()):
+        if first is None or second is None:
+            counts = [sum(1 for _ in lines()) for lines in (source, target)]
+            raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
+        yield SentencePair(first, second)
+        paired += 1
+    if not paired:
+        raise DataError(f"{source_name} and {target_name} are empty")
+
+
+def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
+    """Split chunks of UTF-8 into lines; the last line may lack its line feed.
+
+    Raises:
+        DataError: the bytes are not UTF-8; the message tells the line of `name`.
+    """
+    rest, done = b"", 0
+    for chunk in chunks:
+        whole, feed, rest = (rest + chunk).rpartition(b"\n")
+        if feed:
+            lines = _text(whole, name, done).split("\n")
+            done += len(lines)
+            yield from lines
+    if rest:
+        yield _text(rest, name, done)
+
+
+def write_pairs(path: Path, pairs: Iterable[SentencePair]) -> int:
+    """Write pairs as gzipped TSV and return their number; equal pairs give equal bytes.
+
+    A tab or line feed inside a sentence becomes a space.
+    """
+    count = 0
+    with (
+        replacing(path) as partial,
+        partial.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
+    ):
+        for source, target in pairs:
+            file.write(f"{_one_line(source)}\t{_one_line(target)}\n")
+            count += 1
+    return count
+
+
+def _one_line(sentence: str) -> str:
+    return sentence.replace("\t", " ").replace("\n", " ")
+
+
+def _read_tsv(path: Path) -> Iterator[SentencePair]:
+    number = 0
+    for number, line in enumerate(_lines(path), 1):
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise DataError(f"{path}: line {number} has {len(columns)} columns, not 2")
+        yield SentencePair(*columns)
+    if not number:
+        raise DataError(f"{path} is empty")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    return decoded(_unpacked(path), str(path))
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    """The file's bytes in chunks, unpacked as its first bytes tell."""
+    try:
+        with path.open("rb") as raw:
+            magic = raw.read(4)
+            raw.seek(0)
+            if magic[:2] == b"\x1f\x8b":
+                with gzip.open(raw) as file:
+                    yield from iter(lambda: file.read(CHUNK_BYTES), b"")
+                return
+            chunks = iter(lambda: raw.read(CHUNK_BYTES), b"")
+            yield from _unpacked_zst(chunks) if magic == b"\x28\xb5\x2f\xfd" else chunks
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        raise DataError(f"{path} is truncated or corrupt: {error}") from error
+
+
+def _unpacked_zst(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    # The library's own stream reader takes a cut file for a whole one; frames may follow one another.
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    begun = False
+    for chunk in chunks:
+        while chunk:
+            yield frame.decompress(chunk)
+            begun = not frame.eof
+            chunk = frame.unused_data
+            if frame.eof:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+    if begun:
+        raise EOFError("the last zstd frame is cut off")
+
+
+def _text(line_bytes: bytes, name: str, done: int) -> str:
+    try:
+        return line_bytes.decode()
+    except UnicodeDecodeError as error:
+        line = done + line_bytes.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{name}: line {line} is not UTF-8 ({error.reason})") from error

@@ -1,0 +1,184 @@
+"""Downloads that resume, retry, compare checksums and never leave half a file under the final name."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import requests
+import urllib3
+
+from orthoglot.errors import DataError, OfflineError
+
+CHUNK_BYTES = 1 << 16
+FIRST_PAUSE_SECONDS = 0.5
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class _Transient(Exception):  # noqa: N818 - a signal to try again, not an error that anybody sees
+    """What another attempt may cure."""
+
+
+def download(
+    url: str,
+    path: Path,
+    *,
+    sha256: str | None = None,
+    size: int | None = None,
+    timeout: float = 30.0,
+    attempts: int = 5,
+) -> str:
+    """Fetch `url` into `path` and return the file's SHA-256.
+
+    The body goes to NAME.part first; a later attempt, or a later process, asks for the missing bytes only,
+    on condition that the server still names the same version of the file (its ETag or date, kept in
+    NAME.part.version).
+
+    Args:
+        url: http or https address.
+        path: where the file will be.
+        sha256: the digest it must have, in hexadecimal.
+        size: the fewest bytes it may have; shows a cut where the server states no length.
+        timeout: seconds to wait for the connection and for each next bytes.
+        attempts: how often to try; the pause doubles each time.
+    Raises:
+        DataError: refused by the server (404 and its like), or another checksum.
+        OfflineError: the server cannot be reached, or did not deliver in any attempt.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    persistently(url, attempts, lambda: _fill(url, part, size, timeout))
+    digest = sha256_of(part)
+    _version_of(part).unlink(missing_ok=True)
+    if sha256 and digest != sha256.lower():
+        part.unlink()
+        raise DataError(f"{url}: SHA-256 is {digest}, expected {sha256.lower()}")
+    part.replace(path)
+    return digest
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file that is safely on the disk, in hexadecimal."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def ask(url: str, parameters: Mapping[str, str], *, timeout: float = 30.0, attempts: int = 5) -> Any:
+    """The JSON answer of a server to a question; errors as in `download`."""
+
+    def once() -> Any:
+        with _response(url, timeout, params=parameters) as response:
+            return response.json()
+
+    return persistently(url, attempts, once)
+
+
+def persistently(url: str, attempts: int, action: Callable[[], T]) -> T:
+    """Try `action` until it works, at most `attempts` times, with growing pauses."""
+    cause: _Transient | None = None
+    for attempt in range(attempts):
+        if attempt:
+            logger.warning("%s: %s; attempt %d of %d", url, cause, attempt + 1, attempts)
+            time.sleep(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+        try:
+            return action()
+        except _Transient as error:
+            cause = error
+    raise OfflineError(f"{url}: gave up after {attempts} attempts: {cause}")
+
+
+def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
+    """Add to `part` what it lacks; a whole file ends the call, a cut one raises `_Transient`."""
+    have, version = _resumable(part)
+    headers = {"Range": f"bytes={have}-", "If-Range": version} if have else {}
+    with _response(url, timeout, headers=headers, stream=True) as response:
+        if response.status_code == 416:
+            part.unlink()
+            raise _Transient("the server has no bytes after those already here")
+        start = _start(response)
+        if start not in (0, have) or (start and _version(response) not in ("", version)):
+            part.unlink()
+            raise _Transient(f"the server sent bytes from {start} on of another version, asked for {have}")
+        _version_of(part).write_text(_version(response))
+        with part.open("ab" if start else "wb") as file:
+            for chunk in response.iter_content(CHUNK_BYTES):
+                file.write(chunk)
+    length = part.stat().st_size
+    if size is not None and length < size and "Content-Length" not in response.headers:
+        raise _Transient(f"cut after {length} of at least {size} bytes")
+
+
+def _resumable(part: Path) -> tuple[int, str]:
+    """How many bytes are here, and of which version of the file; 0 where that is not known."""
+    record = _version_of(part)
+    version = record.read_text() if record.exists() else ""
+    return (part.stat().st_size, version) if version and part.exists() else (0, "")
+
+
+def _version_of(part: Path) -> Path:
+    return part.with_name(part.name + ".version")
+
+
+def _version(response: requests.Response) -> str:
+    """What If-Range may hold: a strong ETag, else the date of the last change, else nothing."""
+    tag = response.headers.get("ETag", "")
+    return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
+
+
+def _start(response: requests.Response) -> int:
+    """The position of the body's first byte in the file."""
+    if response.status_code != 206:
+        return 0
+    first = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
+    return int(first) if first.isdigit() else -1
+
+
+@contextmanager
+def _response(url: str, timeout: float, **options: Any) -> Iterator[requests.Response]:
+    """An answer worth reading; everything else becomes an error that tells whether to try again."""
+    headers = {"Accept-Encoding": "identity", **options.pop("headers", {})}
+    try:
+        with requests.get(url, headers=headers, timeout=timeout, **options) as response:
+            status = response.status_code
+            if status >= 500 or status in (408, 429):
+                raise _Transient(f"HTTP {status}")
+            if status >= 400 and status != 416:
+                raise DataError(f"{response.url}: HTTP {status} {response.reason}")
+            yield response
+    except (requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+        raise _Transient(_cause(error)) from error
+    except requests.ConnectionError as error:
+        if _unreachable(error):
+            raise OfflineError(f"{url}: cannot be reached: {_cause(error)}") from error
+        raise _Transient(_cause(error)) from error
+    except requests.JSONDecodeError as error:
+        raise DataError(f"{url}: the answer is not JSON: {error}") from error
+    except requests.RequestException as error:
+        raise DataError(f"{url}: {error}") from error
+
+
+def _unreachable(error: requests.ConnectionError) -> bool:
+    """Whether no connection came about: refused, no such name, no network, a broken proxy or certificate."""
+    reason = getattr(error.args[0] if error.args else None, "reason", None)
+    return isinstance(
+        reason,
+        urllib3.exceptions.NewConnectionError | urllib3.exceptions.ProxyError | urllib3.exceptions.SSLError,
+    )
+
+
+def _cause(error: requests.RequestException) -> str:
+    """The innermost reason in a few words: the libraries wrap it up to four times, with memory addresses."""
+    if isinstance(error, requests.Timeout):
+        return "timed out"
+    cause: BaseException = error
+    while cause.__context__ is not None:
+        cause = cause.__context__
+    return str(cause).splitlines()[0] if str(cause) else type(cause).__name__

@@ -1,0 +1,112 @@
+"""Meanings of the invented world: small event frames, how they are drawn and how much two of them share."""
+
+from __future__ import annotations
+
+from itertools import chain
+from random import Random
+from typing import NamedTuple
+
+from orthoglot.streams import derive
+
+TOPICS = ("court", "farm", "market", "school", "sea")
+TENSES = ("present", "past", "future")
+PREDICATES = {topic: tuple(f"{topic} predicate {i}" for i in range(8)) for topic in TOPICS}
+NOUNS = {topic: tuple(f"{topic} noun {i}" for i in range(16)) for topic in TOPICS}
+QUALITIES = tuple(f"quality {i}" for i in range(20))
+MANNERS = tuple(
+    f"{sentiment} manner {i}"
+    for sentiment, size in (("positive", 6), ("negative", 6), ("neutral", 3))
+    for i in range(size)
+)
+ALL_PREDICATES = tuple(chain(*PREDICATES.values()))
+ALL_NOUNS = tuple(chain(*NOUNS.values()))
+NONE = ""  # an optional slot that is empty
+MODIFIED = 0.7  # share of nouns with a quality
+WITH_MANNER = 0.8  # with 8 + 8 + 4 manners: sentiments of about 0.32, 0.32 and 0.36
+HELD_OUT_OF = 5  # one event (predicate, agent, patient) in five never occurs in training text
+
+WEIGHTS = {
+    "predicate": 1.0,
+    "agent": 1.0,
+    "patient": 1.0,
+    "agent_quality": 0.5,
+    "patient_quality": 0.5,
+    "manner": 0.5,
+    "tense": 0.2,
+    "negated": 0.1,
+    "agent_plural": 0.1,
+    "patient_plural": 0.1,
+}
+
+
+class Frame(NamedTuple):
+    """Who did what to whom, how and when; concepts are names such as "sea noun 3"."""
+
+    predicate: str
+    agent: str
+    patient: str
+    agent_quality: str
+    patient_quality: str
+    manner: str
+    tense: str
+    negated: bool
+    agent_plural: bool
+    patient_plural: bool
+
+    @property
+    def topic(self) -> str:
+        """The predicate's topic; the agent may come from any other."""
+        return self.predicate.split()[0]
+
+    @property
+    def sentiment(self) -> str:
+        """What the manner expresses: positive, negative, or neutral also when there is none."""
+        return self.manner.split()[0] if self.manner else "neutral"
+
+
+def draw(random: Random) -> Frame:
+    """One frame: predicate and patient of one topic, everything else independent."""
+    topic = random.choice(TOPICS)
+    return Frame(
+        predicate=random.choice(PREDICATES[topic]),
+        agent=random.choice(ALL_NOUNS),
+        patient=random.choice(NOUNS[topic]),
+        agent_quality=random.choice(QUALITIES) if random.random() < MODIFIED else NONE,
+        patient_quality=random.choice(QUALITIES) if random.random() < MODIFIED else NONE,
+        manner=random.choice(MANNERS) if random.random() < WITH_MANNER else NONE,
+        tense=random.choice(TENSES),
+        negated=random.random() < 0.25,
+        agent_plural=random.random() < 0.4,
+        patient_plural=random.random() < 0.4,
+    )
+
+
+def is_held_out(frame: Frame, seed: int) -> bool:
+    """Whether the frame's event belongs to the test sets; a hash decides, so no draw can shift another."""
+    return derive(seed, "held out", frame.predicate, frame.agent, frame.patient) % HELD_OUT_OF == 0
+
+
+def sample(count: int, seed: int, *names: str, held_out: bool) -> list[Frame]:
+    """`count` distinct frames for the purpose that `names` tell, for tests only or for training only."""
+    random = Random(derive(seed, *names))
+    found: dict[Frame, None] = {}
+    while len(found) < count:
+        frame = draw(random)
+        if is_held_out(frame, seed) == held_out:
+            found[frame] = None
+    return list(found)
+
+
+def overlap(one: Frame, other: Frame) -> float:
+    """Graded similarity of two meanings: the weights of the slots that hold the same value.
+
+    s = sum over slots of w_slot [one_slot = other_slot];  in [0, 5], 5 for the same frame.
+    """
+    return round(sum(w for slot, w in WEIGHTS.items() if getattr(one, slot) == getattr(other, slot)), 2)
+
+
+def variation(frame: Frame, random: Random) -> Frame:
+    """The frame with any number of slots, from none to all, taken from another meaning."""
+    changed = random.sample(list(WEIGHTS), random.randint(0, len(WEIGHTS)))
+    other = draw(random)
+    return frame._replace(**{slot: getattr(other, slot) for slot in changed})

@@ -1,0 +1,287 @@
+"""OPUS: what it holds, fetching it, and reading its Moses zips without trusting them.
+
+OpusTools is not used: of its client only the question to the API would serve, and that has no time-out, no
+quoting and no error beyond a printed line. A test holds this module's answers against OpusTools'.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import shutil
+import stat
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from orthoglot.atomic import replacing
+from orthoglot.corpora.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
+from orthoglot.corpora.download import ask, download, sha256_of
+from orthoglot.corpora.settings import OpusSettings
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import parse_pair, spellings
+
+MAX_MEMBERS = 1_000
+MAX_UNPACKED_BYTES = 1 << 37
+MAX_RATIO = 200  # text and its links shrink 3 to 30 times, a bomb of zeros about 1,000 times
+SMALL_BYTES = 1 << 20
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order."""
+
+    corpus: str
+    version: str
+    source: str
+    target: str
+    preprocessing: str
+    pairs: int
+    kibibytes: int
+    latest: bool
+    url: str
+
+
+def list_entries(
+    api: str,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    corpus: str | None = None,
+    version: str | None = None,
+    preprocessing: str = "moses",
+) -> list[Entry]:
+    """The files that OPUS has for a question; what is left out matches everything.
+
+    Args:
+        api: address of the API.
+        source: one language as OPUS spells it; the API wants the two in alphabetical order and gets them so.
+        target: the other.
+        corpus: a name, e.g. "GlobalVoices".
+        version: a release, or "latest".
+        preprocessing: kind of file.
+    Raises:
+        DataError: no answer as OPUS gives it.
+        OfflineError: no answer.
+    """
+    source, target = sorted([source, target]) if source and target else (source, target)
+    asked = {
+        "source": source,
+        "target": target,
+        "corpus": corpus,
+        "version": version,
+        "preprocessing": preprocessing,
+    }
+    return [_entry(api, row) for row in _rows(api, {key: value for key, value in asked.items() if value})]
+
+
+def fetch(settings: OpusSettings, api: str, output: Path, checkpoint: Path | None = None) -> None:
+    """Fetch one corpus in every wanted pair: <pair>.zip and manifest.json.
+
+    Args:
+        settings: corpus, release, pairs, and the checksums that are known.
+        api: address of the API.
+        output: an existing folder.
+        checkpoint: where finished and half downloads outlive a stopped run.
+    Raises:
+        ConfigError: OPUS has no such corpus, release or pair.
+        DataError: a file is missing, broken, or not the pinned one.
+        OfflineError: OPUS cannot be reached.
+    """
+    entries = list_entries(api, corpus=settings.corpus, version=settings.version)
+    if not entries:
+        raise ConfigError(_unknown(settings, api))
+    chosen = {pair: _choose(entries, pair, settings) for pair in settings.pairs}
+    files = {}
+    for pair, entry in chosen.items():
+        archive = (checkpoint or output) / f"{pair}.zip"
+        digest = _obtain(entry, archive, settings.sha256.get(pair))
+        _members(archive, *parse_pair(pair))
+        if checkpoint:
+            shutil.copyfile(archive, output / archive.name)
+        # The path, not the host: a replay of OPUS must give the same bytes.
+        files[pair] = {"path": urlsplit(entry.url).path, "sha256": digest, "version": entry.version}
+        logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, pair, entry.kibibytes)
+    manifest = {"corpus": settings.corpus, "licence": settings.licence, "files": files}
+    with replacing(output / "manifest.json") as partial:
+        partial.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+
+
+def read_moses_zip(path: Path, source: str, target: str) -> Iterator[SentencePair]:
+    """Stream the pairs of a Moses zip, whichever language comes first in it.
+
+    Raises:
+        DataError: not a sound zip, not these languages, or different numbers of lines.
+    """
+    first, second = _members(path, source, target)
+    return aligned(
+        lambda: _lines(path, first), lambda: _lines(path, second), f"{path}:{first}", f"{path}:{second}"
+    )
+
+
+def check_zip(path: Path) -> None:
+    """Refuse an archive that is corrupt, or whose members could harm: nothing is unpacked before.
+
+    Raises:
+        DataError: bad checksum inside; a member that is absolute, climbs out, is a link, encrypted or
+            there twice; more members, bytes or compression than a corpus has.
+    """
+    with _opened(path) as archive:
+        broken = archive.testzip()
+    if broken:
+        raise DataError(f"{path}: member {broken} is corrupt")
+
+
+def _rows(api: str, parameters: dict[str, str], key: str = "corpora") -> list[Any]:
+    answer = ask(api, parameters)
+    rows = answer.get(key) if isinstance(answer, dict) else None
+    if not isinstance(rows, list):
+        raise DataError(f"{api}: not an answer of OPUS, it has no list {key!r}")
+    return rows
+
+
+def _entry(api: str, row: Any) -> Entry:
+    try:
+        return Entry(
+            corpus=row["corpus"],
+            version=row["version"],
+            source=row["source"],
+            target=row["target"],
+            preprocessing=row["preprocessing"],
+            pairs=int(row["alignment_pairs"] or 0),
+            kibibytes=int(row["size"]),
+            latest=row["latest"] == "True",
+            url=row["url"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{api}: not a row of OPUS: {error!r}") from error
+
+
+def _choose(entries: list[Entry], pair: str, settings: OpusSettings) -> Entry:
+    """The entry of a pair: canonical spellings before others, either order."""
+    source, target = parse_pair(pair)
+    by_codes = {frozenset((entry.source, entry.target)): entry for entry in entries}
+    for spelled_source in spellings(source):
+        for spelled_target in spellings(target):
+            entry = by_codes.get(frozenset((spelled_source, spelled_target)))
+            if entry:
+                return entry
+    either = {*spellings(source), *spellings(target)}
+    near = [f"{entry.source}-{entry.target}" for entry in entries if {entry.source, entry.target} & either]
+    hint = f"; it has {', '.join(sorted(near)[:12])}" if near else ""
+    raise ConfigError(f"OPUS has no {pair} in {settings.corpus} {settings.version}{hint}")
+
+
+def _unknown(settings: OpusSettings, api: str) -> str:
+    """Why a corpus has no entries: another release, or another name."""
+    versions = sorted({entry.version for entry in list_entries(api, corpus=settings.corpus)})
+    if versions:
+        return f"OPUS has no {settings.corpus} {settings.version}; known: {', '.join(versions)}"
+    names = [str(name) for name in _rows(api, {"corpora": "True"})]
+    near = ", ".join(get_close_matches(settings.corpus, names, n=5, cutoff=0.3)) or ", ".join(names[:12])
+    return f"OPUS has no corpus {settings.corpus!r}; near ones are {near}"
+
+
+def _obtain(entry: Entry, archive: Path, sha256: str | None) -> str:
+    """The digest of a sound archive, fetched unless an earlier run already did; a broken one is removed."""
+    if archive.exists():
+        digest = sha256_of(archive)
+    else:
+        digest = download(entry.url, archive, sha256=sha256, size=entry.kibibytes * 1024)
+    try:
+        check_zip(archive)
+    except DataError:
+        archive.unlink()
+        raise
+    return digest
+
+
+def _members(path: Path, source: str, target: str) -> list[str]:
+    """The names of the source's and the target's text: their last part is the language."""
+    with _opened(path) as archive:
+        names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
+    found = []
+    for language in (source, target):
+        known = spellings(language)
+        mine = [name for name in names if name.rpartition(".")[2] in known and "." in name]
+        if len(mine) != 1:
+            raise DataError(
+                f"{path} has {len(mine)} members in {language}, not 1; it holds {', '.join(names)}"
+            )
+        found += mine
+    return found
+
+
+def _lines(path: Path, member: str) -> Iterator[str]:
+    return decoded(_chunks(path, member), f"{path}:{member}")
+
+
+def _chunks(path: Path, member: str) -> Iterator[bytes]:
+    with _opened(path) as archive, archive.open(member) as file:
+        yield from iter(lambda: file.read(CHUNK_BYTES), b"")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive, once its table of contents is found harmless; what breaks while it is read is told."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _refuse_harm(path, archive.infolist())
+            yield archive
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist") from error
+    except (*_DAMAGE, OSError) as error:
+        # A wrong offset makes the operating system say "invalid argument"; a full disk is no damage.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
+        raise DataError(f"{path} is truncated or corrupt: {error}") from error
+
+
+def _refuse_harm(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    names = Counter(member.filename for member in members)
+    unpacked = sum(member.file_size for member in members)
+    if len(members) > MAX_MEMBERS:
+        raise DataError(f"{path} has {len(members)} members, more than {MAX_MEMBERS}")
+    if unpacked > min(MAX_UNPACKED_BYTES, max(MAX_RATIO * path.stat().st_size, SMALL_BYTES)):
+        raise DataError(f"{path} unpacks from {path.stat().st_size} to {unpacked} bytes: no corpus, a bomb")
+    for member in members:
+        fault = _fault(member, names)
+        if fault:
+            raise DataError(f"{path}: member {member.filename!r} {fault}")
+
+
+def _fault(member: zipfile.ZipInfo, names: Counter[str]) -> str | None:
+    name = member.orig_filename
+    if (
+        name.startswith("/")
+        or "\\" in name
+        or "\0" in name
+        or ".." in PurePosixPath(name).parts
+        or ":" in name
+    ):
+        return "leads out of the archive"
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return "is a link"
+    if member.flag_bits & 1:
+        return "is encrypted"
+    return "is there twice" if names[member.filename] > 1 else None

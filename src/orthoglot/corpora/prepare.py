@@ -1,0 +1,114 @@
+"""From raw corpora of one language pair to its train, valid and test split."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orthoglot.atomic import replacing
+from orthoglot.corpora.benchmarks import sentence_keys
+from orthoglot.corpora.bitext import SentencePair, read_pairs, write_pairs
+from orthoglot.corpora.cleaning import clean, normalised
+from orthoglot.corpora.opus import read_moses_zip
+from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.corpora.splitting import SPLITS, Split, order_key, split_of
+from orthoglot.errors import DataError
+from orthoglot.languages import parse_pair
+from orthoglot.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+class Source(Settings):
+    """Where pairs come from: Moses zips of OPUS, or one TSV file or two Moses files."""
+
+    name: str
+    kind: Literal["moses_zip", "files"]
+    paths: Annotated[list[str], Field(min_length=1)]
+
+
+class PrepareSettings(Settings):
+    """One language pair: its corpora, filters and splits."""
+
+    pair: str
+    sources: Annotated[list[Source], Field(min_length=1)]
+    cleaning: CleaningSettings
+    splits: SplitSettings
+
+
+def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> None:
+    """Write train, valid and test.tsv.gz (source TAB target, in hash order) and counts.json.
+
+    Args:
+        settings: see the class.
+        benchmarks: folders of `benchmarks.collect`; a pair with one of their sentences on either side goes.
+        output: an existing folder.
+    Raises:
+        DataError: unreadable input, or nothing left to train on.
+    """
+    source, target = parse_pair(settings.pair)
+    read: Counter[str] = Counter()
+    dropped: Counter[str] = Counter()
+    pairs = chain.from_iterable(_counted(origin, source, target, read) for origin in settings.sources)
+    kept = clean(pairs, settings.cleaning, source, target, sentence_keys(benchmarks), dropped)
+    splits = _divided(kept, settings.splits, dropped)
+    if not splits["train"]:
+        raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
+    del dropped["kept"]
+    sizes = {split: write_pairs(output / f"{split}.tsv.gz", splits[split]) for split in SPLITS}
+    report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
+    with replacing(output / "counts.json") as partial:
+        partial.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
+
+
+def read_split(folder: Path, split: Split) -> list[SentencePair]:
+    """The pairs of one split of a prepared folder; a held-out split may be empty."""
+    path = folder / f"{split}.tsv.gz"
+    sizes = json.loads((folder / "counts.json").read_text())["kept"]
+    return list(read_pairs([path])) if sizes[split] else []
+
+
+def _counted(origin: Source, source: str, target: str, read: Counter[str]) -> Iterator[SentencePair]:
+    paths = [Path(path) for path in origin.paths]
+    zipped = origin.kind == "moses_zip"
+    streams = [read_moses_zip(path, source, target) for path in paths] if zipped else [read_pairs(paths)]
+    for pair in chain.from_iterable(streams):
+        read[origin.name] += 1
+        yield pair
+
+
+def _divided(
+    pairs: Iterable[SentencePair], settings: SplitSettings, dropped: Counter[str]
+) -> dict[Split, list[SentencePair]]:
+    """Pairs by split, each in hash order and cut at its cap; what goes is counted."""
+    splits: dict[Split, list[SentencePair]] = {split: [] for split in SPLITS}
+    for pair in pairs:
+        splits[split_of(pair.source, settings)].append(pair)
+    caps = {"train": settings.max_train, "valid": settings.max_valid, "test": settings.max_test}
+    for split, members in splits.items():
+        members.sort(key=lambda pair: (order_key(pair.source, settings), pair))
+        distinct = members if split == "train" else list(_distinct(members))
+        dropped["repeated_held_out"] += len(members) - len(distinct)
+        splits[split] = distinct[: caps[split] or None]
+        dropped["over_cap"] += len(distinct) - len(splits[split])
+    return splits
+
+
+def _distinct(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+    """Pairs both of whose sides are new: a held-out sentence has one right answer."""
+    sources: set[str] = set()
+    targets: set[str] = set()
+    for pair in pairs:
+        source, target = map(normalised, pair)
+        if source not in sources and target not in targets:
+            sources.add(source)
+            targets.add(target)
+            yield pair

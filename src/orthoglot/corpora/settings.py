@@ -1,0 +1,91 @@
+"""Settings of the text room."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orthoglot.settings import Count, Positive, Settings, Share, Whole
+
+
+class MiniSettings(Settings):
+    """The invented world: how much of each language, from which seed.
+
+    `languages` maps a private-use code (qaa ... qtz) to its number of sentence pairs with the pivot;
+    the pivot itself has its number of monolingual sentences.
+    """
+
+    kind: Literal["mini"]
+    seed: int
+    pivot: str
+    languages: dict[str, Count]
+    retrieval_pairs: Count
+    graded_items: Count
+
+
+class OpusSettings(Settings):
+    """One OPUS corpus in one or more language pairs ("en-de"); `sha256` pins an archive by pair."""
+
+    kind: Literal["opus"]
+    corpus: str
+    version: str
+    pairs: Annotated[list[str], Field(min_length=1)]
+    licence: str
+    sha256: dict[str, str] = {}
+
+
+class LocalSettings(Settings):
+    """The user's own files.
+
+    `files` is one TSV path or two Moses paths, source first; `{pair}`, `{source}` and `{target}` are filled
+    in for each of `pairs`. .gz and .zst are read transparently.
+    """
+
+    kind: Literal["local"]
+    pairs: Annotated[list[str], Field(min_length=1)]
+    files: Annotated[list[str], Field(min_length=1, max_length=2)]
+    licence: str
+
+
+CorpusSettings = Annotated[MiniSettings | OpusSettings | LocalSettings, Field(discriminator="kind")]
+
+
+class BenchmarkSettings(Settings):
+    """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second.
+
+    `files` holds `{foreign}` and `{pivot}`, spelled as `spelling` says; `mini` reads the invented
+    world's own set and needs no files.
+    """
+
+    kind: Literal["mini", "local"]
+    files: str = ""
+    spelling: Literal["canonical", "iso639-3"] = "canonical"
+    languages: Annotated[list[str], Field(min_length=1)]
+    pivot: str
+    licence: str
+
+
+class CleaningSettings(Settings):
+    """Filters of one language pair; a pair that any of them rejects is dropped and counted.
+
+    Lengths count characters of the longer and shorter side; `max_ratio` compares the two sides' lengths
+    after scaling both by the corpus's mean length.
+    """
+
+    min_characters: Count
+    max_characters: Count
+    max_ratio: Positive
+    drop_copies: bool
+    drop_duplicates: bool
+
+
+class SplitSettings(Settings):
+    """Shares of the pivot sentences held out, by hash; and caps per language pair (0 = no cap)."""
+
+    seed: int
+    valid: Share
+    test: Share
+    max_train: Whole
+    max_valid: Whole
+    max_test: Whole

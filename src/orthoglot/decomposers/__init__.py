@@ -1,0 +1,1 @@
+"""Vector to meaning and language."""

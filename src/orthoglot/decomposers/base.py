@@ -1,0 +1,134 @@
+"""What a decomposer returns, and trained decomposers on disk; applying one needs NumPy alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from orthoglot.errors import DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+META = "decomposer.json"
+WEIGHTS = "weights.safetensors"
+Weights = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Sentence, meaning and language vectors of a batch while training, each (B, D), not normalised."""
+
+    sentence: Tensor
+    meaning: Tensor
+    language: Tensor
+
+
+class Parts(NamedTuple):
+    """Sentence, meaning and language vectors, each (N, D) float32, not normalised."""
+
+    sentence: np.ndarray
+    meaning: np.ndarray
+    language: np.ndarray
+
+
+@dataclass(frozen=True)
+class Decomposer:
+    """A trained decomposer, ready to apply.
+
+    Attributes:
+        architecture: `two_head`, `residual` or `centering`.
+        method: its name in params.yaml.
+        encoder, identity: name and digest of the encoder whose vectors it was trained on.
+        languages: those it was trained on, sorted; `centering` knows no others.
+        dim: D.
+        weights: arrays by name, as the architecture's module names them.
+        details: whatever else should be on record (seed, terms, sizes); JSON values.
+    """
+
+    architecture: str
+    method: str
+    encoder: str
+    identity: str
+    languages: list[str]
+    dim: int
+    weights: Weights
+    details: dict[str, Any]
+
+    def transform(self, vectors: np.ndarray, languages: Sequence[str] | str) -> Parts:
+        """Split vectors (N, D) of one language, or of N named ones.
+
+        Raises:
+            DataError: the size is not D, the counts differ, or `centering` meets a language it lacks.
+        """
+        vectors = np.asarray(vectors, dtype=np.float32)
+        if vectors.ndim != 2 or vectors.shape[1] != self.dim:
+            raise DataError(f"decomposer {self.method}: vectors {vectors.shape}, expected (N, {self.dim})")
+        names = [languages] * len(vectors) if isinstance(languages, str) else list(languages)
+        if len(names) != len(vectors):
+            raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
+        meaning, language = APPLY[self.architecture](self, vectors, names)
+        return Parts(vectors, meaning, language)
+
+    def save(self, folder: Path) -> None:
+        """Write decomposer.json and weights.safetensors into an existing folder."""
+        meta = {name: getattr(self, name) for name in Decomposer.__annotations__ if name != "weights"}
+        text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
+        (folder / META).write_text(text + "\n", encoding="utf-8")
+        arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
+        save_file(arrays, folder / WEIGHTS)
+
+
+def load_decomposer(folder: Path) -> Decomposer:
+    """The decomposer that `Decomposer.save` wrote into `folder`.
+
+    Raises:
+        DataError: a file is absent or damaged, or the architecture is unknown.
+    """
+    try:
+        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        decomposer = Decomposer(weights=load_file(folder / WEIGHTS), **meta)
+    except (OSError, ValueError, TypeError, SafetensorError) as error:
+        raise DataError(f"decomposer {folder}: cannot be read ({error})") from error
+    if decomposer.architecture not in APPLY:
+        known = ", ".join(APPLY)
+        raise DataError(f"decomposer {folder}: architecture {decomposer.architecture!r}; known: {known}")
+    return decomposer
+
+
+def _affine(weights: Weights, name: str, vectors: np.ndarray) -> np.ndarray:
+    return vectors @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def _two_head(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    return _affine(self.weights, "meaning", vectors), _affine(self.weights, "language", vectors)
+
+
+def _residual(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    meaning = _affine(self.weights, "meaning", vectors)
+    return meaning, vectors - meaning
+
+
+def _centering(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    row = {language: i for i, language in enumerate(self.languages)}
+    missing = sorted(set(names) - set(row))
+    if missing:
+        raise DataError(
+            f"decomposer {self.method}: no mean for {', '.join(missing)}; known: {', '.join(row)}"
+        )
+    language = self.weights["means"][[row[name] for name in names]]
+    return vectors - language, language
+
+
+APPLY: dict[str, Callable[[Decomposer, np.ndarray, list[str]], tuple[np.ndarray, np.ndarray]]] = {
+    "two_head": _two_head,
+    "residual": _residual,
+    "centering": _centering,
+}

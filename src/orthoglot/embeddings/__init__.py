@@ -1,0 +1,1 @@
+"""Vectors on disk, with what made them."""

@@ -1,0 +1,101 @@
+"""Sentence vectors on disk, found by sentence and language; a store knows the encoder that made it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from orthoglot.errors import DataError
+
+VECTORS, DIGESTS, ROWS, META = "vectors.npy", "digests.npy", "rows.npy", "meta.json"
+WIDTH = 16
+
+
+def digests_of(sentences: Sequence[str], language: str) -> np.ndarray:
+    """128-bit digest per (language, sentence), (n,) of 16 bytes each; equal text has an equal digest."""
+    # A code never holds a zero byte, so no two (language, sentence) give the same text.
+    start = hashlib.blake2b(language.encode() + b"\0", digest_size=WIDTH)
+    joined = bytearray()
+    for sentence in sentences:
+        digest = start.copy()
+        digest.update(sentence.encode())
+        joined += digest.digest()
+    return np.frombuffer(bytes(joined), dtype=f"S{WIDTH}")
+
+
+@dataclass(frozen=True)
+class EmbeddingStore:
+    """Vectors of distinct sentences.
+
+    Attributes:
+        vectors: (N, D) float32, memory-mapped, not normalised.
+        digests: (N,) sorted digests of (language, sentence).
+        places: (N,) row of `vectors` that each digest stands for.
+        meta: `encoder`, `identity`, `pooling`, `max_tokens`, `dim`, `n`, `sentences` by language, `index`.
+        folder: where it lies, for messages.
+    """
+
+    vectors: np.ndarray
+    digests: np.ndarray
+    places: np.ndarray
+    meta: Mapping[str, Any]
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path, identity: str | None = None) -> Self:
+        """Open a store without reading its vectors.
+
+        Args:
+            folder: as `embed` wrote it.
+            identity: of the encoder that the caller needs; None takes any.
+        Raises:
+            DataError: a file is absent or damaged, sizes or digests disagree, or another encoder made it.
+        """
+        folder = Path(folder)
+        try:
+            meta = json.loads((folder / META).read_text(encoding="utf-8"))
+            vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+            digests = np.load(folder / DIGESTS, allow_pickle=False)
+            places = np.load(folder / ROWS, allow_pickle=False)
+            shape, index = (meta["n"], meta["dim"]), meta["index"]
+            maker = meta["identity"]
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise DataError(f"embeddings {folder}: cannot be read ({error!r})") from error
+        if vectors.shape != shape or vectors.dtype != np.float32:
+            raise DataError(f"embeddings {folder}: {vectors.dtype} {vectors.shape}, expected float32 {shape}")
+        found = index_digest(digests, places)
+        if found != index:
+            raise DataError(f"embeddings {folder}: index has digest {found}, expected {index}")
+        if identity is not None and identity != maker:
+            raise DataError(f"embeddings {folder}: made by encoder {maker}, needed is {identity}")
+        return cls(vectors, digests, places, meta, folder)
+
+    def rows(self, sentences: Sequence[str], language: str) -> np.ndarray:
+        """Row of `vectors` for each sentence (n,), int64.
+
+        Raises:
+            DataError: a sentence has no vector; names it.
+        """
+        wanted = digests_of(sentences, language)
+        if not len(wanted):
+            return np.empty(0, dtype=np.int64)
+        found = np.searchsorted(self.digests, wanted).clip(max=max(len(self.digests) - 1, 0))
+        known = self.digests[found] == wanted if len(self.digests) else np.zeros(len(wanted), dtype=bool)
+        if not known.all():
+            sentence = sentences[int(np.argmin(known))]
+            raise DataError(
+                f"embeddings {self.folder}: no vector of {language} {sentence!r} "
+                f"({int((~known).sum())} of {len(wanted)} sentences are missing)"
+            )
+        return self.places[found]
+
+
+def index_digest(digests: np.ndarray, places: np.ndarray) -> str:
+    """sha256 of which sentences a store holds and where."""
+    return hashlib.sha256(digests.tobytes() + places.tobytes()).hexdigest()

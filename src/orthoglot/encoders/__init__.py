@@ -1,0 +1,1 @@
+"""Text to vector: the encoders, one file each."""

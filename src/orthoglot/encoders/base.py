@@ -1,0 +1,125 @@
+"""What an encoder is, and what all encoders share: pooling, devices, length-sorted batches."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from orthoglot.encoders.settings import Pooling
+from orthoglot.errors import ConfigError, DataError
+
+
+class Encoder(Protocol):
+    """Anything that turns sentences of a language into vectors of one size.
+
+    Attributes:
+        name: as in params.yaml.
+        dim: D, the size of a vector.
+        languages: codes that it covers; empty if that is not stated.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - told above
+    @property
+    def dim(self) -> int: ...  # noqa: D102
+    @property
+    def languages(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+        """Vectors (n, D) float32, not normalised, row i of sentence i.
+
+        A sentence longer than the encoder's limit is cut there, which is counted in the log.
+
+        Raises:
+            ConfigError: the encoder does not cover the language.
+            DataError: a sentence has no token.
+        """
+        ...
+
+
+def pool(states: Tensor, mask: Tensor, how: Pooling, pooler: nn.Module | None = None) -> Tensor:
+    """One vector per sentence from its token states.
+
+    cls = h_1;  pooler = tanh(W h_1 + b);  mean = sum_t m_t h_t / sum_t m_t
+
+    Args:
+        states: last layer (B, T, D).
+        mask: (B, T), true where there is a token; padding never counts.
+        how: the rule.
+        pooler: the checkpoint's own layer on the states, for `pooler`.
+    Returns:
+        (B, D), not normalised.
+    Raises:
+        ConfigError: `pooler` without such a layer.
+    Source: methods 3.1.
+    """
+    if how == "cls":
+        return states[:, 0]
+    if how == "mean":
+        weights = mask.unsqueeze(-1).to(states.dtype)
+        return (states * weights).sum(dim=1) / weights.sum(dim=1)
+    if pooler is None:
+        raise ConfigError("pooling: `pooler` needs the checkpoint's pooler layer; use `cls` or `mean`")
+    return pooler(states)
+
+
+def resolve_device(device: str) -> torch.device:
+    """The device that "auto", "cpu", "cuda" or "cuda:1" means here; "auto" takes a GPU if there is one.
+
+    Raises:
+        ConfigError: an unknown device, or CUDA where there is none.
+    """
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        resolved = torch.device(device)
+    except RuntimeError as error:
+        raise ConfigError(f"device {device!r}: unknown; known are auto, cpu, cuda, cuda:<number>") from error
+    if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(f"device {device!r}: this machine has {torch.cuda.device_count()} CUDA devices")
+    return resolved
+
+
+def check_language(name: str, languages: Sequence[str], language: str) -> None:
+    """Refuse a language that the encoder `name` states not to cover."""
+    if languages and language not in languages:
+        near = difflib.get_close_matches(language, languages, n=len(languages), cutoff=0.0)
+        raise ConfigError(
+            f"encoder {name}: does not cover language {language!r}; it covers {', '.join(near)}"
+        )
+
+
+def check_tokens(name: str, lengths: np.ndarray, sentences: Sequence[str]) -> None:
+    """Refuse a sentence without tokens: its mean would be no number."""
+    empty = np.flatnonzero(lengths == 0)
+    if empty.size:
+        row = int(empty[0])
+        raise DataError(f"encoder {name}: sentence {row} has no token: {sentences[row]!r}")
+
+
+def in_length_order(
+    lengths: np.ndarray, dim: int, batch_size: int, encode: Callable[[np.ndarray], Tensor]
+) -> np.ndarray:
+    """Encode rows of similar length together, longest first, and put them back in order.
+
+    Args:
+        lengths: tokens per row (n,).
+        dim: D.
+        batch_size: rows per call.
+        encode: row numbers (b,) -> vectors (b, D).
+    Returns:
+        (n, D) float32.
+    """
+    vectors = np.empty((len(lengths), dim), dtype=np.float32)
+    # Longest first: a batch that does not fit in memory fails at once.
+    order = np.argsort(-lengths, kind="stable")
+    with torch.inference_mode():
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            vectors[rows] = encode(rows).float().cpu().numpy()
+    return vectors

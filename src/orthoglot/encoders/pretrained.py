@@ -1,0 +1,249 @@
+"""Any transformers checkpoint as an encoder: explicit pooling, pinned revision, safetensors, no network."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+from torch import Tensor
+from transformers import AutoModel, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
+from orthoglot.encoders.settings import Pooling, PretrainedSettings
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PretrainedEncoder:
+    """A transformers model, its tokenizer and a pooling; see `Encoder`."""
+
+    name: str
+    dim: int
+    languages: tuple[str, ...]
+    pooling: Pooling
+    max_tokens: int
+    prefix: str
+    tokenizer: Any
+    model: Any
+    device: torch.device
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "cpu") -> PretrainedEncoder:
+        """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself)."""
+        card = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
+        place = folder if card["checkpoint"] == "." else locate(card["checkpoint"], card["revision"])
+        return cls.open(
+            place,
+            name=card["name"],
+            languages=card["languages"],
+            pooling=card["pooling"],
+            max_tokens=card["max_tokens"],
+            prefix=card["prefix"],
+            device=device,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        place: Path,
+        *,
+        name: str,
+        languages: Sequence[str],
+        pooling: Pooling,
+        max_tokens: int,
+        prefix: str,
+        device: str,
+    ) -> PretrainedEncoder:
+        """Read a checkpoint folder.
+
+        Raises:
+            ConfigError: more tokens than the model has positions; `pooler` without its weights; a checkpoint
+                that needs code of its own, which is never run.
+            DataError: no safetensors weights, or some are missing.
+            OfflineError: files are missing.
+        """
+        target = resolve_device(device)
+        model, tokenizer = _open(place, name, pooling)
+        most = min(tokenizer.model_max_length, _positions(model.config))
+        if max_tokens > most:
+            raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
+        return cls(
+            name=name,
+            dim=model.config.hidden_size,
+            languages=tuple(languages),
+            pooling=pooling,
+            max_tokens=max_tokens,
+            prefix=prefix,
+            tokenizer=tokenizer,
+            model=model.to(target).eval(),
+            device=target,
+        )
+
+    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+        """See `Encoder.encode`; the language is only checked, and may be "" for unknown."""
+        if language:
+            check_language(self.name, self.languages, language)
+        check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
+        rows = self.tokenizer([self.prefix + sentence for sentence in sentences], verbose=False)["input_ids"]
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        cut = int((lengths > self.max_tokens).sum())
+        if cut:
+            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, self.max_tokens)
+
+        def vectors(batch: np.ndarray) -> Tensor:
+            text = [self.prefix + sentences[row] for row in batch]
+            tokens = self.tokenizer(
+                text, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
+            ).to(self.device)
+            states = self.model(**tokens).last_hidden_state
+            return pool(
+                states, tokens["attention_mask"].bool(), self.pooling, getattr(self.model, "pooler", None)
+            )
+
+        return in_length_order(lengths, self.dim, batch_size, vectors)
+
+
+def locate(checkpoint: str, revision: str) -> Path:
+    """The folder of a checkpoint: itself, or the hub's local copy at exactly that commit; never downloads.
+
+    Raises:
+        ConfigError: a hub id without a commit hash: `main` may be another model tomorrow.
+        OfflineError: not on this machine; the message tells the command that fetches it.
+    """
+    if Path(checkpoint).is_dir():
+        return Path(checkpoint)
+    if not COMMIT.fullmatch(revision):
+        raise ConfigError(
+            f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
+            f" as revision, not {revision!r}"
+        )
+    try:
+        return Path(snapshot_download(checkpoint, revision=revision, local_files_only=True))
+    except HFValidationError as error:
+        raise ConfigError(f"checkpoint {checkpoint!r}: neither a folder nor a hub id") from error
+    except LocalEntryNotFoundError as error:
+        raise OfflineError(_fetch_hint(checkpoint, revision)) from error
+
+
+def _fetch_hint(checkpoint: str, revision: str) -> str:
+    return (
+        f"checkpoint {checkpoint} at {revision} is not on this machine; fetch it with: "
+        f"hf download {checkpoint} --revision {revision}"
+    )
+
+
+def _open(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
+    """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint."""
+    if not (place / "config.json").is_file():
+        raise OfflineError(f"encoder {name}: {place} holds no config.json; fetch the checkpoint again")
+    if not any(place.glob("*.safetensors")):
+        raise DataError(f"encoder {name}: {place} holds no .safetensors weights; other formats are not read")
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(place, **local)
+            model, report = AutoModel.from_pretrained(
+                place, use_safetensors=True, output_loading_info=True, dtype=torch.float32, **local
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        cause = " ".join(str(error).split())
+        raise ConfigError(
+            f"encoder {name}: {place} cannot be opened without its own code ({cause})"
+        ) from error
+    missing = sorted(report["missing_keys"])
+    if pooling == "pooler" and (any("pooler" in key for key in missing) or not hasattr(model, "pooler")):
+        raise ConfigError(f"encoder {name}: {place} has no pooler weights; use pooling `cls` or `mean`")
+    missing = [key for key in missing if not key.startswith("pooler.")]
+    if missing:
+        raise DataError(f"encoder {name}: {place} lacks {len(missing)} weights, first {missing[0]}")
+    return model, tokenizer
+
+
+def _positions(config: Any) -> int:
+    """Tokens for which the model has positions; the RoBERTa family counts them from after the padding id."""
+    total = getattr(config, "max_position_embeddings", None) or sys.maxsize
+    return total - config.pad_token_id - 1 if "roberta" in config.model_type else total
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No load report and no bar: a missing pooler is reported although it may not be used."""
+    level = transformers_logging.get_verbosity()
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+def write_card(
+    output: Path,
+    *,
+    kind: str,
+    name: str,
+    dim: int,
+    languages: Sequence[str],
+    checkpoint: str,
+    revision: str,
+    pooling: Pooling,
+    max_tokens: int,
+    prefix: str,
+) -> None:
+    """Write encoder.json, which `PretrainedEncoder.load` reads."""
+    card = {
+        "kind": kind,
+        "name": name,
+        "dim": dim,
+        "languages": list(languages),
+        "checkpoint": checkpoint,
+        "revision": revision,
+        "pooling": pooling,
+        "max_tokens": max_tokens,
+        "prefix": prefix,
+    }
+    text = json.dumps(card, indent=1, sort_keys=True)
+    (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
+
+
+def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> None:
+    """Write encoder.json for a checkpoint that stays where it is, once it has been opened without a network.
+
+    Raises:
+        ConfigError, DataError, OfflineError: as `locate` and `PretrainedEncoder.open`.
+    """
+    shared: dict[str, Any] = {
+        "name": name,
+        "languages": settings.languages,
+        "pooling": settings.pooling,
+        "max_tokens": settings.max_tokens,
+        "prefix": settings.prefix,
+    }
+    place = locate(settings.checkpoint, settings.revision)
+    encoder = PretrainedEncoder.open(place, device="cpu", **shared)
+    write_card(
+        output,
+        kind="pretrained",
+        dim=encoder.dim,
+        checkpoint=settings.checkpoint,
+        revision=settings.revision,
+        **shared,
+    )

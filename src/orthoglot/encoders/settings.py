@@ -1,0 +1,101 @@
+"""Settings of the encoders: sizes and training of ours, checkpoint and pooling of others'."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orthoglot.settings import Count, Positive, Settings, Share, Whole
+
+Pooling = Literal["cls", "pooler", "mean"]
+
+
+class TokenizerSettings(Settings):
+    """SentencePiece BPE over lower-cased, Moses-tokenised text; the thread count changes the model."""
+
+    vocabulary: Count
+    sentences: Count
+    character_coverage: Annotated[float, Field(gt=0, le=1)]
+    threads: Count
+    seed: int
+
+
+class EmsSettings(Settings):
+    """EMS (methods: dual encoder trained with XTR and a contrastive objective).
+
+    After the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is the
+    first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
+    """
+
+    kind: Literal["ems"]
+    tokenizer: TokenizerSettings
+    layers: Count
+    width: Count
+    heads: Count
+    feed_forward: Count
+    max_tokens: Count
+    dropout: Share
+    attention_dropout: Share
+    language_width: Count
+    projection_width: Count
+    temperature: Positive
+    xtr_weight: Annotated[float, Field(ge=0)]
+    contrastive_weight: Annotated[float, Field(ge=0)]
+    learning_rate: Positive
+    weight_decay: Annotated[float, Field(ge=0)]
+    warmup_steps: Whole
+    schedule: Literal["constant", "cosine", "slow_cosine"]
+    batch_size: Count
+    steps: Count
+    validate_every: Count
+    sampling_temperature: Positive
+    threads: Count
+    seed: int
+
+
+class MlmSettings(Settings):
+    """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
+
+    kind: Literal["mlm"]
+    vocabulary: Count
+    layers: Count
+    width: Count
+    heads: Count
+    feed_forward: Count
+    max_tokens: Count
+    mask_share: Share
+    learning_rate: Positive
+    warmup_steps: Whole
+    batch_size: Count
+    steps: Count
+    validate_every: Count
+    pooling: Pooling
+    threads: Count
+    seed: int
+
+
+class PretrainedSettings(Settings):
+    """Any transformers checkpoint: a folder, or a hub id with a pinned revision (a commit hash).
+
+    `languages` lists what the checkpoint covers; an empty list means it is not stated.
+    """
+
+    kind: Literal["pretrained"]
+    checkpoint: str
+    revision: str
+    pooling: Pooling
+    max_tokens: Count
+    prefix: str = ""
+    languages: list[str] = []
+    licence: str
+
+
+EncoderSettings = Annotated[EmsSettings | MlmSettings | PretrainedSettings, Field(discriminator="kind")]
+
+
+class EmbeddingSettings(Settings):
+    """How sentences are turned into vectors; none of it changes a vector beyond rounding."""
+
+    batch_size: Count
+    train_pairs: Count

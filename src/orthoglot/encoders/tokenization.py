@@ -1,0 +1,184 @@
+"""From sentence to subword ids: lower case, Moses tokens, SentencePiece BPE (methods 5.8)."""
+
+from __future__ import annotations
+
+import functools
+import io
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from sacremoses import MosesTokenizer
+
+from orthoglot.atomic import replacing
+from orthoglot.encoders.settings import TokenizerSettings
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import has_spaces
+from orthoglot.streams import derive
+
+PAD, UNKNOWN, MASK = 0, 1, 2
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Token ids of N sentences without padding.
+
+    Attributes:
+        ids: all sentences' ids one after the other (sum of T,) int32.
+        offsets: sentence i is ids[offsets[i] : offsets[i + 1]]; (N + 1,) int64.
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """Pack a list of id lists."""
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
+        ids = np.fromiter((item for row in rows for item in row), dtype=np.int32, count=int(offsets[-1]))
+        return cls(ids, offsets)
+
+    @classmethod
+    def join(cls, parts: Sequence[Ragged]) -> Ragged:
+        """All rows of all parts, in order."""
+        lengths = np.concatenate([part.lengths for part in parts])
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
+        return cls(np.concatenate([part.ids for part in parts]), offsets)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens per sentence (N,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: np.ndarray) -> Ragged:
+        """The named rows, in that order."""
+        padded, keep = self._gather(rows)
+        lengths = self.lengths[rows]
+        return Ragged(padded[keep], np.concatenate([np.zeros(1, np.int64), lengths.cumsum()]))
+
+    def padded(self, rows: np.ndarray, pad: int = PAD) -> np.ndarray:
+        """Ids of the named rows (B, T) int64, filled up with `pad` to the longest of them."""
+        ids, keep = self._gather(rows)
+        return np.where(keep, ids, pad).astype(np.int64)
+
+    def _gather(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lengths = self.lengths[rows]
+        steps = np.arange(lengths.max(initial=0))
+        keep = steps < lengths[:, None]
+        places = np.where(keep, self.offsets[rows][:, None] + steps, 0)
+        return self.ids[places] if self.ids.size else places.astype(np.int32), keep
+
+
+@functools.cache
+def _moses(language: str) -> MosesTokenizer:
+    return MosesTokenizer(language)
+
+
+def pretokenize(sentence: str, language: str) -> str:
+    """Lower-case, then split words and punctuation by the Moses rules without escaping entities.
+
+    A language without spaces is only lower-cased: SentencePiece finds its units.
+    Differs from the paper, which cuts Chinese with jieba and Japanese with Juman++.
+    """
+    lowered = sentence.lower()
+    if not has_spaces(language):
+        return lowered.strip()
+    return _moses(language).tokenize(lowered, escape=False, return_str=True)
+
+
+def language_symbol(language: str) -> str:
+    """The piece reserved for a language."""
+    return f"<2{language}>"
+
+
+def train_tokenizer(
+    settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]], output: Path
+) -> None:
+    """Train a BPE model on pre-tokenised text of every language and write `output` in one move.
+
+    Ids: 0 padding, 1 unknown, 2 mask, then one symbol per language, then pieces; no BOS, no EOS. Text never
+    encodes to a reserved id other than unknown. The same settings and sentences give the same bytes.
+
+    Args:
+        settings: size and sample; the thread count is a hyper-parameter, as it changes the model.
+        sentences: text by language.
+        output: path of the model file.
+    Raises:
+        ConfigError: more pieces are asked for than the text has.
+        DataError: no text.
+    """
+    if not any(sentences.values()):
+        raise DataError(f"tokenizer {output}: no sentence to learn pieces from")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_sample(settings, sentences),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=settings.vocabulary,
+            character_coverage=settings.character_coverage,
+            num_threads=settings.threads,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=-1,
+            eos_id=-1,
+            control_symbols=["<mask>", *map(language_symbol, sentences)],
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        cause = " ".join(str(error).split())
+        raise ConfigError(f"tokenizer with vocabulary {settings.vocabulary}: {cause}") from error
+    with replacing(output) as partial:
+        partial.write_bytes(model.getvalue())
+
+
+def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """At most `settings.sentences` in all, the same number of each language as far as it has them."""
+    left = settings.sentences
+    # Smallest first: what a small language leaves over, the larger ones share.
+    names = sorted(sentences, key=lambda name: (len(sentences[name]), name))
+    for done, name in enumerate(names):
+        text = sentences[name]
+        share = min(left // (len(names) - done), len(text))
+        left -= share
+        generator = np.random.default_rng(derive(settings.seed, "tokenizer", name))
+        for row in generator.choice(len(text), size=share, replace=False):
+            yield pretokenize(text[row], name)
+
+
+class Tokenizer:
+    """A trained model with its chain from raw sentence to ids."""
+
+    def __init__(self, path: Path):
+        """Load the file that `train_tokenizer` wrote.
+
+        Raises:
+            DataError: absent or not a SentencePiece model.
+        """
+        try:
+            self._pieces = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+        except (OSError, RuntimeError) as error:
+            raise DataError(f"tokenizer {path}: cannot be read ({error})") from error
+
+    @property
+    def size(self) -> int:
+        """V, reserved ids included."""
+        return self._pieces.get_piece_size()
+
+    def language_id(self, language: str) -> int:
+        """The reserved id of a language; unknown (1) for one that it was not trained for."""
+        return self._pieces.piece_to_id(language_symbol(language))
+
+    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
+        """Ids of raw sentences, each cut after `max_tokens`; how many were cut is logged."""
+        text = [pretokenize(sentence, language) for sentence in sentences]
+        rows = self._pieces.encode(text, out_type=int, num_threads=1)
+        cut = sum(len(row) > max_tokens for row in rows)
+        if cut:
+            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, max_tokens)
+        return Ragged.of([row[:max_tokens] for row in rows])

@@ -1,0 +1,1 @@
+"""What the vectors are worth: tasks, records, report."""

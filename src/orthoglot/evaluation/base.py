@@ -1,0 +1,147 @@
+"""What every task shares: the task protocol, the record, the three views of a sentence vector.
+
+Letters: N rows of a corpus, D embedding size, K languages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+from orthoglot.errors import DataError
+
+if TYPE_CHECKING:
+    from orthoglot.decomposers.base import Decomposer
+
+View = Literal["sentence", "meaning", "language"]
+VIEWS: tuple[View, ...] = ("meaning", "language", "sentence")
+ALL = "all"
+LEFT_OUT = -1
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measured number.
+
+    Attributes:
+        task: family, e.g. "heldout".
+        dataset: folder name of a benchmark, or "test" for the held-out split.
+        subset: a direction "query->candidate"; "all" is the unweighted mean over directions and pairs.
+        view: which vector was scored: "sentence" (the encoder's own), "meaning" or "language".
+        encoder: name of the frozen encoder.
+        method: name of the decomposition.
+        seed: of the decomposer's training; None for the mean over seeds.
+        metric: "accuracy" (0 to 100), "difference:<baseline>" (-100 to 100), "p:<baseline>" (paired
+            bootstrap, Holm-corrected) or "mcnemar:<baseline>" (Holm-corrected), both 0 to 1.
+        value: the number; whether higher is better depends on task and view.
+        low: lower end of the interval, None where there is none.
+        high: upper end.
+        n: items that were resampled: queries of a direction; sentence pairs for "all" of a retrieval task.
+        signature: "key:value|..." that pins how the number was made.
+    """
+
+    task: str
+    dataset: str
+    subset: str
+    view: str
+    encoder: str
+    method: str
+    seed: int | None
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    signature: str
+
+
+class Task(Protocol):
+    """Scores arrays and nothing else: it cannot tell one encoder, method or view from another."""
+
+    @property
+    def name(self) -> str:
+        """Family of the task."""
+        ...
+
+    @property
+    def dataset(self) -> str:
+        """Benchmark folder, or "test"."""
+        ...
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """{side: (sentences, language)}: the texts whose vectors `score` wants."""
+        ...
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """{side: (N, D)} -> {subset: (N,) int8 of 1 hit, 0 miss, -1 left out}."""
+        ...
+
+    def facts(self, subset: str) -> dict[str, object]:
+        """What the signature says of a subset, chance level (0 to 100) included."""
+        ...
+
+
+def view(vectors: np.ndarray, decomposer: Decomposer | None, language: str, name: View) -> np.ndarray:
+    """One view of sentence vectors of one language.
+
+    Args:
+        vectors: (N, D) of the frozen encoder.
+        decomposer: None gives the sentence view only.
+        language: canonical code; closed-form decomposers need it.
+        name: which view.
+    Returns:
+        (N, D) float32.
+    Raises:
+        DataError: a meaning or language view without a decomposer.
+    """
+    if name == "sentence":
+        return np.asarray(vectors, dtype=np.float32)
+    if decomposer is None:
+        raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
+    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language)
+    return np.asarray(parts.meaning if name == "meaning" else parts.language, dtype=np.float32)
+
+
+def usable(vectors: np.ndarray) -> np.ndarray:
+    """(N,) bool: rows that have a direction, i.e. are finite and not zero."""
+    return np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of (N, D) scaled to length 1; every row must be `usable`."""
+    # Scaling by the largest entry first keeps the squares of huge and tiny rows inside float32.
+    scaled = vectors / np.abs(vectors).max(axis=1, keepdims=True)
+    return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+
+
+def sign(facts: Mapping[str, object]) -> str:
+    """A signature: "key:value" joined by bars, in the order given."""
+    return "|".join(f"{key}:{value}" for key, value in facts.items())
+
+
+def unsign(signature: str) -> dict[str, str]:
+    """The facts of a signature; the inverse of `sign` up to text."""
+    return dict(part.split(":", 1) for part in signature.split("|") if part)
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """Write one JSON object per line, keys sorted."""
+    lines = [json.dumps(asdict(record), sort_keys=True, ensure_ascii=False) for record in records]
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def read_records(path: Path) -> list[Record]:
+    """Read what `write_records` wrote; a line that is no record is a DataError."""
+    records = []
+    # Not splitlines(): a name may hold a line separator of Unicode.
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+        try:
+            records.append(Record(**json.loads(line)))
+        except (json.JSONDecodeError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is not a record ({error})") from error
+    return records

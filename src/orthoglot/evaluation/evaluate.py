@@ -1,0 +1,167 @@
+"""One encoder with one method: every task, every view, every seed, to records and per-item hits."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from orthoglot import __version__
+from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.prepare import read_split
+from orthoglot.decomposers.base import Decomposer, load_decomposer
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.evaluation import classification
+from orthoglot.evaluation.base import VIEWS, Task, View, view, write_records
+from orthoglot.evaluation.maps import Map, project, write_map
+from orthoglot.evaluation.retrieval import Retrieval, distinct
+from orthoglot.evaluation.settings import EvaluationSettings
+from orthoglot.evaluation.summary import Hits, Key, summarise, write_hits
+from orthoglot.languages import parse_pair
+from orthoglot.progress import track
+
+RECORDS = "records.jsonl"
+HITS = "hits.npz"
+MAP = "map.npz"
+logger = logging.getLogger(__name__)
+
+
+Models = Mapping[int, Decomposer | None]
+
+
+def evaluate(
+    settings: EvaluationSettings,
+    embeddings: Path,
+    bitext: Sequence[Path],
+    benchmarks: Sequence[Path],
+    decomposers: Sequence[Path],
+    *,
+    encoder: str,
+    method: str,
+    output: Path,
+) -> None:
+    """Measure one method on one encoder's vectors.
+
+    Args:
+        settings: tasks, sizes, resampling.
+        embeddings: the encoder's store.
+        bitext: prepared folders, one per language pair; their test parts are used.
+        benchmarks: collected benchmark folders.
+        decomposers: one folder "seed<k>" per seed; empty for the encoder's own vectors.
+        encoder: name for the records.
+        method: name for the records.
+        output: gets records.jsonl, hits.npz (per-item hits by task|dataset|subset|view|seed) and map.npz
+            (2-D points of a sample).
+    Raises:
+        DataError: vectors of another encoder, a subset in which no vector is usable.
+    """
+    store = EmbeddingStore.open(embeddings, None)
+    models: Models = {_seed(folder): _decomposer(folder, store) for folder in decomposers} or {0: None}
+    views = VIEWS if decomposers else ("sentence",)
+    held_out = {folder.name: read_split(folder, "test") for folder in bitext}
+    tasks = make_tasks(settings, held_out, benchmarks)
+    hits: Hits = {}
+    facts: dict[tuple[str, str, str], dict[str, object]] = {}
+    label = f"evaluate {encoder} {method}"
+    for task in track(tasks, total=len(tasks), label=label, unit="tasks"):
+        found = score(task, store, models, views)
+        hits |= found
+        facts |= {(task.name, task.dataset, key.subset): task.facts(key.subset) for key in found}
+    made = {"encoder": store.meta["identity"], "orthoglot": __version__}
+    records = summarise(hits, facts, settings, encoder=encoder, method=method, made=made)
+    write_records(output / RECORDS, records)
+    write_hits(output / HITS, hits)
+    write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
+    logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
+
+
+def make_tasks(
+    settings: EvaluationSettings, held_out: Mapping[str, Sequence[SentencePair]], benchmarks: Sequence[Path]
+) -> list[Task]:
+    """The tasks that the settings name, on the data at hand."""
+    tasks: list[Task] = []
+    if "heldout" in settings.tasks:
+        for name, pairs in held_out.items():
+            kept, dropped = distinct(pairs, settings.heldout_pairs)
+            sides = [pair[0] for pair in kept], [pair[1] for pair in kept]
+            tasks.append(Retrieval("heldout", "test", *parse_pair(name), *sides, duplicates=dropped))
+    if "tatoeba" in settings.tasks:
+        for benchmark in (item for folder in benchmarks for item in read_benchmark(folder)):
+            sides = benchmark.foreign_sentences, benchmark.pivot_sentences
+            tasks.append(Retrieval("tatoeba", benchmark.name, benchmark.foreign, benchmark.pivot, *sides))
+    if "language-probe" in settings.tasks:
+        tasks.append(_probe(settings, held_out))
+    if not tasks:
+        raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
+    return tasks
+
+
+def score(task: Task, store: EmbeddingStore, models: Models, views: Iterable[View]) -> Hits:
+    """Hits of one task for every seed and view."""
+    sides = task.sides()
+    vectors = {side: store.vectors[store.rows(texts, language)] for side, (texts, language) in sides.items()}
+    hits: Hits = {}
+    own: dict[str, np.ndarray] = {}
+    for seed, decomposer in models.items():
+        for name in views:
+            if name == "sentence" and own:  # the frozen vector is the same for every seed
+                found = own
+            else:
+                seen = {side: view(vectors[side], decomposer, sides[side][1], name) for side in sides}
+                found = task.score(seen)
+            if name == "sentence":
+                own = found
+            hits |= {Key(task.name, task.dataset, subset, name, seed): v for subset, v in found.items()}
+    return hits
+
+
+def _seed(folder: Path) -> int:
+    if not folder.name.removeprefix("seed").isdigit():
+        raise ConfigError(f"{folder}: a decomposer's folder is called seed<k>, which says its seed")
+    return int(folder.name.removeprefix("seed"))
+
+
+def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
+    decomposer = load_decomposer(folder)
+    made_by = store.meta["identity"]
+    if decomposer.identity != made_by:
+        raise DataError(
+            f"{folder}: trained on vectors of encoder {decomposer.identity}, the store holds {made_by}"
+        )
+    return decomposer
+
+
+def _probe(settings: EvaluationSettings, held_out: Mapping[str, Sequence[SentencePair]]) -> Task:
+    sentences: dict[str, list[str]] = defaultdict(list)
+    for name, pairs in held_out.items():
+        for side, language in enumerate(parse_pair(name)):
+            sentences[language] += [pair[side] for pair in pairs]
+    return classification.sample(
+        sentences,
+        size=settings.probe_sentences,
+        test_share=settings.probe_test_share,
+        seed=settings.seed,
+    )
+
+
+def make_map(
+    settings: EvaluationSettings,
+    held_out: Mapping[str, Sequence[SentencePair]],
+    store: EmbeddingStore,
+    decomposer: Decomposer | None,
+) -> Map:
+    """A map of held-out sentences, equally many of each language pair."""
+    parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
+    groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
+    for name, pairs in held_out.items():
+        kept, _ = distinct(pairs, max(2, settings.map_sentences // len(held_out)))
+        for side, language in enumerate(parse_pair(name)):
+            vectors = store.vectors[store.rows([pair[side] for pair in kept], language)]
+            for part in parts:
+                groups[language, part].append(view(vectors, decomposer, language, part))
+    return project(groups)

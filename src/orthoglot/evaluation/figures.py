@@ -1,0 +1,208 @@
+"""The report's figures as inline SVG in the colour of the surrounding text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL
+from orthoglot.evaluation.maps import Map
+from orthoglot.evaluation.tables import PROBE, lines, ordered, overall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+
+# Stands for the colour of the page's text, which only the browser knows.
+INK = "#010203"
+COLOURS = {
+    "dream": "#3b82c4",
+    "meat": "#e07b39",
+    "oracle": "#2f9e6e",
+    "seed": "#9467bd",
+    "centering": "#b8860b",
+}
+OTHER = "#8c8c8c"
+PANELS = 12
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "orthoglot",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": OTHER,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "grid.color": OTHER,
+    "grid.alpha": 0.2,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+}
+
+
+class Curve(NamedTuple):
+    """One training's history: who was trained, and the rows of history.jsonl."""
+
+    encoder: str
+    method: str
+    seed: int | None
+    rows: list[dict[str, float]]
+
+
+def corner(records: pd.DataFrame, task: str, dataset: str) -> str:
+    """One panel per encoder, one point per method: the ideal is the upper left corner.
+
+    Retrieval: meaning accuracy up, language accuracy to the right. The probe wants the opposite of both, so
+    its axes are swapped. An arrow leads from a host to the host with ORACLE.
+    """
+    values = overall(records)
+    values = values[(values["task"] == task) & (values["dataset"] == dataset)]
+    y, x = ("language", "meaning") if task == PROBE else ("meaning", "language")
+    encoders = list(values["encoder"].unique())
+    with _figure(len(encoders), columns=3, width=4.2, height=3.4) as (figure, axes):
+        for axis, encoder in zip(axes, encoders, strict=False):
+            _corner_panel(axis, values[values["encoder"] == encoder], x, y)
+            axis.set_title(encoder, loc="left")
+            axis.set_xlabel(f"{x} view, accuracy (%)")
+        axes[0].set_ylabel(f"{y} view, accuracy (%)")
+        methods = [name for name in ordered(values["method"]) if name != ORIGINAL]
+        handles = [_handle(name) for name in methods]
+        if ORIGINAL in set(values["method"]):
+            handles.append(Line2D([], [], color=OTHER, linestyle="--", label="original (sentence)"))
+        figure.legend(handles=handles, loc="outside lower center", ncols=3 * min(3, len(encoders)))
+        return _svg(figure)
+
+
+def curves(trainings: Sequence[Curve]) -> str:
+    """Total loss by epoch, training thin and validation thick, one line per seed."""
+    groups: dict[tuple[str, str], list[Curve]] = {}
+    for training in trainings:
+        groups.setdefault((training.encoder, training.method), []).append(training)
+    with _figure(len(groups), columns=4, width=3.0, height=2.2) as (figure, axes):
+        for axis, ((encoder, method), members) in zip(axes, groups.items(), strict=False):
+            for training in members:
+                epochs = [row["epoch"] for row in training.rows]
+                for part, width in (("train", 0.8), ("valid", 1.8)):
+                    totals = [row.get(f"{part}.total", np.nan) for row in training.rows]
+                    axis.plot(epochs, totals, color=_colour(method), linewidth=width, alpha=0.8)
+            axis.set_title(f"{encoder}\n{method}", loc="left", fontsize=9)
+        handles = [
+            Line2D([], [], color=OTHER, linewidth=width, label=part)
+            for part, width in (("training", 0.8), ("validation", 1.8))
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2)
+        return _svg(figure)
+
+
+def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
+    """One panel per encoder and method: colour is language, discs are meaning, crosses are language parts."""
+    shown = dict(list(drawn.items())[:PANELS])
+    languages = sorted({str(language) for one in shown.values() for language in one.languages})
+    palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
+    colours = {language: palette(i % palette.N) for i, language in enumerate(languages)}
+    with _figure(len(shown), columns=4, width=3.0, height=2.8) as (figure, axes):
+        for axis, ((encoder, method), one) in zip(axes, shown.items(), strict=False):
+            for part, marker, size in (("sentence", "o", 7), ("meaning", "o", 7), ("language", "x", 10)):
+                chosen = one.parts == part
+                axis.scatter(
+                    one.points[chosen, 0],
+                    one.points[chosen, 1],
+                    c=[colours[str(language)] for language in one.languages[chosen]],
+                    marker=marker,
+                    s=size,
+                    linewidths=0.7 if marker == "x" else 0,
+                    alpha=0.65,
+                    rasterized=True,
+                )
+            axis.set_title(f"{encoder}\n{method}", loc="left", fontsize=9)
+            axis.set(xticks=[], yticks=[], xlabel=f"{one.explained.sum():.0%} of the variance")
+            axis.grid(visible=False)
+        handles = [Line2D([], [], color=c, marker="o", ls="", label=name) for name, c in colours.items()]
+        handles += [Line2D([], [], color=OTHER, marker=m, ls="", label=n) for n, m in _PARTS.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(10, len(handles)))
+        return _svg(figure)
+
+
+_PARTS = {"meaning or sentence": "o", "language": "x"}
+
+
+def _corner_panel(axis: Axes, values: pd.DataFrame, x: str, y: str) -> None:
+    points: dict[str, tuple[float, float]] = {}
+    for method in ordered(values["method"]):
+        views = {row.view: row for row in lines(values[values["method"] == method])}
+        if {x, y} <= set(views):
+            points[method] = views[x].value, views[y].value
+            _point(axis, method, views[x], views[y])
+        elif "sentence" in views:
+            across = axis.axvline if x == "meaning" else axis.axhline
+            across(views["sentence"].value, color=OTHER, linestyle="--", linewidth=1)
+    for method, end in points.items():
+        start = points.get(method.removesuffix(ORACLE))
+        if method.endswith(ORACLE) and start:
+            style = {"arrowstyle": "->", "color": _colour(method), "alpha": 0.6, "shrinkA": 5, "shrinkB": 5}
+            axis.annotate("", end, start, arrowprops=style)
+    axis.margins(0.12)
+    for limits, bound in ((axis.get_xlim(), axis.set_xlim), (axis.get_ylim(), axis.set_ylim)):
+        bound(max(limits[0], -4), min(limits[1], 104))
+
+
+def _point(axis: Axes, method: str, x: Any, y: Any) -> None:
+    """A method's marker with the intervals of both views."""
+    spans = [[[row.value - row.low], [row.high - row.value]] for row in (x, y)]
+    colour, style = _colour(method), _handle(method)
+    axis.errorbar(x.value, y.value, xerr=spans[0], yerr=spans[1], color=colour, lw=0.8, fmt="none")
+    face, marker = style.get_markerfacecolor(), style.get_marker()
+    axis.plot(x.value, y.value, marker=marker, color=colour, markerfacecolor=face, markersize=8)
+
+
+def _colour(method: str) -> str:
+    return COLOURS.get(method.removesuffix(ORACLE), OTHER)
+
+
+def _handle(method: str) -> Line2D:
+    """A method's marker: hollow for a host alone, filled with ORACLE or without a host."""
+    filled = method.endswith(ORACLE) or method not in ("dream", "meat")
+    face = _colour(method) if filled else "none"
+    marker = {"dream": "o", "meat": "s", "oracle": "D", "seed": "^"}.get(method.removesuffix(ORACLE), "v")
+    return Line2D([], [], color=_colour(method), marker=marker, markerfacecolor=face, ls="", label=method)
+
+
+@contextmanager
+def _figure(panels: int, *, columns: int, width: float, height: float) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure with `panels` axes, at most `columns` beside each other."""
+    columns = max(1, min(columns, panels))
+    rows = max(1, -(-panels // columns))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width * columns, height * rows + 0.4), layout="constrained", dpi=150)
+        FigureCanvasAgg(figure)
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for spare in grid[panels:]:
+            spare.set_axis_off()
+        yield figure, list(grid)
+
+
+def _svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :].replace(INK, "currentColor")

@@ -1,0 +1,24 @@
+"""Settings of the evaluation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orthoglot.settings import Count, Settings, Share
+
+TaskName = Literal["heldout", "tatoeba", "language-probe"]
+
+
+class EvaluationSettings(Settings):
+    """What is measured and how intervals are drawn."""
+
+    tasks: Annotated[list[TaskName], Field(min_length=1)]
+    heldout_pairs: Count
+    probe_sentences: Count
+    probe_test_share: Share
+    map_sentences: Count
+    resamples: Count
+    confidence: Annotated[float, Field(gt=0.5, lt=1)]
+    seed: int

@@ -1,0 +1,142 @@
+"""From per-item hits to records: means over directions, language pairs and seeds, each with an interval."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.evaluation.base import ALL, LEFT_OUT, Record, sign
+from orthoglot.evaluation.resampling import interval, pool
+from orthoglot.evaluation.settings import EvaluationSettings
+from orthoglot.streams import derive
+
+
+class Key(NamedTuple):
+    """What an array of hits belongs to."""
+
+    task: str
+    dataset: str
+    subset: str
+    view: str
+    seed: int
+
+    @property
+    def pair(self) -> str:
+        """The language pair, whichever the direction: the two directions share their sentences."""
+        return "-".join(sorted(self.subset.split("->")))
+
+
+Hits = dict[Key, np.ndarray]
+
+
+def summarise(
+    hits: Hits,
+    facts: Mapping[tuple[str, str, str], Mapping[str, object]],
+    settings: EvaluationSettings,
+    *,
+    encoder: str,
+    method: str,
+    made: Mapping[str, object],
+) -> list[Record]:
+    """Records of each subset and of their mean, for each seed and for the mean over seeds.
+
+    Args:
+        hits: all of one encoder and method.
+        facts: what the tasks say of (task, dataset, subset).
+        settings: resampling.
+        encoder: name.
+        method: name.
+        made: ends the signature, e.g. the encoder's identity.
+    """
+    groups: dict[tuple[str, str, str, str, int | None], list[Key]] = defaultdict(list)
+    for key in hits:
+        for subset in dict.fromkeys((key.subset, ALL)):
+            for seed in (key.seed, None):
+                groups[key.task, key.dataset, subset, key.view, seed].append(key)
+    how = {
+        "interval": "bootstrap-percentile",
+        "resampled": "items-within-pairs",
+        "resamples": settings.resamples,
+        "confidence": settings.confidence,
+        "resampling_seed": settings.seed,
+    }
+    records = []
+    for (task, dataset, subset, name, seed), keys in groups.items():
+        found = interval(
+            strata({key: hits[key] for key in keys}, f"{encoder} {method} {task} {name} "),
+            resamples=settings.resamples,
+            confidence=settings.confidence,
+            generator=np.random.default_rng(derive(settings.seed, task, dataset, subset, name, seed)),
+        )
+        about = combine([facts[task, dataset, key.subset] for key in keys])
+        left_out = sum(int((hits[key] == LEFT_OUT).sum()) for key in keys)
+        seeds = sorted({key.seed for key in keys})
+        signature = {"metric": "accuracy", **about, "left_out": left_out, "seeds": ",".join(map(str, seeds))}
+        value, low, high = (round(100 * number, 6) for number in found[:3])
+        records.append(
+            Record(
+                task=task,
+                dataset=dataset,
+                subset=subset,
+                view=name,
+                encoder=encoder,
+                method=method,
+                seed=seed,
+                metric="accuracy",
+                value=value,
+                low=low,
+                high=high,
+                n=found.n,
+                signature=sign({**signature, **how, **made}),
+            )
+        )
+    return records
+
+
+def strata(hits: Hits, label: str = "") -> dict[str, np.ndarray]:
+    """{pair: (N,) scores}: hits of both directions and all seeds of a language pair pooled by sentence pair.
+
+    Sentence pairs, not queries, are what a mean resamples: the two directions of a pair share their sentences
+    and would otherwise be counted as independent.
+    """
+    by_pair: dict[str, list[np.ndarray]] = defaultdict(list)
+    for key, found in hits.items():
+        by_pair[label + key.pair].append(found)
+    return {pair: pool(found) for pair, found in by_pair.items()}
+
+
+def combine(facts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Facts of several subsets as one: shared ones as they are, chance as its mean, the rest as a range."""
+    combined: dict[str, object] = {}
+    for key in facts[0]:
+        values = [fact[key] for fact in facts]
+        numbers = [value for value in values if isinstance(value, int | float)]
+        if len(set(values)) == 1:
+            combined[key] = values[0]
+        elif key == "chance":
+            combined[key] = round(float(np.mean(numbers)), 6)
+        elif numbers:
+            combined[key] = f"{min(numbers)}-{max(numbers)}"
+        else:
+            combined[key] = f"{len(set(values))}-in-all"
+    return combined
+
+
+def write_hits(path: Path, hits: Hits) -> None:
+    """Write every array under "task|dataset|subset|view|seed"."""
+    arrays = {"|".join(map(str, key)): found for key, found in hits.items()}
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+
+
+def read_hits(path: Path) -> Hits:
+    """Read the hits that `write_hits` wrote."""
+    with np.load(path, allow_pickle=False) as stored:
+        found = {}
+        for name in stored.files:
+            task, dataset, subset, view, seed = name.split("|")
+            found[Key(task, dataset, subset, view, int(seed))] = stored[name]
+        return found

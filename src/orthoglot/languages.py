@@ -1,0 +1,172 @@
+"""Every spelling of a language code, and the one this project uses.
+
+The canonical code is ISO 639-1 where there is one, else ISO 639-3 ("de", "gn", "arz"). Corpora spell
+otherwise: OPUS "aym" or "pt_br", FLORES "eng_Latn", LASER's Tatoeba files "cmn"; those spellings live here
+only. The codes qaa ... qtz, which ISO 639 reserves for private use, name invented languages.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from typing import NamedTuple
+
+from orthoglot.errors import ConfigError
+
+# By the script that most text is written in: canonical/LASER's three letters/further spellings, or one code.
+# A macrolanguage and the member that corpora stand for it with are one language here (lv: lav, lvs).
+_TABLE = {
+    "Latn": """
+        aa/aar ace af/afr ak/aka an/arg ang ast ay/aym/ayr az/aze/azj ban bbj bem ber bi/bis bjn bm/bam
+        br/bre bs/bos bug bzd ca/cat cbk ceb ch/cha cni co/cos kw/cor cs/ces/cze crh csb cy/cym/wel
+        da/dan de/deu/ger din/din/dik dsb dtp dyu ee/ewe en/eng eo/epo es/spa et/est/ekk eu/eus/baq
+        ff/ful fi/fin fj/fij fo/fao fon fr/fra/fre fur fuv fy/fry ga/gle gd/gla gl/glg gn/grn/gug gsw
+        gv/glv ha/hau haw hch hr/hrv hsb ht/hat hu/hun ia/ina id/ind/in ie/ile ig/ibo ilo io/ido
+        is/isl/ice it/ita jbo jv/jav/jw kab kac kam kbp kea kg/kon ki/kik kl/kal kmb kr/kau/knc
+        ku/kur/kmr kzj la/lat lb/ltz lfn lg/lug li/lim lij lmo ln/lin lt/lit ltg lua luo lus lv/lvs/lav
+        max mg/mlg/plt mh/mah mi/mri/mao min mos ms/zsm/msa/may mt/mlt na/nau nah nb/nob nds nhe
+        nl/nld/dut nn/nno no/nor nov nso nus ny/nya oc/oci om/orm/gaz oto pag pam pap pcm pl/pol pms
+        pt/por qu/que/quy rm/roh rn/run ro/ron/rum/mo rw/kin sc/srd scn sco se/sme sg/sag sh/hbs shp
+        sk/slk/slo sl/slv sm/smo sn/sna so/som sq/sqi/als/alb ss/ssw st/sot su/sun sv/swe sw/swh/swa swg
+        szl taq tar tet tk/tuk tl/tgl/fil tn/tsn to/ton tpi tr/tur ts/tso tum tw/twi ty/tah tzl umb
+        uz/uzb/uzn vec vi/vie vo/vol wa/wln war wo/wol xh/xho yo/yor za/zha zu/zul
+        """,
+    "Arab": """
+        acm acq aeb ajp apc ar/ara/arb ars ary arz arq azb ckb dv/div fa/pes/fas/per ks/kas prs
+        ps/pus/pbt sd/snd ug/uig ur/urd
+        """,
+    "Cyrl": """
+        ab/abk av/ava ba/bak be/bel bg/bul ce/che cu/chu cv/chv kk/kaz ky/kir mhr mk/mkd/mac mn/mon/khk
+        orv os/oss ru/rus sah sr/srp tg/tgk tt/tat udm uk/ukr
+        """,
+    "Deva": "awa bh/bih bho hi/hin hne mag mai mr/mar ne/nep/npi sa/san",
+    "Armn": "hy/hye/arm",
+    "Beng": "as/asm bn/ben mni",
+    "Ethi": "am/amh ti/tir",
+    "Geor": "ka/kat/geo xmf",
+    "Grek": "el/ell/gre grc",
+    "Gujr": "gu/guj",
+    "Guru": "pa/pan",
+    "Hang": "ko/kor",
+    "Hans": "wuu zh/cmn/zho/chi",
+    "Hant": "yue",
+    "Hebr": "he/heb/iw yi/yid/ydd",
+    "Jpan": "ja/jpn",
+    "Khmr": "km/khm",
+    "Knda": "kn/kan",
+    "Laoo": "lo/lao",
+    "Mlym": "ml/mal",
+    "Mymr": "my/mya/bur shn",
+    "Olck": "sat",
+    "Orya": "or/ori/ory",
+    "Sinh": "si/sin",
+    "Taml": "ta/tam",
+    "Telu": "te/tel",
+    "Tfng": "tzm zgh",
+    "Thai": "th/tha",
+    "Tibt": "bo/bod/tib dz/dzo",
+}
+# The invented languages of `orthoglot.corpora.mini`; other private-use codes count as Latin.
+_INVENTED = {"qac": "Cyrl", "qad": "Grek", "qae": "Hira", "qaf": "Deva"}
+_WITHOUT_SPACES = {"Hans", "Hant", "Hira", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
+# Regional spellings that OPUS uses beside or in place of the plain code.
+_REGIONAL = {
+    "en": ("en_GB", "en_US"),
+    "es": ("es_ES", "es_MX"),
+    "fr": ("fr_FR", "fr_CA"),
+    "nb": ("nb_NO",),
+    "nn": ("nn_NO",),
+    "pt": ("pt_PT", "pt_pt", "pt_BR", "pt_br"),
+    "zh": ("zh_CN", "zh_cn", "zh_TW", "zh_tw"),
+}
+_PRIVATE_USE = re.compile(r"q[a-t][a-z]")
+# "pt_br", "eng_Latn", "pt-BR", "zh-Hans"; with a hyphen the case must tell it from a pair ("en-de").
+_VARIETY = re.compile(r"(?P<code>[A-Za-z]{2,4})(_([A-Za-z]{2}|[A-Za-z]{4})|-([A-Z]{2}|[A-Z][a-z]{3}))")
+
+
+class _Language(NamedTuple):
+    canonical: str
+    iso3: str
+    script: str
+    others: tuple[str, ...]
+
+
+def _row(script: str, entry: str) -> _Language:
+    canonical, *rest = entry.split("/")
+    return _Language(canonical, rest[0] if rest else canonical, script, tuple(rest[1:]))
+
+
+_LANGUAGES = {
+    row.canonical: row
+    for script, entries in _TABLE.items()
+    for row in (_row(script, entry) for entry in entries.split())
+}
+_CANONICAL = {
+    spelling: row.canonical
+    for row in _LANGUAGES.values()
+    for spelling in (row.canonical, row.iso3, *row.others)
+}
+
+
+def canonical(code: str) -> str:
+    """The project's code of a language spelled in any known way; a region or script is left out.
+
+    Raises:
+        ConfigError: nobody spells a language so; the message names near ones.
+    """
+    variety = _VARIETY.fullmatch(code)
+    plain = (variety["code"] if variety else code).lower()
+    if plain in _CANONICAL:
+        return _CANONICAL[plain]
+    if _PRIVATE_USE.fullmatch(plain):
+        return plain
+    near = get_close_matches(plain, _CANONICAL, n=5, cutoff=0.5)
+    hint = f"; near ones are {', '.join(near)}" if near else ""
+    raise ConfigError(f"unknown language code {code!r}: write ISO 639-1, else ISO 639-3{hint}")
+
+
+def spellings(code: str) -> tuple[str, ...]:
+    """All spellings that OPUS may use for a language, the canonical one first, regional ones last."""
+    row = _language(code)
+    spelled = (row.canonical, row.iso3, *row.others, *_REGIONAL.get(row.canonical, ()))
+    return tuple(dict.fromkeys(spelled))
+
+
+def iso3(code: str) -> str:
+    """The three-letter spelling of LASER's Tatoeba files, e.g. "cmn" for zh and "swh" for sw."""
+    return _language(code).iso3
+
+
+def script(code: str) -> str:
+    """The ISO 15924 name of the script that most text of the language is written in, e.g. "Latn"."""
+    return _language(code).script
+
+
+def has_spaces(code: str) -> bool:
+    """Whether the language writes spaces between words."""
+    return script(code) not in _WITHOUT_SPACES
+
+
+def parse_pair(pair: str) -> tuple[str, str]:
+    """Source and target of a pair written "en-de": two different canonical codes, the pivot side first.
+
+    Raises:
+        ConfigError: not two codes, an unknown one, one twice, or another spelling than the canonical one.
+    """
+    codes = pair.split("-")
+    if len(codes) != 2:
+        raise ConfigError(f'language pair {pair!r}: write two codes and a hyphen, e.g. "en-de"')
+    source, target = map(canonical, codes)
+    if f"{source}-{target}" != pair:
+        raise ConfigError(f'language pair {pair!r}: write it "{source}-{target}"')
+    if source == target:
+        raise ConfigError(f"language pair {pair!r}: both sides are the same language")
+    return source, target
+
+
+@cache
+def _language(code: str) -> _Language:
+    plain = canonical(code)
+    invented = _Language(plain, plain, _INVENTED.get(plain, "Latn"), ())
+    return _LANGUAGES.get(plain, invented)

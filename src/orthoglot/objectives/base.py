@@ -1,0 +1,193 @@
+"""What a loss term is given, and how named terms become one objective.
+
+Letters of the whole project: B rows of a batch, N rows of a corpus, D embedding size, K languages, T tokens,
+V vocabulary.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from orthoglot.decomposers.base import Decomposition
+from orthoglot.errors import ConfigError
+from orthoglot.objectives import TERMS
+from orthoglot.objectives.cosine import mean_weights, unit
+
+Term = Callable[["Pairs"], Tensor]
+
+NEEDS_PARTNERS = frozenset(
+    {"dream.meaning", "dream.language", "seed.meaning", "seed.language", "seed.language_swap"}
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a batch of sentence pairs.
+
+    Attributes:
+        parts: sentence, meaning and language vectors, each (B, D), not normalised.
+        language_id: (B,) integers in [0, K).
+        other: (B,) row of the same side whose meaning differs, or -1 for none.
+        peer: (B,) another row of the same side and, under most partner rules, the same language, or -1.
+    """
+
+    parts: Decomposition
+    language_id: Tensor
+    other: Tensor
+    peer: Tensor
+
+    @cached_property
+    def sentence(self) -> Tensor:
+        """Unit sentence vectors (B, D)."""
+        return unit(self.parts.sentence)
+
+    @cached_property
+    def meaning(self) -> Tensor:
+        """Unit meaning vectors (B, D)."""
+        return unit(self.parts.meaning)
+
+    @cached_property
+    def language(self) -> Tensor:
+        """Unit language vectors (B, D)."""
+        return unit(self.parts.language)
+
+    @cached_property
+    def _other_weights(self) -> Tensor:
+        return mean_weights(self.other >= 0, self.parts.sentence.dtype)
+
+    @cached_property
+    def _peer_weights(self) -> Tensor:
+        return mean_weights(self.peer >= 0, self.parts.sentence.dtype)
+
+    def of_other(self, rows: Tensor) -> Tensor:
+        """For each row that of its `other`, (B, D); some row or other where there is none."""
+        return rows.index_select(0, self.other.clamp(min=0))
+
+    def of_peer(self, rows: Tensor) -> Tensor:
+        """For each row that of its `peer`, (B, D); some row or other where there is none."""
+        return rows.index_select(0, self.peer.clamp(min=0))
+
+    def mean_with_other(self, values: Tensor) -> Tensor:
+        """Mean of values (B,) over the rows that have an `other`; 0 if none has."""
+        return values.dot(self._other_weights)
+
+    def mean_with_peer(self, values: Tensor) -> Tensor:
+        """Mean of values (B,) over the rows that have a `peer`; 0 if none has."""
+        return values.dot(self._peer_weights)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A batch of translations: row i of `source` and row i of `target` mean the same.
+
+    Attributes:
+        source, target: the two sides.
+        active: (B,) booleans, the rows that the host terms (DREAM, MEAT, SEED) average over.
+        n_languages: K.
+    """
+
+    source: Side
+    target: Side
+    active: Tensor
+    n_languages: int
+
+    def __iter__(self) -> Iterator[Side]:
+        return iter((self.source, self.target))
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        return mean_weights(self.active, self.source.parts.sentence.dtype)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Mean of values (B,) over the active rows; 0 if none is."""
+        return values.dot(self._weights)
+
+
+@runtime_checkable
+class Opponent(Protocol):
+    """A term with parameters that pursue a loss of their own, in an update of their own."""
+
+    def discriminate(self, pairs: Pairs) -> Tensor:
+        """That loss; its gradient must not reach the maps."""
+        ...
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """What that update changes."""
+        ...
+
+
+def check_terms(names: Mapping[str, float], partners: str) -> None:
+    """Refuse unknown terms, no term at all, and partner terms under a rule that gives no partners.
+
+    Raises:
+        ConfigError: with the known names, nearest first.
+    """
+    for name in names:
+        if name not in TERMS:
+            near = difflib.get_close_matches(name, TERMS, n=len(TERMS), cutoff=0.0)
+            raise ConfigError(f"term {name!r} is unknown; known: {', '.join(near)}")
+    if not any(weight > 0 for weight in names.values()):
+        raise ConfigError("a trained method needs at least one term with a weight above 0")
+    lonely = sorted(NEEDS_PARTNERS & set(names)) if partners == "none" else []
+    if lonely:
+        raise ConfigError(f"terms {', '.join(lonely)} need partners, but the method's partner rule is 'none'")
+
+
+def resolve(name: str) -> Any:
+    """The function or module class that `TERMS` names; a ConfigError lists the known ones."""
+    check_terms({name: 1.0}, "any")
+    module, attribute = TERMS[name].split(":")
+    return getattr(importlib.import_module(f"orthoglot.objectives.{module}"), attribute)
+
+
+class Objective(nn.Module):
+    """Named terms and their weights; owns the heads that only training needs.
+
+    total = sum of weight * term. A term is a function of `Pairs`, or a module when it has parameters.
+
+    Args:
+        weights: weight by term name.
+        dim: D.
+        n_languages: K, for heads that tell languages apart.
+        generator: of the heads' initial weights.
+    Raises:
+        ConfigError: a name is unknown.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, float], *, dim: int, n_languages: int, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.weights = dict(weights)
+        self.terms: dict[str, Term] = {}
+        # Term names hold a dot, which a ModuleDict refuses; the list registers the parameters.
+        self.modules_of_terms = nn.ModuleList()
+        for name in self.weights:
+            term = resolve(name)
+            if isinstance(term, type):
+                term = term(dim=dim, n_languages=n_languages, generator=generator)
+                self.modules_of_terms.append(term)
+            self.terms[name] = term
+
+    def forward(self, pairs: Pairs) -> dict[str, Tensor]:
+        """Every term unweighted, and `total`."""
+        values = {name: term(pairs) for name, term in self.terms.items()}
+        total = torch.stack([self.weights[name] * value for name, value in values.items()]).sum()
+        return {**values, "total": total}
+
+    def opponents(self) -> list[Opponent]:
+        """Modules that are trained against the maps (MEAT's discriminator)."""
+        return [module for module in self.modules_of_terms if isinstance(module, Opponent)]
+
+    def heads(self) -> list[nn.Parameter]:
+        """Parameters trained together with the maps (DREAM's language head)."""
+        own = [module for module in self.modules_of_terms if not isinstance(module, Opponent)]
+        return [parameter for module in own for parameter in module.parameters()]

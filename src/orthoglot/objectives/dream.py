@@ -1,0 +1,64 @@
+"""DREAM (2021): reconstruct the sentence, pull translations together, gather and name the languages.
+
+Source: methods 3.2, after the authors' public code (nattaptiy/qe_disentangled). Partners are row indices;
+which rule drew them decides whether this is the original or the ORACLE release (methods O6).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from orthoglot.decomposers.linear import linear
+from orthoglot.objectives.base import Pairs
+from orthoglot.objectives.cosine import pull, push
+
+
+def reconstruction(pairs: Pairs) -> Tensor:
+    """Meaning plus language gives the sentence vector back.
+
+    L_R = sum over sides of mean_i mean_d (m_i + l_i - e_i)_d ^ 2;  at least 0.
+    """
+    errors = [side.parts.meaning + side.parts.language - side.parts.sentence for side in pairs]
+    source, target = (error.square().mean(dim=-1) for error in errors)
+    return pairs.mean(source + target)
+
+
+def meaning(pairs: Pairs) -> Tensor:
+    """Translations attract, other sentences repel up to orthogonality.
+
+    L_S = mean_i [1 - cos(ms_i, mt_i)] + sum over sides of mean_i max(0, cos(m_i, m_other(i)));  in [0, 4].
+    Rows without another row are left out of the second mean.
+    """
+    together = pairs.mean(pull(pairs.source.meaning, pairs.target.meaning))
+    source, target = (side.mean_with_other(push(side.meaning, side.of_other(side.meaning))) for side in pairs)
+    return together + source + target
+
+
+def language(pairs: Pairs) -> Tensor:
+    """Language vectors of one language attract.
+
+    L_L^m = sum over sides of mean_i [1 - cos(l_i, l_peer(i))];  in [0, 4], rows without a peer left out.
+    """
+    source, target = (side.mean_with_peer(pull(side.language, side.of_peer(side.language))) for side in pairs)
+    return source + target
+
+
+class Identification(nn.Module):
+    """A linear head names the language from the language vector.
+
+    L_L^i = sum over sides of mean_i CE(W l_i + b, y_i);  2 ln K for a head that knows nothing.
+    """
+
+    def __init__(self, *, dim: int, n_languages: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.head = linear(dim, n_languages, generator)
+
+    def forward(self, pairs: Pairs) -> Tensor:
+        """The loss; its gradient reaches the head and the language map only."""
+        source, target = (
+            F.cross_entropy(self.head(side.parts.language), side.language_id, reduction="none")
+            for side in pairs
+        )
+        return pairs.mean(source + target)

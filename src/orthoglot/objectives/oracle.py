@@ -1,0 +1,93 @@
+"""ORACLE (2024): one direction per language (intra-class), meaning orthogonal to language (inter-class).
+
+All terms use every row of the batch, also where the host's terms use half of it (methods 3.4).
+Plain names are the paper's Eqs. 5 and 6; the suffix tells the reading: `_released` is what every shipped
+configuration of the authors' code trains (dayeonki/oracle), `_all` ignores languages but leaves the diagonal
+out, `_abs`, `_main` and `_old` are their other variants. ORACLE on its own, without a host, is
+{intra_class_released, alignment, inter_class_old}: as printed nothing would align the meanings (methods O5).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from orthoglot.objectives.base import Pairs
+from orthoglot.objectives.cosine import cosine, pull, push
+
+
+def intra_class(pairs: Pairs) -> Tensor:
+    """Language vectors of one language attract.
+
+    L = sum over sides of [1 - mean of cos(l_i, l_j) over all i and j != i with y_j = y_i];  in [0, 4],
+    0 when each language is one direction. A side without two rows of one language gives 0.
+    Source: Eq. 5; the paper does not say which j (methods O2, O3, O4).
+    """
+    source, target = (_among(side.language, side.language_id, pairs.n_languages) for side in pairs)
+    return source + target
+
+
+def intra_class_all(pairs: Pairs) -> Tensor:
+    """All language vectors of a side attract, whatever their language.
+
+    L = sum over sides of [1 - mean of cos(l_i, l_j) over j != i];  in [0, 4]; 0 for a single row.
+    """
+    source, target = (_among(side.language, torch.zeros_like(side.language_id), 1) for side in pairs)
+    return source + target
+
+
+def _among(units: Tensor, group: Tensor, n_groups: int) -> Tensor:
+    """1 - mean cosine over the ordered pairs of different rows of one group; 0 if there is no such pair.
+
+    A group's cosines sum to |sum of its units|^2 - sum of |unit|^2, which is linear in B, not quadratic.
+    """
+    sums = units.new_zeros(n_groups, units.shape[1]).index_add(0, group, units)
+    sizes = torch.bincount(group, minlength=n_groups)
+    n = (sizes * (sizes - 1)).sum()
+    cosines = sums.square().sum() - units.square().sum()
+    return torch.where(n > 0, 1 - cosines / n.clamp(min=1), 0.0)
+
+
+def intra_class_released(pairs: Pairs) -> Tensor:
+    """All language vectors of a side attract; the mean runs over the full B x B matrix.
+
+    L = sum over sides of [1 - |mean of unit l|^2] = (B - 1) / B of `intra_class_all`;  in [0, 2].
+    """
+    source, target = (side.language.mean(dim=0).square().sum() for side in pairs)
+    return 2 - source - target
+
+
+def inter_class(pairs: Pairs) -> Tensor:
+    """Meaning and language of one sentence repel up to orthogonality.
+
+    L = sum over sides of mean_i max(0, cos(m_i, l_i));  in [0, 2].
+    Source: Eq. 6 as printed (methods O1).
+    """
+    source, target = (push(side.meaning, side.language) for side in pairs)
+    return (source + target).mean()
+
+
+def inter_class_released(pairs: Pairs) -> Tensor:
+    """Language vectors of the two sides repel: mean_i max(0, cos(ls_i, lt_i));  in [0, 1] (methods O1)."""
+    return push(pairs.source.language, pairs.target.language).mean()
+
+
+def inter_class_abs(pairs: Pairs) -> Tensor:
+    """As released, but opposite directions cost as well: mean_i |cos(ls_i, lt_i)|;  in [0, 1]."""
+    return cosine(pairs.source.language, pairs.target.language).abs().mean()
+
+
+def inter_class_main(pairs: Pairs) -> Tensor:
+    """Half of the printed term;  in [0, 1]."""
+    return inter_class(pairs) / 2
+
+
+def inter_class_old(pairs: Pairs) -> Tensor:
+    """mean_i [|cos(ms_i, ls_i)| + |cos(mt_i, lt_i)| + max(0, cos(ls_i, lt_i))];  in [0, 3]."""
+    source, target = (cosine(side.meaning, side.language).abs() for side in pairs)
+    return (source + target).mean() + inter_class_released(pairs)
+
+
+def alignment(pairs: Pairs) -> Tensor:
+    """Translations attract: mean_i [1 - cos(ms_i, mt_i)];  in [0, 2]. Needed where no host does it."""
+    return pull(pairs.source.meaning, pairs.target.meaning).mean()

@@ -1,0 +1,1 @@
+"""One training loop and the recipes that use it."""

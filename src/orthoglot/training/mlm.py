@@ -1,0 +1,232 @@
+"""A small XLM-R from scratch, by masked language modelling alone: languages stay apart in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tokenizers
+import torch
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from torch import Tensor
+from torch.nn import functional
+from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
+
+from orthoglot.corpora.splitting import Split
+from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.pretrained import write_card
+from orthoglot.encoders.settings import MlmSettings
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import DataError
+from orthoglot.streams import derive
+from orthoglot.training.loop import Update, fit
+from orthoglot.training.pretrain import languages_of, monolingual, write_history
+from orthoglot.training.sampling import Plan, length_batches
+from orthoglot.training.schedule import scheduler
+
+# The first ids in the order of XLM-R's own vocabulary.
+SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
+BOS, PAD, EOS, UNKNOWN, MASK = range(len(SPECIAL))
+IGNORED = -100
+SENTENCES_PER_LANGUAGE = 50_000
+logger = logging.getLogger(__name__)
+
+
+class Masked(NamedTuple):
+    """Token ids with some hidden (B, T), and what was there: the id at hidden places, -100 elsewhere."""
+
+    ids: Tensor
+    labels: Tensor
+
+
+def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> PreTrainedTokenizerFast:
+    """A BPE tokenizer with XLM-R's special tokens, `<s> ... </s>` around every sentence.
+
+    The same sentences give the same pieces.
+    """
+    built = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL["unk"]))
+    built.normalizer = normalizers.NFKC()
+    built.pre_tokenizer = pre_tokenizers.Metaspace()
+    built.decoder = decoders.Metaspace()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=list(SPECIAL.values()), max_token_length=16, show_progress=False
+    )
+    built.train_from_iterator(sentences, trainer)
+    built.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[("<s>", BOS), ("</s>", EOS)],
+    )
+    names = {f"{role}_token": piece for role, piece in SPECIAL.items()}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=max_tokens, **names
+    )
+
+
+def tokenise(
+    tokenizer: PreTrainedTokenizerFast, sentences: dict[str, list[str]], max_tokens: int
+) -> tuple[Ragged, list[int]]:
+    """Ids of all sentences, one language after the other, and the number of sentences of each."""
+    parts = [
+        Ragged.of(tokenizer(text, truncation=True, max_length=max_tokens)["input_ids"])
+        for text in sentences.values()
+        if text
+    ]
+    if not parts:
+        raise DataError(f"no sentence in any of {', '.join(sentences)}")
+    return Ragged.join(parts), [len(part.lengths) for part in parts]
+
+
+def mask(ids: np.ndarray, share: float, vocabulary: int, generator: np.random.Generator) -> Masked:
+    """Hide tokens to be predicted: of those drawn 80 % become <mask>, 10 % a random piece, 10 % stay.
+
+    Args:
+        ids: (B, T); special tokens are never drawn, and at least one token of the batch always is.
+        share: probability of being drawn, in [0, 1).
+        vocabulary: V.
+        generator: of the draws.
+    """
+    chance = np.where(ids >= len(SPECIAL), generator.random(ids.shape), 1.0)
+    drawn = (chance < share) | ((chance == chance.min()) & (chance < 1))
+    fate = generator.random(ids.shape)
+    random = generator.integers(len(SPECIAL), vocabulary, ids.shape)
+    shown = np.where(drawn & (fate < 0.8), MASK, np.where(drawn & (fate >= 0.9), random, ids))
+    labels = np.where(drawn, ids, IGNORED)
+    return Masked(torch.from_numpy(shown), torch.from_numpy(labels))
+
+
+def masked_loss(model: XLMRobertaForMaskedLM, batch: Masked) -> dict[str, Tensor]:
+    """Cross-entropy of the hidden tokens, nats per token; the head runs only where it is needed."""
+    keep = batch.ids != PAD
+    states = model.roberta(batch.ids, attention_mask=keep).last_hidden_state
+    hidden = batch.labels != IGNORED
+    loss = functional.cross_entropy(model.lm_head(states[hidden]), batch.labels[hidden])
+    return {"mlm": loss, "total": loss}
+
+
+def build(settings: MlmSettings, vocabulary: int) -> XLMRobertaForMaskedLM:
+    """An untrained model; its weights depend on the seed alone."""
+    config = XLMRobertaConfig(
+        vocab_size=vocabulary,
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=settings.feed_forward,
+        # XLM-R counts positions from after the padding id.
+        max_position_embeddings=settings.max_tokens + PAD + 1,
+        type_vocab_size=1,
+        bos_token_id=BOS,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive(settings.seed, "weights"))
+        return XLMRobertaForMaskedLM(config)
+
+
+def pretrain_mlm(
+    settings: MlmSettings, name: str, bitext: Sequence[Path], *, device: str, checkpoint: Path, output: Path
+) -> None:
+    """Train on both sides of the bitext as monolingual text; write a transformers checkpoint folder.
+
+    AdamW, linear warm-up and decay; languages in proportion to their sentences. The epoch with the lowest
+    validation loss is kept. The same settings and text give the same bytes on CPU.
+
+    Args:
+        settings: sizes and recipe.
+        name: of the encoder, kept in encoder.json.
+        bitext: prepared pair folders; a folder's name is its pair.
+        device: as `resolve_device` reads it.
+        checkpoint: folder for the state from which an interrupted training goes on.
+        output: an existing empty folder.
+    """
+    torch.set_num_threads(settings.threads)
+    target = resolve_device(device)
+    languages = languages_of(bitext)
+    text: dict[Split, dict[str, list[str]]] = {
+        "train": monolingual(bitext, "train"),
+        "valid": monolingual(bitext, "valid"),
+    }
+    sample = [line for lines in text["train"].values() for line in lines[:SENTENCES_PER_LANGUAGE]]
+    tokenizer = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
+    train, sizes = tokenise(tokenizer, text["train"], settings.max_tokens)
+    valid, _ = tokenise(tokenizer, text["valid"], settings.max_tokens)
+    logger.info(
+        "%s: %d sentences, %d for validation, %d languages, %d pieces, on %s, seed %d",
+        *(name, sum(sizes), len(valid.lengths), len(languages), len(tokenizer), target, settings.seed),
+    )
+    model = build(settings, len(tokenizer)).to(target)
+    history = _fit(settings, name, model, train, sizes, valid, checkpoint)
+    model.save_pretrained(output)
+    tokenizer.save_pretrained(output)
+    write_card(
+        output,
+        kind="mlm",
+        name=name,
+        dim=settings.width,
+        languages=languages,
+        checkpoint=".",
+        revision="",
+        pooling=settings.pooling,
+        max_tokens=settings.max_tokens,
+        prefix="",
+    )
+    write_history(history, output)
+
+
+def _fit(
+    settings: MlmSettings,
+    name: str,
+    model: Any,
+    train: Ragged,
+    sizes: Sequence[int],
+    valid: Ragged,
+    checkpoint: Path,
+) -> list[dict[str, float]]:
+    vocabulary = model.config.vocab_size
+    plan = Plan(
+        sizes=sizes,
+        batch_size=settings.batch_size,
+        steps=settings.steps,
+        steps_per_epoch=settings.validate_every,
+        temperature=1.0,
+        seed=settings.seed,
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, fused=True)
+    rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape="linear")
+
+    def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
+        batch = mask(text.padded(rows, PAD), settings.mask_share, vocabulary, generator)
+        return Masked(batch.ids.to(model.device), batch.labels.to(model.device))
+
+    def batches(epoch: int) -> Iterator[Masked]:
+        generator = np.random.default_rng(derive(settings.seed, "mask", epoch))
+        return (masked(train, rows, generator) for rows in plan.batches(epoch, [train.lengths]))
+
+    def validate() -> dict[str, float]:
+        # The same masks every time, so that epochs can be compared.
+        generator = np.random.default_rng(derive(settings.seed, "validation"))
+        count = -(-len(valid.lengths) // settings.batch_size)
+        total, tokens = 0.0, 0
+        for rows in length_batches(np.arange(len(valid.lengths)), [valid.lengths], count, generator):
+            batch = masked(valid, rows, generator)
+            hidden = int((batch.labels != IGNORED).sum())
+            total += float(masked_loss(model, batch)["mlm"]) * hidden
+            tokens += hidden
+        return {"mlm": total / tokens, "total": total / tokens}
+
+    return fit(
+        model=model,
+        updates=[Update("mlm", lambda batch: masked_loss(model, batch), optimizer, scheduler=rates)],
+        batches=batches,
+        validate=validate,
+        max_epochs=plan.epochs,
+        patience=None,
+        seed=settings.seed,
+        label=name,
+        checkpoint=checkpoint,
+        batches_per_epoch=settings.validate_every,
+    )

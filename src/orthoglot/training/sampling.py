@@ -1,0 +1,97 @@
+"""Which rows a pretraining sees when: languages by temperature, rows in turn, batches of similar length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orthoglot.streams import derive
+
+# Batches sorted by length at once: more waste less padding, fewer mix lengths better.
+BATCHES_PER_POOL = 64
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rows of every epoch, a function of the epoch number alone, so that a resumed run needs no state.
+
+    A group (a language pair, or a language) with n rows is drawn with probability n^(1/T) / sum n^(1/T);
+    within a group no row comes twice before every row has come once.
+
+    Attributes:
+        sizes: rows of each group; groups lie one after the other.
+        batch_size: B.
+        steps: batches in all.
+        steps_per_epoch: batches between two validations; the last epoch has what is left.
+        temperature: T; 1 keeps the sizes' shares, more favours small groups.
+        seed: of the orders.
+    """
+
+    sizes: Sequence[int]
+    batch_size: int
+    steps: int
+    steps_per_epoch: int
+    temperature: float
+    seed: int
+
+    @property
+    def epochs(self) -> int:
+        """Number of epochs."""
+        return -(-self.steps // self.steps_per_epoch)
+
+    def steps_of(self, epoch: int) -> int:
+        """Batches of this epoch."""
+        return min(self.steps_per_epoch, self.steps - epoch * self.steps_per_epoch)
+
+    def rows(self, epoch: int) -> np.ndarray:
+        """Row numbers of this epoch's batches, grouped; up to one per group fewer than B times its steps."""
+        first = epoch * self.steps_per_epoch * self.batch_size
+        last = first + self.steps_of(epoch) * self.batch_size
+        weights = np.asarray(self.sizes, dtype=np.float64) ** (1 / self.temperature)
+        shares = weights / weights.sum()
+        starts = np.cumsum([0, *self.sizes[:-1]])
+        drawn = [
+            start + self._turns(group, int(share * first), int(share * last))
+            for group, (start, share) in enumerate(zip(starts, shares, strict=True))
+        ]
+        return np.concatenate(drawn)
+
+    def _turns(self, group: int, first: int, last: int) -> np.ndarray:
+        """Draws `first` to `last` of a group: one order after the other."""
+        size = self.sizes[group]
+        if first == last:
+            return np.empty(0, np.int64)
+        orders = range(first // size, (last - 1) // size + 1)
+        drawn = [
+            np.random.default_rng(derive(self.seed, "order", group, turn)).permutation(size)
+            for turn in orders
+        ]
+        start = orders[0] * size
+        return np.concatenate(drawn)[first - start : last - start]
+
+    def batches(self, epoch: int, lengths: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """This epoch's rows in batches of similar length, in random order."""
+        generator = np.random.default_rng(derive(self.seed, "batches", epoch))
+        return length_batches(self.rows(epoch), lengths, self.steps_of(epoch), generator)
+
+
+def length_batches(
+    rows: np.ndarray, lengths: Sequence[np.ndarray], count: int, generator: np.random.Generator
+) -> list[np.ndarray]:
+    """Cut shuffled rows into `count` batches whose rows have similar lengths.
+
+    Args:
+        rows: row numbers (n,).
+        lengths: tokens of every row of the corpus, one array per side (one or two).
+        count: batches; their sizes differ by at most one.
+        generator: of the shuffles.
+    """
+    shuffled = generator.permutation(rows)
+    longest = np.maximum(lengths[0], lengths[-1])
+    pools = np.array_split(shuffled, max(1, count // BATCHES_PER_POOL))
+    # Longer side first; then from "target longer" to "source longer", so that neither side is padded much.
+    order = [pool[np.lexsort(((lengths[0] - lengths[-1])[pool], longest[pool]))] for pool in pools]
+    batches = np.array_split(np.concatenate(order), count)
+    return [batches[number] for number in generator.permutation(count) if batches[number].size]

@@ -1,0 +1,103 @@
+"""Line n stays line n through every packing, and broken files say what is wrong where."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.corpora.bitext import SentencePair, decoded, read_pairs, write_pairs
+from orthoglot.errors import DataError
+
+Pack = Callable[[bytes], bytes]
+PACKINGS: dict[str, Pack] = {
+    "plain": lambda data: data,
+    "gz": lambda data: gzip.compress(data),
+    "two gz members": lambda data: gzip.compress(data[:9]) + gzip.compress(data[9:]),
+    "zst": lambda data: zstandard.ZstdCompressor().compress(data),
+    "two zst frames": lambda data: b"".join(
+        zstandard.ZstdCompressor().compress(part) for part in (data[:9], data[9:])
+    ),
+}
+SENTENCES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"))
+
+
+@pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
+def test_every_packing_gives_the_same_pairs_whatever_the_name(pack: Pack, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(pack("one\n\nthrée\u2028still three\r".encode()))
+    (tmp_path / "b").write_bytes(pack(b"eins\nzwei\ndrei\x0c\n"))
+    (tmp_path / "c").write_bytes(pack(b"one\teins\n\tzwei\n"))
+    assert list(read_pairs([tmp_path / "a", tmp_path / "b"])) == [
+        ("one", "eins"),
+        ("", "zwei"),
+        ("thrée\u2028still three\r", "drei\x0c"),
+    ]
+    assert list(read_pairs([tmp_path / "c"])) == [("one", "eins"), ("", "zwei")]
+
+
+@pytest.mark.parametrize("name", ["gz", "zst"])
+@pytest.mark.parametrize("kept", [0.5, 0.99])
+def test_a_cut_file_is_refused(name: str, kept: float, tmp_path: Path) -> None:
+    packed = PACKINGS[name]("".join(f"{n}\t{n * n}\n" for n in range(5000)).encode())
+    path = tmp_path / "cut"
+    path.write_bytes(packed[: int(len(packed) * kept)])
+    with pytest.raises(DataError, match="cut is truncated or corrupt"):
+        list(read_pairs([path]))
+
+
+def test_unequal_moses_files_are_refused_with_both_counts(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\n2\n3\n")
+    (tmp_path / "b").write_text("1\n2\n3\n4\n5\n")
+    with pytest.raises(DataError, match=r"a has 3 lines but .*b has 5"):
+        list(read_pairs([tmp_path / "a", tmp_path / "b"]))
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (b"", "is empty"),
+        (gzip.compress(b""), "is empty"),
+        (b"a\tb\nc\n", "line 2 has 1 columns, not 2"),
+        (b"1.04\ta\tb\n", "line 1 has 3 columns, not 2"),
+        (b"a\tb\nc\td\n\xff\te\n", "line 3 is not UTF-8"),
+        (b"a\tb\nc\t\xe2\x82", "line 2 is not UTF-8"),
+    ],
+)
+def test_a_broken_file_tells_path_and_line(content: bytes, cause: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.tsv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=rf"bad\.tsv.*{cause}"):
+        list(read_pairs([path]))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.tsv does not exist"):
+        list(read_pairs([tmp_path / "absent.tsv"]))
+
+
+@given(pairs=st.lists(st.builds(SentencePair, SENTENCES, SENTENCES), min_size=1))
+def test_what_is_written_is_read(pairs: list[SentencePair], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("written") / "pairs.tsv.gz"
+    assert write_pairs(path, pairs) == len(pairs)
+    assert list(read_pairs([path])) == pairs
+
+
+def test_equal_pairs_give_equal_bytes_and_no_sentence_breaks_a_line(tmp_path: Path) -> None:
+    pairs = [SentencePair("a\tb", "c\nd"), SentencePair("e", "f")]
+    for name in ("one.tsv.gz", "two.tsv.gz"):
+        write_pairs(tmp_path / name, pairs)
+    assert (tmp_path / "one.tsv.gz").read_bytes() == (tmp_path / "two.tsv.gz").read_bytes()
+    assert list(read_pairs([tmp_path / "one.tsv.gz"])) == [("a b", "c d"), ("e", "f")]
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"])), size=st.integers(1, 7))
+def test_lines_do_not_depend_on_where_chunks_end(text: str, size: int) -> None:
+    data = text.encode()
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    lines = text.split("\n")
+    assert list(decoded(chunks, "text")) == (lines if lines[-1] else lines[:-1])

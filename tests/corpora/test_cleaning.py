@@ -1,0 +1,127 @@
+"""Every pair is counted once, a cleaned corpus is clean, and benchmark sentences do not get through."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.cleaning import clean, normalised, tidy
+from orthoglot.corpora.settings import CleaningSettings
+
+ALL = CleaningSettings(
+    min_characters=2, max_characters=20, max_ratio=2.0, drop_copies=True, drop_duplicates=True
+)
+WORDS = st.text(st.sampled_from("ab Zé1,.\t\u00a0漢字。ᾳßﬁİ़\x00"), max_size=24)
+TEXTS = WORDS | st.text(max_size=24)
+PAIRS = st.lists(st.builds(SentencePair, TEXTS, TEXTS), max_size=30)
+
+
+def _clean(
+    pairs: list[SentencePair],
+    settings: CleaningSettings = ALL,
+    banned: frozenset[str] = frozenset(),
+    languages: tuple[str, str] = ("en", "de"),
+) -> tuple[list[SentencePair], Counter[str]]:
+    counts: Counter[str] = Counter()
+    return list(clean(pairs, settings, *languages, set(banned), counts)), counts
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("It's 5 o'clock, Mr. Smith!", "its5oclockmrsmith"),
+        ("  ÉCOLE\u00a0№ 1 ", "écoleno1"),
+        ("E\u0301cole", "école"),
+        ("Straße", "strasse"),
+        ("ﬁne ＡＢＣ１", "fineabc1"),
+        ("私 は テニス 部員 で す 。", "私はテニス部員です"),
+        ("snake_case", "snakecase"),
+        ("?!… —", ""),
+    ],
+)
+def test_keys_hold_letters_and_digits_only(text: str, key: str) -> None:
+    assert normalised(text) == key
+
+
+@given(text=TEXTS)
+def test_key_is_the_plain_definition(text: str) -> None:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    assert normalised(text) == "".join(letter for letter in folded if letter.isalnum())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "tidied"),
+    [
+        ("  one\ttwo \u2028 three\x00four\r", "en", "one two three four"),
+        ("誰 が 一番 に 着 く か", "ja", "誰が一番に着くか"),
+        ("彼 は IBM の 社員 で 20 歳", "ja", "彼は IBM の社員で 20 歳"),
+        ("誰 が 一番", "en", "誰 が 一番"),
+        ("嗨\u3000你好 。", "zh", "嗨你好。"),
+        ("für alle", "qae", "für alle"),
+        ("\ufeffa\u200bb", "en", "a b"),
+    ],
+)
+def test_white_space_is_tidied_by_language(sentence: str, language: str, tidied: str) -> None:
+    assert tidy(sentence, language) == tidied
+
+
+@given(text=TEXTS, language=st.sampled_from(["en", "ja"]))
+def test_tidying_twice_is_tidying_once_and_moves_no_letter(text: str, language: str) -> None:
+    once = tidy(text, language)
+    assert tidy(once, language) == once
+    assert "  " not in once
+    assert once == once.strip()
+    assert normalised(once) == normalised(text.replace("\u200b", ""))
+
+
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [
+        (("", "leer"), "empty"),
+        (("...", "!?"), "empty"),
+        (("I", "ich"), "too_short"),
+        (("a" * 21, "b" * 20), "too_long"),
+        (("Same thing.", "same thing"), "copy"),
+        (("Known question?", "Frage"), "benchmark"),
+        (("Question", "Bekannte frage"), "benchmark"),
+        (("Good morning.", "Guten Morgen"), "duplicate"),
+        (("good  morning", "guten morgen!"), "duplicate"),
+        (("Hello there", "Hallo du da"), "kept"),
+    ],
+)
+def test_each_reason(pair: tuple[str, str], reason: str) -> None:
+    first = SentencePair("Good morning!", "Guten Morgen.")
+    banned = frozenset({normalised("known, question"), normalised("Bekannte Frage.")})
+    _, counts = _clean([first, SentencePair(*pair)], banned=banned)
+    assert +counts == Counter({"kept": 1}) + Counter([reason])
+
+
+def test_the_ratio_is_taken_after_scaling_by_the_mean_lengths() -> None:
+    # Targets are three times as long throughout: no pair is odd. The last pair is 1:1, so 3 times off.
+    usual = [SentencePair(f"ab{n}", f"abcdefgh{n}") for n in range(9)]
+    settings = ALL.model_copy(update={"max_ratio": 1.5})
+    assert _clean(usual, settings)[0] == usual
+    kept, counts = _clean([*usual, SentencePair("abc", "xyz")], settings)
+    assert kept == usual
+    assert counts["ratio"] == 1
+
+
+@given(pairs=PAIRS, drop=st.booleans())
+def test_read_is_kept_plus_dropped_and_a_second_cleaning_drops_nothing(
+    pairs: list[SentencePair], drop: bool
+) -> None:
+    settings = ALL.model_copy(update={"drop_copies": drop, "drop_duplicates": drop})
+    banned = frozenset({"a", "b1", "漢字"})
+    for languages in (("en", "de"), ("ja", "zh")):
+        kept, counts = _clean(pairs, settings, banned, languages)
+        assert counts.total() == len(pairs)
+        assert counts["kept"] == len(kept)
+        assert not banned & {normalised(side) for pair in kept for side in pair}
+        again, recount = _clean(kept, settings, banned, languages)
+        assert again == kept
+        assert +recount == +Counter({"kept": len(kept)})

@@ -1,0 +1,255 @@
+"""Finding, fetching and reading OPUS packages, sound and hostile ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opustools import OpusGet
+
+from opus_server import OpusServer, write_opus, write_zip
+from orthoglot.corpora import download as download_module
+from orthoglot.corpora import opus as opus_module
+from orthoglot.corpora.opus import check_zip, fetch, list_entries, read_moses_zip
+from orthoglot.corpora.settings import OpusSettings
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+PAIRS = [(f"kuna {n}", f"what {n}") for n in range(300)]
+PACKAGES = {
+    ("aym", "en"): PAIRS,
+    ("en", "zh_cn"): [(f"one {n}", f"一 {n}") for n in range(7)],
+    ("en", "pt"): [("plain", "simples")],
+    ("en", "pt_br"): [("regional", "regional do Brasil")],
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("opus")
+    write_opus(folder, "Voices", PACKAGES)
+    return folder
+
+
+@pytest.fixture
+def server(served: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpusServer]:
+    monkeypatch.setattr(download_module, "FIRST_PAUSE_SECONDS", 0.001)
+    with OpusServer(served) as running:
+        yield running
+
+
+def _settings(*pairs: str, corpus: str = "Voices", version: str = "v1", **pins: str) -> OpusSettings:
+    return OpusSettings(
+        kind="opus",
+        corpus=corpus,
+        version=version,
+        pairs=list(pairs),
+        licence="CC0-1.0",
+        sha256={pair.replace("_", "-"): digest for pair, digest in pins.items()},
+    )
+
+
+def test_entries_are_those_of_the_question(server: OpusServer) -> None:
+    assert len(list_entries(server.api)) == 4
+    (entry,) = list_entries(server.api, source="en", target="aym", version="latest")
+    assert (entry.source, entry.target, entry.pairs, entry.latest) == ("aym", "en", 300, True)
+    assert entry.url == f"{server.address}/OPUS-Voices/v1/moses/aym-en.txt.zip"
+    assert list_entries(server.api, corpus="Nothing") == []
+    assert list_entries(server.api, preprocessing="tmx") == []
+
+
+def test_opustools_gets_the_same_rows_from_this_server(server: OpusServer, tmp_path: Path) -> None:
+    client = OpusGet(source="en", directory="Voices", preprocess="moses", download_dir=str(tmp_path))
+    client.url = client.url.replace("https://opus.nlpl.eu/opusapi", server.api)
+    rows, _ = client.get_corpora_data()
+    ours = list_entries(server.api, source="en", corpus="Voices", version="latest")
+    assert [row["url"] for row in rows] == [entry.url for entry in ours]
+    assert len(ours) == 3
+
+
+def test_a_corpus_is_fetched_whichever_way_round_and_however_spelled(
+    server: OpusServer, tmp_path: Path
+) -> None:
+    fetch(_settings("en-ay", "en-zh", "pt-en"), server.api, tmp_path)
+    assert list(read_moses_zip(tmp_path / "en-ay.zip", "en", "ay")) == [(b, a) for a, b in PAIRS]
+    assert list(read_moses_zip(tmp_path / "en-ay.zip", "ay", "en")) == PAIRS
+    assert next(read_moses_zip(tmp_path / "en-zh.zip", "en", "zh")) == ("one 0", "一 0")
+    assert list(read_moses_zip(tmp_path / "pt-en.zip", "pt", "en")) == [("simples", "plain")]
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["files"]["en-ay"] == {
+        "path": "/OPUS-Voices/v1/moses/aym-en.txt.zip",
+        "sha256": hashlib.sha256((tmp_path / "en-ay.zip").read_bytes()).hexdigest(),
+        "version": "v1",
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "en-ay.zip",
+        "en-zh.zip",
+        "manifest.json",
+        "pt-en.zip",
+    ]
+
+
+def test_one_question_serves_all_pairs(server: OpusServer, tmp_path: Path) -> None:
+    fetch(_settings("en-ay", "en-zh"), server.api, tmp_path)
+    assert [path for path, _ in server.requests].count("/opusapi/") == 1
+
+
+@pytest.mark.parametrize("fault", ["503", "cut", "stall"])
+def test_faults_on_the_way_do_not_show_in_the_bytes(
+    fault: str, server: OpusServer, served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opus_module, "download", partial(download_module.download, timeout=0.3))
+    server.faults["aym-en.txt.zip"] = [fault]
+    server.faults["/opusapi/"] = ["503"]
+    fetch(_settings("en-ay"), server.api, tmp_path)
+    original = served / "OPUS-Voices/v1/moses/aym-en.txt.zip"
+    assert (tmp_path / "en-ay.zip").read_bytes() == original.read_bytes()
+
+
+def test_a_stopped_fetch_goes_on_from_its_checkpoint(server: OpusServer, tmp_path: Path) -> None:
+    for name in ("output", "again", "checkpoint"):
+        (tmp_path / name).mkdir()
+    server.faults["zh_cn.txt.zip"] = ["404"]
+    with pytest.raises(DataError):
+        fetch(_settings("en-ay", "en-zh"), server.api, tmp_path / "output", tmp_path / "checkpoint")
+    fetch(_settings("en-ay", "en-zh"), server.api, tmp_path / "again", tmp_path / "checkpoint")
+    assert [path for path, _ in server.requests].count("/OPUS-Voices/v1/moses/aym-en.txt.zip") == 1
+    assert len(list(read_moses_zip(tmp_path / "again" / "en-ay.zip", "en", "ay"))) == 300
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cause"),
+    [
+        (_settings("en-de"), r"OPUS has no en-de in Voices v1; it has aym-en, en-pt, en-pt_br, en-zh_cn"),
+        (_settings("en-ay", version="v9"), r"OPUS has no Voices v9; known: v1"),
+        (_settings("en-ay", corpus="Voice"), r"OPUS has no corpus 'Voice'; near ones are Voices"),
+    ],
+)
+def test_what_opus_lacks_is_told_with_what_it_has(
+    wanted: OpusSettings, cause: str, server: OpusServer, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=cause):
+        fetch(wanted, server.api, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_checksum_stops_the_fetch(server: OpusServer, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="expected 0000"):
+        fetch(_settings("en-ay", en_ay="0" * 64), server.api, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corrupt_package_stops_the_fetch(server: OpusServer, tmp_path: Path) -> None:
+    server.faults["aym-en.txt.zip"] = ["wrong_bytes"]
+    with pytest.raises(DataError, match=r"en-ay\.zip is truncated or corrupt"):
+        fetch(_settings("en-ay"), server.api, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("answer", ["[]", '{"corpora": {}}', '{"corpora": [{"corpus": "Voices"}]}'])
+def test_an_answer_that_is_not_opus_is_refused(answer: str, tmp_path: Path) -> None:
+    (tmp_path / "strange.json").write_text(answer)
+    with OpusServer(tmp_path) as running, pytest.raises(DataError, match="not a"):
+        list_entries(f"{running.address}/strange.json")
+
+
+def test_no_server_is_an_offline_error(tmp_path: Path) -> None:
+    with OpusServer(tmp_path) as running:
+        api = running.api
+    with pytest.raises(OfflineError, match="cannot be reached"):
+        fetch(_settings("en-ay"), api, tmp_path)
+
+
+def test_macos_leftovers_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "mac.zip"
+    write_zip(path, {"X.de-en.de": "eins\n", "X.de-en.en": "one\n", "__MACOSX/X.de-en.de": "junk\njunk\n"})
+    assert list(read_moses_zip(path, "en", "de")) == [("one", "eins")]
+
+
+@pytest.mark.parametrize(
+    ("members", "cause"),
+    [
+        ({"X.de": "eins\nzwei\n", "X.en": "one\n"}, r"X\.de has 2 lines but .*X\.en has 1"),
+        ({"X.de-en.de": "", "X.de-en.en": ""}, "are empty"),
+        ({"X.de-en.de": "eins\n", "README": ""}, "has 0 members in en, not 1; it holds X.de-en.de, README"),
+        ({"a.de": "1\n", "b.de": "1\n", "b.en": "1\n"}, "has 2 members in de"),
+        ({"../X.de": "eins\n", "X.en": "one\n"}, r"'\.\./X\.de' leads out of the archive"),
+        ({"/X.de": "eins\n", "X.en": "one\n"}, "leads out"),
+        ({"a\\..\\X.de": "eins\n", "X.en": "one\n"}, "leads out"),
+        ({"C:X.de": "eins\n", "X.en": "one\n"}, "leads out"),
+        ({"X.de": "0" * 50_000_000, "X.en": "one\n"}, "a bomb"),
+    ],
+)  # fmt: skip
+def test_a_package_that_is_wrong_is_refused(members: dict[str, str], cause: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.zip"
+    write_zip(path, members)
+    with pytest.raises(DataError, match=cause):
+        list(read_moses_zip(path, "de", "en"))
+
+
+def test_links_and_duplicate_names_are_refused(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("X.de")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "link.zip", "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(DataError, match=r"'X\.de' is a link"):
+        check_zip(tmp_path / "link.zip")
+    with zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+        archive.writestr("X.de", "eins")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("X.de", "zwei")
+    with pytest.raises(DataError, match=r"'X\.de' is there twice"):
+        check_zip(tmp_path / "twice.zip")
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.99])
+def test_a_truncated_zip_is_refused(kept: float, served: Path, tmp_path: Path) -> None:
+    whole = (served / "OPUS-Voices/v1/moses/aym-en.txt.zip").read_bytes()
+    path = tmp_path / "cut.zip"
+    path.write_bytes(whole[: int(len(whole) * kept)])
+    with pytest.raises(DataError, match=r"cut\.zip is truncated or corrupt"):
+        check_zip(path)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_damaged_bytes_give_the_same_pairs_or_a_clean_error(
+    data: st.DataObject, served: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    whole = bytearray((served / "OPUS-Voices/v1/moses/en-zh_cn.txt.zip").read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("fuzz") / "damaged.zip"
+    path.write_bytes(whole)
+    try:
+        pairs = list(read_moses_zip(path, "en", "zh"))
+    except DataError:
+        return
+    assert pairs == PACKAGES["en", "zh_cn"]
+
+
+def test_the_real_replica_is_fetched_and_read(shared_data: Path, tmp_path: Path) -> None:
+    with OpusServer(shared_data / "opus_mirror") as running:
+        fetch(_settings("en-ay", "es-ay", corpus="GlobalVoices", version="v2018q4"), running.api, tmp_path)
+        (tmp_path / "ru").mkdir()
+        wanted = _settings("en-ru", corpus="ELRC-3075-wikipedia_health", version="latest")
+        fetch(wanted, running.api, tmp_path / "ru")
+    known = {entry["path"]: entry["sha256"] for entry in json.loads(
+        (shared_data / "manifest.json").read_text("utf-8"))["files"]}  # fmt: skip
+    for pair, name in (("en-ay", "aym-en"), ("es-ay", "aym-es")):
+        source, target = pair.split("-")
+        pairs = list(read_moses_zip(tmp_path / f"{pair}.zip", source, target))
+        assert len(pairs) == 500
+        digest = hashlib.sha256((tmp_path / f"{pair}.zip").read_bytes()).hexdigest()
+        assert digest == known[f"opus_mirror/OPUS-GlobalVoices/v2018q4/moses/{name}.txt.zip"]
+    russian = list(read_moses_zip(tmp_path / "ru" / "en-ru.zip", "en", "ru"))
+    assert len(russian) == 500
+    cyrillic = sum(any("а" <= letter <= "я" for letter in pair.target.lower()) for pair in russian)
+    assert cyrillic > 450

@@ -1,0 +1,179 @@
+"""Splits share no pivot sentence and no benchmark sentence, and every pair is accounted for."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opus_server import write_zip
+from orthoglot.corpora.benchmarks import collect
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
+from orthoglot.corpora.settings import BenchmarkSettings
+from orthoglot.corpora.splitting import SPLITS
+from orthoglot.errors import DataError
+
+CLEANING = {
+    "min_characters": 2,
+    "max_characters": 500,
+    "max_ratio": 4.0,
+    "drop_copies": True,
+    "drop_duplicates": True,
+}
+SPLITTING = {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0}
+
+
+def _settings(pair: str, *paths: Path, kind: str = "files", **splits: int) -> PrepareSettings:
+    return PrepareSettings.model_validate(
+        {
+            "pair": pair,
+            "sources": [{"name": path.stem, "kind": kind, "paths": [str(path)]} for path in paths],
+            "cleaning": CLEANING,
+            "splits": SPLITTING | splits,
+        }
+    )
+
+
+def _prepared(settings: PrepareSettings, output: Path, benchmarks: tuple[Path, ...] = ()) -> dict[str, Any]:
+    output.mkdir()
+    prepare(settings, list(benchmarks), output)
+    counts: dict[str, Any] = json.loads((output / "counts.json").read_text())
+    return counts
+
+
+def _benchmark(folder: Path, *pairs: tuple[str, str]) -> Path:
+    folder.mkdir()
+    write_pairs(folder / "de-en.tsv.gz", [SentencePair(*pair) for pair in pairs])
+    return folder
+
+
+PAIRS = [SentencePair(f"word {n % 700}", f"wort {n}") for n in range(1000)]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    write_pairs(tmp_path / "corpus.tsv.gz", PAIRS)
+    return tmp_path / "corpus.tsv.gz"
+
+
+def test_one_pivot_sentence_never_crosses_splits_not_even_between_pairs(tmp_path: Path) -> None:
+    pivots: dict[str, set[str]] = {split: set() for split in SPLITS}
+    for language in ("de", "fr"):
+        pairs = [SentencePair(f"Word {n % 700}{'!' * (n % 3)}", f"{language} {n}") for n in range(1000)]
+        write_pairs(tmp_path / f"{language}.tsv.gz", pairs)
+        settings = _settings(f"en-{language}", tmp_path / f"{language}.tsv.gz")
+        _prepared(settings, tmp_path / language)
+        for split in SPLITS:
+            pivots[split] |= {normalised(pair.source) for pair in read_split(tmp_path / language, split)}
+    assert len(set().union(*pivots.values())) == sum(map(len, pivots.values())) == 700
+    assert 40 < len(pivots["test"]) < 100
+
+
+def test_every_pair_is_accounted_for(corpus: Path, tmp_path: Path) -> None:
+    second = tmp_path / "more.tsv.gz"
+    write_pairs(second, [*PAIRS[:10], SentencePair("same", "Same!"), SentencePair("new", "neu")])
+    benchmark = _benchmark(tmp_path / "bench", ("Wort, 5!", "unrelated"), ("fremd", "WORD 6"))
+    counts = _prepared(_settings("en-de", corpus, second), tmp_path / "out", (benchmark,))
+    assert counts["in"] == {"corpus.tsv": 1000, "more.tsv": 12}
+    assert sum(counts["in"].values()) == sum(counts["dropped"].values()) + sum(counts["kept"].values())
+    # wort 5; word 6 with wort 6 and with wort 706; the first two again in the second file.
+    assert counts["dropped"]["benchmark"] == 5
+    assert counts["dropped"]["copy"] == 1
+    assert counts["dropped"]["duplicate"] == 8
+    written = [side for split in SPLITS for pair in read_split(tmp_path / "out", split) for side in pair]
+    assert not {"word 6", "wort 5"} & set(written)
+
+
+def test_bytes_do_not_depend_on_the_order_of_the_corpus(corpus: Path, tmp_path: Path) -> None:
+    _prepared(_settings("en-de", corpus), tmp_path / "out")
+    (tmp_path / "other").mkdir()
+    shuffled = random.Random(3).sample(PAIRS, len(PAIRS))
+    write_pairs(tmp_path / "other" / "corpus.tsv.gz", shuffled)
+    _prepared(_settings("en-de", tmp_path / "other" / "corpus.tsv.gz"), tmp_path / "again")
+    for path in (tmp_path / "out").iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
+
+
+def test_caps_take_the_same_first_pairs_and_count_the_rest(corpus: Path, tmp_path: Path) -> None:
+    free = _prepared(_settings("en-de", corpus), tmp_path / "free")
+    capped = _prepared(_settings("en-de", corpus, max_train=100, max_test=9), tmp_path / "capped")
+    assert capped["kept"] == {"train": 100, "valid": free["kept"]["valid"], "test": 9}
+    assert capped["dropped"]["over_cap"] == free["kept"]["train"] - 100 + free["kept"]["test"] - 9
+    for split in SPLITS:
+        first = read_split(tmp_path / "capped", split)
+        assert read_split(tmp_path / "free", split)[: len(first)] == first
+
+
+def test_a_held_out_sentence_stands_once_on_either_side(tmp_path: Path) -> None:
+    pairs = [SentencePair(f"word {n % 300}", f"wort {n % 411}") for n in range(3000)]
+    write_pairs(tmp_path / "corpus.tsv.gz", pairs)
+    counts = _prepared(_settings("en-de", tmp_path / "corpus.tsv.gz"), tmp_path / "out")
+    for split in ("valid", "test"):
+        held_out = read_split(tmp_path / "out", split)
+        assert len(held_out) > 10
+        assert (
+            len({pair.source for pair in held_out})
+            == len({pair.target for pair in held_out})
+            == len(held_out)
+        )
+    assert counts["dropped"]["repeated_held_out"] > 0
+
+
+def test_a_package_and_two_plain_files_give_the_same_splits(tmp_path: Path) -> None:
+    sides = ["".join(f"{pair[side]}\n" for pair in PAIRS) for side in (0, 1)]
+    write_zip(tmp_path / "en-ay.zip", {"X.aym-en.en": sides[0], "X.aym-en.aym": sides[1], "X.aym-en.xml": ""})
+    _prepared(_settings("en-ay", tmp_path / "en-ay.zip", kind="moses_zip"), tmp_path / "zipped")
+    for name, side in zip(("a", "b"), sides, strict=True):
+        (tmp_path / name).write_text(side)
+    settings = _settings("en-ay", tmp_path / "a")
+    source = settings.sources[0].model_copy(update={"paths": [str(tmp_path / "a"), str(tmp_path / "b")]})
+    _prepared(settings.model_copy(update={"sources": [source]}), tmp_path / "plain")
+    for split in SPLITS:
+        assert read_split(tmp_path / "zipped", split) == read_split(tmp_path / "plain", split)
+
+
+def test_nothing_to_train_on_is_an_error_that_says_why(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "copies.tsv.gz", [SentencePair("same", "Same")] * 3)
+    with pytest.raises(DataError, match=r"en-de: nothing to train on: read 3, .*'copy': 3"):
+        _prepared(_settings("en-de", tmp_path / "copies.tsv.gz"), tmp_path / "out")
+
+
+def test_a_small_corpus_may_have_empty_held_out_splits(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "small.tsv.gz", [SentencePair("word 1", "wort 1")])
+    counts = _prepared(_settings("en-de", tmp_path / "small.tsv.gz"), tmp_path / "out")
+    assert counts["kept"] == {"train": 1, "valid": 0, "test": 0}
+    assert read_split(tmp_path / "out", "test") == []
+
+
+@pytest.mark.parametrize(
+    ("corpus", "overlaps"),
+    [("tanaka.en-ja", 11257), ("globalvoices.en-ay", 6)],
+)
+def test_as_many_benchmark_overlaps_as_the_datas_own_report_counts(
+    corpus: str, overlaps: int, tatoeba: Path, shared_data: Path, tmp_path: Path
+) -> None:
+    """The last column of "Overlaps" in the data's README: letters and digits, either side, all of Tatoeba."""
+    settings = _settings(corpus.split(".")[1], shared_data / "parallel" / f"{corpus}.tsv.gz")
+    counts = _prepared(settings, tmp_path / "out", (tatoeba,))
+    assert counts["dropped"]["benchmark"] == overlaps
+
+
+@pytest.fixture(scope="module")
+def tatoeba(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tatoeba")
+    codes = [path.name.split(".")[1].split("-")[0] for path in (shared_data / "tatoeba").glob("*.gz")]
+    settings = BenchmarkSettings(
+        kind="local",
+        files=str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz"),
+        spelling="iso639-3",
+        languages=codes,
+        pivot="en",
+        licence="CC-BY-2.0-FR",
+    )
+    collect(settings, None, folder)
+    return folder

@@ -1,0 +1,64 @@
+"""Pooling values, devices, and order of length-sorted encoding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
+from orthoglot.errors import ConfigError, DataError
+
+STATES = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]]])
+MASK = torch.tensor([[True, True, False]])
+
+
+def test_pooling_values() -> None:
+    assert pool(STATES, MASK, "cls").tolist() == [[1.0, 2.0]]
+    assert pool(STATES, MASK, "mean").tolist() == [[2.0, 4.0]]  # the padded 100s do not count
+
+    class Pooler(torch.nn.Module):
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            return torch.tanh(2 * states[:, 0])
+
+    assert pool(STATES, MASK, "pooler", Pooler()).tolist() == [pytest.approx([np.tanh(2.0), np.tanh(4.0)])]
+
+
+def test_pooler_without_a_layer_is_refused() -> None:
+    with pytest.raises(ConfigError, match="pooler layer"):
+        pool(STATES, MASK, "pooler", None)
+
+
+def test_devices() -> None:
+    assert resolve_device("cpu") == torch.device("cpu")
+    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    with pytest.raises(ConfigError, match="known are auto, cpu"):
+        resolve_device("gpu7")
+    with pytest.raises(ConfigError, match="CUDA devices"):
+        resolve_device("cuda:99")
+
+
+def test_rows_come_back_in_order_in_batches_of_similar_length() -> None:
+    lengths = np.array([3, 9, 1, 9, 2])
+    seen: list[list[int]] = []
+
+    def encode(rows: np.ndarray) -> torch.Tensor:
+        seen.append(rows.tolist())
+        return torch.from_numpy(np.stack([rows, rows * 10], axis=1)).float()
+
+    vectors = in_length_order(lengths, 2, 2, encode)
+    assert vectors.tolist() == [[i, 10 * i] for i in range(5)]
+    assert seen == [[1, 3], [0, 4], [2]]
+    assert vectors.dtype == np.float32
+
+
+def test_no_sentences_give_no_rows() -> None:
+    assert in_length_order(np.array([], dtype=int), 3, 2, lambda rows: torch.empty(0)).shape == (0, 3)
+
+
+def test_refusals_name_the_sentence_and_the_languages() -> None:
+    with pytest.raises(DataError, match="sentence 1 has no token: ' '"):
+        check_tokens("e", np.array([2, 0]), ["a b", " "])
+    with pytest.raises(ConfigError, match="'dee'; it covers de, en"):
+        check_language("e", ["en", "de"], "dee")
+    check_language("e", [], "dee")

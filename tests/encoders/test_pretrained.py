@@ -1,0 +1,235 @@
+"""Frozen transformers checkpoints: tiny random ones, so that nothing is downloaded."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from orthoglot.encoders.load import identity, load_encoder
+from orthoglot.encoders.pretrained import link_pretrained, locate
+from orthoglot.encoders.settings import Pooling, PretrainedSettings
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+SENTENCES = ["the cat sat", "a mat", "on the mat the cat sat on a mat", "cat"]
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "query"]
+MAX_TOKENS = 8
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def _tokenizer(folder: Path) -> None:
+    built = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*SPECIAL, *WORDS])}, unk_token="<unk>"))
+    built.pre_tokenizer = pre_tokenizers.Whitespace()
+    built.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    names = {
+        f"{role}_token": piece for role, piece in zip(("bos", "pad", "eos", "unk"), SPECIAL, strict=True)
+    }
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=16, **names
+    ).save_pretrained(folder)
+
+
+def _checkpoint(folder: Path, *, pooler: bool = True, seed: int = 0) -> Path:
+    config = transformers.XLMRobertaConfig(
+        vocab_size=11,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=18,
+        pad_token_id=1,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = transformers.XLMRobertaModel(config, add_pooling_layer=pooler)
+    model.save_pretrained(folder)
+    _tokenizer(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _checkpoint(tmp_path_factory.mktemp("hub") / "with-pooler")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _checkpoint(tmp_path_factory.mktemp("hub") / "bare", pooler=False)
+
+
+def _settings(checkpoint: Path | str, **changes: Any) -> PretrainedSettings:
+    settings = PretrainedSettings(
+        kind="pretrained",
+        checkpoint=str(checkpoint),
+        revision="",
+        pooling="mean",
+        max_tokens=MAX_TOKENS,
+        licence="none",
+    )
+    return settings.model_copy(update=changes)
+
+
+def _link(folder: Path, settings: PretrainedSettings) -> Path:
+    folder.mkdir()
+    link_pretrained(settings, "tiny", folder)
+    return folder
+
+
+def _library(checkpoint: Path, sentence: str) -> Any:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
+    model = transformers.AutoModel.from_pretrained(checkpoint).eval()
+    with torch.no_grad():
+        return model(**tokenizer(sentence, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"))
+
+
+@pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
+def test_vectors_are_the_librarys_own(checkpoint: Path, tmp_path: Path, pooling: Pooling) -> None:
+    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, pooling=pooling)), "cpu")
+    vectors = encoder.encode(SENTENCES, "en", 2)
+    for vector, sentence in zip(vectors, SENTENCES, strict=True):
+        output = _library(checkpoint, sentence)
+        states = output.last_hidden_state[0]
+        expected = {"cls": states[0], "pooler": output.pooler_output[0], "mean": states.mean(0)}[pooling]
+        np.testing.assert_allclose(vector, expected.numpy(), atol=1e-6)
+    assert (encoder.name, encoder.dim, encoder.languages) == ("tiny", 8, ())
+
+
+def test_vectors_do_not_depend_on_batch_mates(checkpoint: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    alone = np.concatenate([encoder.encode([sentence], "en", 1) for sentence in SENTENCES])
+    np.testing.assert_allclose(encoder.encode(SENTENCES, "en", 4), alone, atol=1e-6)
+
+
+def test_prefix_goes_before_every_sentence(checkpoint: Path, tmp_path: Path) -> None:
+    plain = load_encoder(_link(tmp_path / "a", _settings(checkpoint)), "cpu")
+    prefixed = load_encoder(_link(tmp_path / "b", _settings(checkpoint, prefix="query ")), "cpu")
+    np.testing.assert_array_equal(prefixed.encode(["cat"], "en", 1), plain.encode(["query cat"], "en", 1))
+
+
+def test_pooler_is_refused_when_the_checkpoint_has_none(bare: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no pooler weights"):
+        _link(tmp_path / "a", _settings(bare, pooling="pooler"))
+    assert not (tmp_path / "a" / "encoder.json").exists()
+    _link(tmp_path / "b", _settings(bare, pooling="cls"))
+
+
+@pytest.mark.parametrize("revision", ["", "main", "v1.0", COMMIT[:-1], COMMIT.upper()])
+def test_a_hub_id_needs_a_commit(revision: str) -> None:
+    with pytest.raises(ConfigError, match="40 hex digits"):
+        locate("somebody/some-model", revision)
+
+
+def test_an_absent_checkpoint_names_the_command_that_fetches_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+
+    def refused(*arguments: object, **options: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr("socket.socket.connect", refused)
+    with pytest.raises(OfflineError, match=f"hf download somebody/some-model --revision {COMMIT}"):
+        link_pretrained(_settings("somebody/some-model", revision=COMMIT), "x", tmp_path)
+
+
+def test_a_hub_copy_is_found_at_its_commit(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    home = tmp_path / "models--somebody--some-model" / "snapshots" / COMMIT
+    home.parent.mkdir(parents=True)
+    os.symlink(checkpoint, home)
+    place = locate("somebody/some-model", COMMIT)
+    assert place.resolve() == checkpoint.resolve()
+    assert locate(str(checkpoint), "") == checkpoint
+
+
+def test_only_safetensors_are_read(checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pickled"
+    folder.mkdir()
+    for path in checkpoint.glob("*.json"):
+        (folder / path.name).write_bytes(path.read_bytes())
+
+    class Evil:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (os.mkdir, (str(tmp_path / "broken-into"),))
+
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(DataError, match=r"no \.safetensors weights"):
+        _link(tmp_path / "e", _settings(folder))
+    assert not (tmp_path / "broken-into").exists()
+
+
+def test_a_checkpoints_own_code_is_never_run(checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "custom"
+    folder.mkdir()
+    for path in checkpoint.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "own-kind", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "own.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'broken-into')!r})\n")
+    with pytest.raises(ConfigError, match="without its own code"):
+        _link(tmp_path / "e", _settings(folder))
+    assert not (tmp_path / "broken-into").exists()
+
+
+def test_missing_weights_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "damaged"
+    folder.mkdir()
+    for path in checkpoint.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.layer.1.output.dense.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(DataError, match=r"lacks 1 weights, first encoder\.layer\.1\.output\.dense\.weight"):
+        _link(tmp_path / "e", _settings(folder))
+
+
+def test_more_tokens_than_positions_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    _link(tmp_path / "a", _settings(checkpoint, max_tokens=16))
+    with pytest.raises(ConfigError, match=r"max_tokens is 17, but .* takes at most 16"):
+        _link(tmp_path / "b", _settings(checkpoint, max_tokens=17))
+
+
+def test_cut_sentences_are_counted_and_empty_ones_refused(
+    checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    with caplog.at_level(logging.INFO):
+        encoder.encode(SENTENCES, "en", 2)
+    assert "1 of 4 en sentences cut at 8 tokens" in caplog.text
+    with pytest.raises(DataError, match="sentence 1 has no token"):
+        encoder.encode(["cat", "  "], "en", 2)
+
+
+def test_stated_languages_are_kept_to(checkpoint: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, languages=["en"])), "cpu")
+    with pytest.raises(ConfigError, match="does not cover language 'gn'"):
+        encoder.encode(["cat"], "gn", 1)
+    assert encoder.encode(["cat"], "", 1).shape == (1, 8)
+
+
+def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path) -> None:
+    folder = _link(tmp_path / "a", _settings(checkpoint))
+    assert identity(folder) == identity(_link(tmp_path / "b", _settings(checkpoint)))
+    assert identity(folder) != identity(_link(tmp_path / "c", _settings(checkpoint, pooling="cls")))
+    moving = _checkpoint(tmp_path / "moving", seed=0)
+    linked = _link(tmp_path / "d", _settings(moving))
+    before = identity(linked)
+    _checkpoint(moving, seed=1)
+    assert identity(linked) != before

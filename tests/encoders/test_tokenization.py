@@ -1,0 +1,118 @@
+"""The EMS chain from sentence to ids, and the ragged arrays that hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orthoglot.encoders.settings import TokenizerSettings
+from orthoglot.encoders.tokenization import (
+    MASK,
+    PAD,
+    UNKNOWN,
+    Ragged,
+    Tokenizer,
+    language_symbol,
+    pretokenize,
+    train_tokenizer,
+)
+from orthoglot.errors import ConfigError, DataError
+
+SETTINGS = TokenizerSettings(vocabulary=60, sentences=80, character_coverage=1.0, threads=1, seed=1)
+TEXT = {
+    "en": [f"The cat, number {n}, sat on the mat." for n in range(50)],
+    "de": [f"Die Katze Nummer {n} saß auf der Matte." for n in range(50)],
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.model"
+    train_tokenizer(SETTINGS, TEXT, path)
+    return Tokenizer(path)
+
+
+def test_pretokenize_lowers_and_splits_without_entities() -> None:
+    assert pretokenize('Wow! "Tom & Jerry\'s"', "en") == 'wow ! " tom & jerry \'s "'
+    assert pretokenize("L'ÉTÉ, déjà?", "fr") == "l' été , déjà ?"
+
+
+def test_languages_without_spaces_are_left_to_sentencepiece() -> None:
+    assert pretokenize("今日は、ABC。", "ja") == "今日は、abc。"
+
+
+def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: Tokenizer) -> None:
+    pieces = tokenizer._pieces
+    assert [pieces.id_to_piece(i) for i in range(5)] == ["<pad>", "<unk>", "<mask>", "<2en>", "<2de>"]
+    assert (PAD, UNKNOWN, MASK) == (0, 1, 2)
+    assert (tokenizer.language_id("en"), tokenizer.language_id("de")) == (3, 4)
+    assert pieces.bos_id() == pieces.eos_id() == -1
+    assert tokenizer.size == SETTINGS.vocabulary
+    ids = tokenizer.encode(["<mask> <pad> <2en> cat"], "en", 100).ids
+    assert ids.min() == UNKNOWN
+    assert MASK not in ids
+    assert tokenizer.language_id("en") not in ids
+
+
+def test_same_settings_give_the_same_bytes(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    train_tokenizer(SETTINGS, TEXT, tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_bytes() == tokenizer._pieces.serialized_model_proto()
+
+
+def test_encode_is_the_chain_cut_at_the_limit(tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
+    sentences = ["The CAT sat.", "Mat!"]
+    whole = [tokenizer._pieces.encode(pretokenize(s, "en")) for s in sentences]
+    with caplog.at_level("INFO"):
+        tokens = tokenizer.encode(sentences, "en", 3)
+    assert tokens.ids.dtype == np.int32
+    assert [tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)] == [
+        row[:3] for row in whole
+    ]
+    assert f"{sum(len(row) > 3 for row in whole)} of 2 en sentences cut at 3 tokens" in caplog.text
+
+
+def test_a_large_language_does_not_crowd_out_a_small_one(tmp_path: Path) -> None:
+    # 12 sentences in all, so the small language gives all its 4; its letter must be in the model.
+    text = {"en": [f"abc {n}" for n in range(500)], "de": ["ж ж ж"] * 4}
+    small = SETTINGS.model_copy(update={"sentences": 12, "vocabulary": 22})
+    train_tokenizer(small, text, tmp_path / "t.model")
+    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "t.model"))
+    assert any("ж" in model.id_to_piece(i) for i in range(model.get_piece_size()))
+
+
+def test_refusals(tmp_path: Path) -> None:
+    huge = SETTINGS.model_copy(update={"vocabulary": 50_000})
+    with pytest.raises(ConfigError, match="vocabulary 50000"):
+        train_tokenizer(huge, TEXT, tmp_path / "t.model")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(DataError, match="no sentence"):
+        train_tokenizer(SETTINGS, {"en": []}, tmp_path / "t.model")
+    (tmp_path / "bad.model").write_bytes(b"no model")
+    with pytest.raises(DataError, match=r"bad\.model"):
+        Tokenizer(tmp_path / "bad.model")
+
+
+def test_language_symbol() -> None:
+    assert language_symbol("gn") == "<2gn>"
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(1, 9), max_size=4), min_size=1, max_size=6), st.randoms())
+def test_ragged_keeps_rows(rows: list[list[int]], random: object) -> None:
+    order = np.arange(len(rows))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    ragged = Ragged.of(rows)
+    assert ragged.lengths.tolist() == [len(row) for row in rows]
+    padded = ragged.padded(order, pad=0)
+    width = max(map(len, rows))
+    assert padded.tolist() == [rows[i] + [0] * (width - len(rows[i])) for i in order]
+    taken = ragged.take(order)
+    assert taken.padded(np.arange(len(rows))).tolist() == padded.tolist()
+    joined = Ragged.join([ragged, taken])
+    assert joined.lengths.tolist() == ragged.lengths.tolist() + taken.lengths.tolist()
+    assert joined.padded(order + len(rows)).tolist() == taken.padded(order).tolist()

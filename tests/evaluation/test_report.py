@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from orthoglot.errors import DataError
+from orthoglot.evaluation.base import Record, read_records, unsign
+from orthoglot.evaluation.evaluate import evaluate
+from orthoglot.evaluation.report import report
+from orthoglot.evaluation.settings import EvaluationSettings
+from orthoglot.evaluation.tables import frame, markdown_table, ordered, overall, wanted
+
+METHODS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}
+
+
+@pytest.fixture(scope="module")
+def made(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path_factory: pytest.TempPathFactory
+) -> SimpleNamespace:
+    """Two encoders (the same vectors twice) with a leaking host and its repaired self, and their report."""
+    root = tmp_path_factory.mktemp("report")
+    folders, histories = [], []
+    for encoder in ("toy", "<b>toy & co</b>"):
+        for number, (method, leak) in enumerate(METHODS.items()):
+            folder = root / "evaluations" / f"{len(folders)}"
+            folder.mkdir(parents=True)
+            seeds = [] if leak is None else [1, 2, 3]
+            trained = [world.decomposer(method, seed, leak=leak) for seed in seeds]
+            inputs = world.store, world.bitext, world.benchmarks, trained
+            evaluate(settings, *inputs, encoder=encoder, method=method, output=folder)
+            folders.append(folder)
+            histories += [world.history(f"toy{number}", method, seed) for seed in seeds]
+    output = root / "results"
+    output.mkdir()
+    title = "<script>alert('title')</script> $x"
+    report(folders, histories, world.bitext, title, settings, output=output)
+    page = (output / "report.html").read_text()
+    records = read_records(output / "records.jsonl")
+    return SimpleNamespace(output=output, page=page, records=records, folders=folders, histories=histories)
+
+
+class Tags(HTMLParser):
+    """Collects tags and what they load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.sources += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+
+def one(records: list[Record], **wanted: object) -> Record:
+    found = [r for r in records if all(getattr(r, name) == to for name, to in wanted.items())]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_hostile_text_stays_text(made: SimpleNamespace) -> None:
+    tags = Tags()
+    tags.feed(made.page)
+    assert "script" not in tags.tags
+    assert "b" not in tags.tags
+    assert "&lt;script&gt;alert(&#39;title&#39;)" in made.page
+    assert "&lt;b&gt;toy &amp; co&lt;/b&gt;" in made.page
+
+
+def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
+    tags = Tags()
+    tags.feed(made.page)
+    assert tags.tags.count("svg") == 5  # a corner per task, training curves, maps
+    assert all(source.startswith(("#", "data:")) for source in tags.sources)
+    assert len(made.page) < 2_000_000
+
+
+def test_a_known_cell_stands_in_the_page_and_in_markdown(made: SimpleNamespace) -> None:
+    query = {"task": "heldout", "subset": "all", "seed": None, "view": "meaning", "metric": "accuracy"}
+    cell = one(made.records, encoder="toy", method="dream+oracle", **query)
+    sd = pd.Series(
+        [
+            one(made.records, encoder="toy", method="dream+oracle", **(query | {"seed": seed})).value
+            for seed in (1, 2, 3)
+        ]
+    ).std()
+    small = f"[{cell.low:.1f}, {cell.high:.1f}] ± {sd:.1f}"
+    assert f"{cell.value:.1f} <small>{small}</small>" in made.page
+    assert f"| toy | dream+oracle | {cell.value:.1f} {small} |" in (made.output / "tables.md").read_text()
+    assert (made.output / "tables.md").read_text() == markdown_table(made.records)
+
+
+def test_oracle_takes_the_leak_out_of_the_language_view(made: SimpleNamespace) -> None:
+    query = {"task": "heldout", "encoder": "toy", "method": "dream+oracle", "view": "language"}
+    difference = one(made.records, metric="difference:dream", **query)
+    assert difference.high is not None
+    assert difference.value < difference.high < -10
+    p = one(made.records, metric="p:dream", **query)
+    mcnemar = one(made.records, metric="mcnemar:dream", **query)
+    assert p.value < 0.05
+    assert mcnemar.value < 1e-6
+    assert unsign(p.signature)["correction"] == "holm-of-8"  # 2 encoders x (2 against dream + 2 to original)
+    assert re.search(r'class="good">-\d+\.\d', made.page)
+
+
+def test_records_and_parquet_hold_the_same_numbers(made: SimpleNamespace) -> None:
+    stored = pd.read_parquet(made.output / "records.parquet")
+    pd.testing.assert_frame_equal(stored, frame(made.records), check_dtype=False)
+    assert stored["seed"].isna().any()
+    assert str(stored["seed"].dtype) == "Int64"
+
+
+def test_metrics_and_plots_are_queries_over_the_records(made: SimpleNamespace) -> None:
+    metrics = json.loads((made.output / "metrics.json").read_text())
+    cell = overall(frame(made.records)).set_index(["encoder", "method", "task", "view"])["value"]
+    assert metrics["toy"]["dream"]["heldout"]["language"] == pytest.approx(
+        cell["toy", "dream", "heldout", "language"], abs=1e-4
+    )
+    assert set(metrics["toy"]["original"]["tatoeba/benchmark"]) == {"sentence"}
+    corner = pd.read_csv(made.output / "plots" / "corner.csv")
+    assert len(corner) == 2 * 2 * 3
+    assert (corner[corner["task"] == "heldout"]["meaning"] > 90).all()
+    curves = pd.read_csv(made.output / "plots" / "curves.csv")
+    assert len(curves) == len(made.histories) * 5
+    assert curves["loss"].max() == 2.2
+
+
+def test_same_inputs_same_bytes(
+    made: SimpleNamespace,
+    world: SimpleNamespace,
+    settings: EvaluationSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        inputs = made.folders[:3], made.histories, world.bitext, "title", settings
+        report(*inputs, output=tmp_path / name)
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
+    assert len(files) == 7
+    for file in files:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+    assert "1970-01-02" in (tmp_path / "one" / "report.html").read_text()
+
+
+def test_one_evaluation_alone_is_a_report_too(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    report(made.folders[:1], [], [], "original only", settings, output=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "What ORACLE adds" not in page
+    assert "Held-out retrieval" in page
+
+
+def test_no_or_doubled_evaluations_are_refused(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="no evaluation"):
+        report([], [], [], "t", settings, output=tmp_path)
+    with pytest.raises(DataError, match="both evaluate toy with original"):
+        report([made.folders[0]] * 2, [], [], "t", settings, output=tmp_path)
+
+
+def test_methods_come_in_the_order_of_the_papers() -> None:
+    names = ["zeta", "meat+oracle", "seed", "original", "meat", "alpha"]
+    assert ordered(names) == ["original", "meat", "meat+oracle", "seed", "alpha", "zeta"]
+
+
+def test_which_way_is_better() -> None:
+    assert [wanted("heldout", view) for view in ("meaning", "language")] == ["higher", "lower"]
+    assert [wanted("language-probe", view) for view in ("meaning", "language")] == ["lower", "higher"]

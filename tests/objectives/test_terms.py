@@ -1,0 +1,454 @@
+"""Loss terms against the oracle values of methods.md 9.1-9.5, plain loops, gradients and properties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from orthoglot.decomposers.base import Decomposition
+from orthoglot.errors import ConfigError
+from orthoglot.objectives import TERMS, dream, meat, oracle, seed
+from orthoglot.objectives.base import NEEDS_PARTNERS, Objective, Pairs, Side, check_terms, resolve
+from orthoglot.objectives.cosine import cosine, pull, push, unit
+from orthoglot.streams import stream
+
+Rows = Sequence[Sequence[float]]
+
+
+def t(rows: Rows) -> Tensor:
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def side(
+    meaning: Rows,
+    language: Rows,
+    sentence: Rows | None = None,
+    ids: list[int] | None = None,
+    other: list[int] | None = None,
+    peer: list[int] | None = None,
+) -> Side:
+    n = len(meaning)
+    parts = Decomposition(t(sentence or meaning), t(meaning), t(language))
+    nobody = [-1] * n
+    return Side(
+        parts, torch.tensor(ids or [0] * n), torch.tensor(other or nobody), torch.tensor(peer or nobody)
+    )
+
+
+def pairs(source: Side, target: Side, active: list[bool] | None = None, n_languages: int = 2) -> Pairs:
+    return Pairs(source, target, torch.tensor(active or [True] * len(source.other)), n_languages)
+
+
+def random_pairs(n: int = 6, dim: int = 5, n_languages: int = 3, *, grad: bool = False) -> Pairs:
+    generator = stream(3, "pairs")
+    sides = []
+    for k in range(2):
+        parts = [torch.randn(n, dim, generator=generator, dtype=torch.float64) for _ in range(3)]
+        for part in parts[1:]:
+            part.requires_grad_(grad)
+        ids = torch.tensor([(i * (k + 1)) % n_languages for i in range(n)])
+        other = torch.tensor([(i + 1) % n for i in range(n)])
+        peer = torch.tensor([(i + 3) % n if i % 4 else -1 for i in range(n)])
+        sides.append(Side(Decomposition(*parts), ids, other, peer))
+    active = torch.tensor([i != 2 for i in range(n)])
+    return Pairs(sides[0], sides[1], active, n_languages)
+
+
+def term(name: str, dim: int = 5, n_languages: int = 3) -> object:
+    found = resolve(name)
+    if isinstance(found, type):
+        return found(dim=dim, n_languages=n_languages, generator=stream(1, name)).double()
+    return found
+
+
+def close(value: Tensor, expected: float) -> None:
+    assert value.item() == pytest.approx(expected, abs=1e-6)
+
+
+# --- 9.1 cosine -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("b", "attraction", "repulsion"),
+    [
+        ([4.0, 3.0], 0.04, 0.96),  # C1
+        ([-4.0, -3.0], 1.96, 0.0),  # C2
+        ([0.0, 0.0], 1.0, 0.0),  # C3
+    ],
+)
+def test_cosine_terms_by_hand(b: list[float], attraction: float, repulsion: float) -> None:
+    a, b_rows = unit(t([[3.0, 4.0]])), unit(t([b]))
+    close(pull(a, b_rows)[0], attraction)
+    close(push(a, b_rows)[0], repulsion)
+
+
+def test_c3_gradient_at_a_zero_vector_is_finite() -> None:
+    a, b = t([[3.0, 4.0]]).requires_grad_(), t([[0.0, 0.0]]).requires_grad_()
+    (pull(unit(a), unit(b)) + push(unit(a), unit(b))).sum().backward()
+    assert a.grad is not None and b.grad is not None
+    assert torch.isfinite(a.grad).all()
+    assert b.grad.abs().max() <= 2  # not 1 / epsilon
+
+
+@pytest.mark.parametrize("scale", [1e-30, 0.3, 1e30])
+def test_c4_positive_scaling_changes_nothing(scale: float) -> None:
+    a, b = t([[3.0, 4.0], [1.0, -2.0]]), t([[4.0, 3.0], [0.5, 0.1]])
+    torch.testing.assert_close(cosine(unit(scale * a), unit(b)), cosine(unit(a), unit(b)))
+
+
+def test_unit_matches_the_library_and_its_gradient_the_differences() -> None:
+    x = torch.randn(4, 3, dtype=torch.float64, generator=stream(0, "x"), requires_grad=True)
+    torch.testing.assert_close(unit(x), torch.nn.functional.normalize(x, dim=-1))
+    assert torch.autograd.gradcheck(unit, (x,))
+
+
+# --- 9.2 DREAM ------------------------------------------------------------------------------------------------
+
+
+def dream_case(copies: int) -> Pairs:
+    """Row 0 (and its copies) is the case; the last rows are partners that take no part in any mean."""
+    source = side(
+        [[1.0, 0.0]] * copies + [[1.0, 1.0]],
+        [[0.0, 1.0]] * copies + [[0.0, 2.0]],
+        [[1.0, 2.0]] * copies + [[9.0, 9.0]],
+        other=[copies] * copies + [-1],
+        peer=[copies] * copies + [-1],
+    )
+    target = side(
+        [[0.6, 0.8]] * copies + [[-1.0, 0.0]],
+        [[1.0, 0.0]] * copies + [[0.0, 1.0]],
+        [[1.6, 0.8]] * copies + [[9.0, 9.0]],
+        other=[copies] * copies + [-1],
+        peer=[copies] * copies + [-1],
+    )
+    return pairs(source, target, active=[True] * copies + [False])
+
+
+def dream_head() -> dream.Identification:
+    """Logits [0, 0] for language vector [0, 1] and [ln 3, 0] for [1, 0]."""
+    head = dream.Identification(dim=2, n_languages=2, generator=stream(0)).double()
+    with torch.no_grad():
+        head.head.weight.copy_(t([[math.log(3), 0.0], [0.0, 0.0]]))
+        head.head.bias.zero_()
+    return head
+
+
+@pytest.mark.parametrize("copies", [1, 2])  # D6: repeated rows change no mean
+def test_dream_oracle_values(copies: int) -> None:
+    case = dream_case(copies)
+    values = [dream.meaning(case), dream.reconstruction(case), dream.language(case), dream_head()(case)]
+    for value, expected in zip(values, [1.107107, 0.5, 1.0, 0.980829], strict=True):  # D1-D4
+        close(value, expected)
+    close(torch.stack(values).sum(), 3.587936)  # D5
+
+
+def test_d7_identification_leaves_the_meaning_map_alone() -> None:
+    case = random_pairs(grad=True)
+    term("dream.identification")(case).backward()  # type: ignore[operator]
+    for part in case:
+        assert part.parts.meaning.grad is None
+        assert part.parts.language.grad.abs().sum() > 0
+
+
+# --- 9.3 MEAT -------------------------------------------------------------------------------------------------
+
+
+def test_meat_oracle_values() -> None:
+    source = side([[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 1.0]])
+    target = side([[0.0, 1.0]], [[1.0, 0.0]], [[1.0, 0.0]])
+    case = pairs(source, target)
+    close(meat.reconstruction(case), 0.292893)  # M1
+    close(meat.cross_reconstruction(case), 0.292893)  # M2
+    close(meat.language(case), 0.0)  # M3
+    close(meat.language(pairs(source, side([[0.0, 1.0]], [[0.0, 1.0]]))), 1.0)  # M3
+
+
+def test_m4_m5_m6_adversarial_values() -> None:
+    even, odd = t([[0.0, 0.0]]), t([[math.log(3), 0.0]])
+    close(2 * meat.uniform_cross_entropy(even)[0], 1.386294)  # M4
+    together = meat.uniform_cross_entropy(odd)[0] + meat.uniform_cross_entropy(even)[0]
+    close(together, 1.530135)  # M5
+    close(0.292893 + 0.292893 + together, 2.115922)  # M6
+
+
+@pytest.mark.parametrize(("n_languages", "lowest"), [(7, 3.891820), (13, 5.129899)])
+def test_m7_adversarial_minimum_is_twice_log_k(n_languages: int, lowest: float) -> None:
+    opponent = meat.Adversarial(dim=5, n_languages=n_languages, generator=stream(0)).double()
+    assert opponent(random_pairs()).item() > lowest
+    with torch.no_grad():
+        opponent.discriminator.weight.zero_()
+        opponent.discriminator.bias.zero_()
+    close(opponent(random_pairs()), lowest)
+
+
+def test_m8_gradient_of_the_uniform_cross_entropy() -> None:
+    logits = torch.randn(4, 3, dtype=torch.float64, generator=stream(0), requires_grad=True)
+    meat.uniform_cross_entropy(logits).mean().backward()
+    torch.testing.assert_close(logits.grad, (torch.softmax(logits, 1) - 1 / 3).detach() / 4)
+
+
+def test_m9_equal_meanings_make_cross_reconstruction_reconstruction() -> None:
+    case = random_pairs()
+    twin = Decomposition(case.target.parts.sentence, case.source.parts.meaning, case.target.parts.language)
+    same = pairs(case.source, Side(twin, case.target.language_id, case.target.other, case.target.peer))
+    assert meat.cross_reconstruction(same).item() == meat.reconstruction(same).item()
+
+
+def test_discriminator_loss_reaches_the_discriminator_only() -> None:
+    case = random_pairs(grad=True)
+    opponent = term("meat.adversarial")
+    opponent.discriminate(case).backward()  # type: ignore[attr-defined]
+    assert case.source.parts.meaning.grad is None
+    assert opponent.discriminator.weight.grad.abs().sum() > 0  # type: ignore[attr-defined]
+
+
+# --- 9.4 ORACLE -----------------------------------------------------------------------------------------------
+
+
+def languages_only(source: Rows, target: Rows, source_ids: list[int], target_ids: list[int]) -> Pairs:
+    return pairs(side(source, source, ids=source_ids), side(target, target, ids=target_ids), n_languages=3)
+
+
+def test_o1_o2_intra_class() -> None:
+    case = languages_only([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [0, 0], [1, 1])
+    close(oracle.intra_class(case), 1.0)  # O-1
+    close(oracle.intra_class_all(case), 1.0)
+    close(oracle.intra_class_released(case), 0.5)  # O-2
+
+
+def test_o3_released_equals_the_full_matrix() -> None:
+    case = random_pairs()
+    expected = 2.0
+    for part in case:
+        rows = part.parts.language
+        n = len(rows)
+        for a in rows:
+            for b in rows:
+                expected -= torch.cosine_similarity(a, b, dim=0).item() / n**2
+    close(oracle.intra_class_released(case), expected)
+    close(oracle.intra_class_all(case), expected * 6 / 5)
+
+
+def test_o4_upper_bounds() -> None:
+    rows = [[1.0, 0.0], [-1.0, 0.0]]
+    case = languages_only(rows, rows, [0, 0], [1, 1])
+    close(oracle.intra_class(case), 4.0)
+    close(oracle.intra_class_released(case), 2.0)
+
+
+def test_o5_one_direction_costs_nothing() -> None:
+    rows = [[1.0, 2.0], [2.0, 4.0], [0.5, 1.0]]
+    case = languages_only(rows, rows, [0, 0, 0], [1, 1, 1])
+    close(oracle.intra_class(case), 0.0)
+    close(oracle.intra_class_released(case), 0.0)
+
+
+def test_o6_languages_are_kept_apart_or_mixed() -> None:
+    case = languages_only(
+        [[1.0, 0.0]] * 3, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 0], [1, 2, 1]
+    )
+    close(oracle.intra_class(case), 0.0)
+    close(oracle.intra_class_all(case), 0.666667)
+    close(oracle.intra_class_released(case), 0.444444)
+
+
+def test_o7_o8_inter_class_readings() -> None:
+    case = pairs(side([[1.0, 0.0]], [[1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 1.0]]))
+    close(oracle.inter_class(case), 0.707107)  # O-7
+    close(oracle.inter_class_released(case), 0.0)
+    close(oracle.inter_class_abs(case), 0.0)
+    close(oracle.inter_class_old(case), 1.414214)
+    close(oracle.inter_class_main(case), 0.353553)  # O-8
+    close(oracle.alignment(case), 0.0)
+
+
+def test_inter_class_abs_counts_opposite_directions() -> None:
+    case = pairs(side([[1.0, 0.0]], [[1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, -1.0]]))
+    close(oracle.inter_class_abs(case), 1.0)
+    close(oracle.inter_class_released(case), 0.0)
+
+
+def test_o9_no_gradient_where_both_cosines_are_negative() -> None:
+    case = pairs(side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]]))
+    for part in case:
+        part.parts.language.requires_grad_()
+    oracle.inter_class(case).backward()
+    for part in case:
+        assert not part.parts.language.grad.any()
+    close(oracle.inter_class(pairs(side([[1.0, 0.0]], [[2.0, 0.0]]), side([[0.0, 1.0]], [[0.0, 3.0]]))), 2.0)
+
+
+def test_o10_oracle_adds_its_two_terms_to_the_host() -> None:
+    host = dict.fromkeys(["meat.reconstruction", "meat.cross_reconstruction", "meat.language"], 1.0)
+    extra = dict.fromkeys(["oracle.intra_class", "oracle.inter_class"], 1.0)
+    case = random_pairs()
+    totals = [
+        Objective(weights, dim=5, n_languages=3, generator=stream(0))(case)["total"]
+        for weights in (host | extra, host)
+    ]
+    close(totals[0] - totals[1], (oracle.intra_class(case) + oracle.inter_class(case)).item())
+
+
+def test_intra_class_equals_the_masked_loops() -> None:
+    case = random_pairs()
+    expected = 0.0
+    for part in case:
+        values = [
+            torch.cosine_similarity(part.parts.language[i], part.parts.language[j], dim=0).item()
+            for i in range(6)
+            for j in range(6)
+            if i != j and part.language_id[i] == part.language_id[j]
+        ]
+        expected += 1 - sum(values) / len(values)
+    close(oracle.intra_class(case), expected)
+
+
+def test_oracle_terms_use_every_row_and_host_terms_the_active_ones() -> None:
+    case = random_pairs()
+    everyone = Pairs(case.source, case.target, torch.ones(6, dtype=torch.bool), 3)
+    for name in TERMS:
+        same = term(name)(case).item() == term(name)(everyone).item()  # type: ignore[operator]
+        assert same == (name.startswith("oracle.") or name in NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"})
+
+
+# --- 9.5 SEED -------------------------------------------------------------------------------------------------
+
+SOURCE, TARGET = [[1.0, 1.0], [2.0, 1.0]], [[1.0, -1.0], [0.0, -1.0]]
+
+
+def seed_case(source: Rows, target: Rows) -> Pairs:
+    """Row 0 is the case, row 1 its partner on either side; language = sentence - meaning."""
+    sides = []
+    for sentence, meaning in ((SOURCE, source), (TARGET, target)):
+        language = (t(sentence) - t(meaning)).tolist()
+        sides.append(side(meaning, language, sentence, other=[1, -1], peer=[1, -1]))
+    return pairs(sides[0], sides[1], active=[True, False])
+
+
+def consistency(case: Pairs) -> Tensor:
+    return seed.separation(case) + seed.language_swap(case) + seed.meaning_swap(case)
+
+
+def test_s1_to_s5_seed_values() -> None:
+    case = seed_case([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [-1.0, 0.0]])
+    close(seed.meaning(case), 0.0)  # S-1
+    close(seed.language(case), 1.292893)  # S-2
+    close(seed.separation(case), 0.0)
+    close(seed.language_swap(case), 0.344210)  # S-3
+    close(seed.meaning_swap(case), 0.0)
+    close(seed.meaning(case) + seed.language(case) + consistency(case), 1.637103)  # S-4
+    for part in case:  # S-5
+        assert torch.equal(part.parts.meaning + part.parts.language, part.parts.sentence)
+
+
+@pytest.mark.parametrize(
+    ("share", "in_meaning", "in_language", "in_consistency"),
+    [(1.0, 3.655790, 2.0, 2.0), (0.0, 2.0, 0.344210, 0.344210)],  # S-6, S-7
+)
+def test_s6_s7_identity_and_zero_map(
+    share: float, in_meaning: float, in_language: float, in_consistency: float
+) -> None:
+    case = seed_case((share * t(SOURCE)).tolist(), (share * t(TARGET)).tolist())
+    close(seed.meaning(case), in_meaning)
+    close(seed.language(case), in_language)
+    close(consistency(case), in_consistency)
+
+
+def test_s8_half_map() -> None:
+    case = seed_case((t(SOURCE) / 2).tolist(), (t(TARGET) / 2).tolist())
+    close(seed.separation(case), 2.0)
+    close(consistency(case), 2.656522)
+
+
+def test_s9_equal_meanings_cost_no_meaning_swap() -> None:
+    meaning = [[0.3, 0.7], [0.2, -0.1]]
+    close(seed.meaning_swap(seed_case(meaning, meaning)), 0.0)
+
+
+# --- all terms ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_every_name_resolves_to_a_finite_scalar_with_a_correct_gradient(name: str) -> None:
+    case = random_pairs(grad=True)
+    loss = term(name)
+    inputs = [part for one in case for part in (one.parts.meaning, one.parts.language)]
+
+    def value(*parts: Tensor) -> Tensor:
+        sides = [
+            Side(Decomposition(one.parts.sentence, *parts[2 * k : 2 * k + 2]), one.language_id, one.other, one.peer)
+            for k, one in enumerate(case)
+        ]
+        return loss(Pairs(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
+
+    assert value(*inputs).shape == ()
+    assert torch.autograd.gradcheck(value, inputs)
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_renumbering_the_rows_changes_nothing(name: str) -> None:
+    case, order = random_pairs(), torch.tensor([3, 0, 5, 1, 4, 2])
+    place = torch.argsort(order)
+
+    def moved(one: Side) -> Side:
+        parts = Decomposition(*(p[order] for p in (one.parts.sentence, one.parts.meaning, one.parts.language)))
+        other, peer = (
+            torch.where(index >= 0, place[index.clamp(min=0)], -1)[order] for index in (one.other, one.peer)
+        )
+        return Side(parts, one.language_id[order], other, peer)
+
+    again = Pairs(moved(case.source), moved(case.target), case.active[order], 3)
+    loss = term(name)
+    torch.testing.assert_close(loss(again), loss(case))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_swapping_source_and_target_changes_nothing(name: str) -> None:
+    case = random_pairs()
+    loss = term(name)
+    torch.testing.assert_close(loss(Pairs(case.target, case.source, case.active, 3)), loss(case))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"}))
+def test_without_any_partner_a_term_is_zero_and_its_gradient_too(name: str) -> None:
+    case = random_pairs(grad=True)
+    alone = torch.full((6,), -1)
+    sides = [Side(one.parts, one.language_id, alone, alone) for one in case]
+    value = term(name)(Pairs(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
+    assert value.item() == 0
+    value.backward()
+    for one in case:
+        assert not one.parts.language.grad.any()
+
+
+def test_a_single_row_has_no_intra_class_loss() -> None:
+    case = pairs(side([[1.0, 0.0]], [[0.3, 1.0]]), side([[1.0, 0.0]], [[0.0, 2.0]]))
+    assert oracle.intra_class(case).item() == 0
+    assert oracle.intra_class_all(case).item() == 0
+
+
+def test_weights_are_taken_by_name() -> None:
+    case = random_pairs()
+    weights = {"seed.language": 0.5, "seed.meaning": 3.0}
+    values = Objective(weights, dim=5, n_languages=3, generator=stream(0))(case)
+    close(values["total"], 0.5 * seed.language(case).item() + 3 * seed.meaning(case).item())
+    assert values["seed.meaning"].item() == seed.meaning(case).item()
+
+
+def test_unknown_term_is_refused_with_the_known_ones_nearest_first() -> None:
+    with pytest.raises(ConfigError, match=r"'seed.meanin' is unknown; known: seed\.meaning.*dream\.meaning"):
+        check_terms({"seed.meanin": 1.0}, "same_language")
+
+
+def test_partner_terms_need_a_partner_rule() -> None:
+    with pytest.raises(ConfigError, match=r"dream\.meaning need partners"):
+        check_terms({"dream.meaning": 1.0, "oracle.alignment": 1.0}, "none")
+
+
+def test_a_method_without_weight_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at least one term"):
+        check_terms({"dream.meaning": 0.0}, "dream")

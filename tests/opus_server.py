@@ -1,0 +1,189 @@
+"""OPUS on the loopback address: its API and files from a folder, with faults on demand.
+
+    python tests/opus_server.py FOLDER [--port N]
+
+prints the address to use as the OPUS API (ORTHOGLOT_OPUS_API). FOLDER holds opusapi.json, the answer to a
+question without a filter, and the files by the path part of their real address.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import threading
+import zipfile
+from collections import defaultdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import parse_qs, urlsplit
+
+FILTERS = ("source", "target", "corpus", "version", "preprocessing")
+
+
+class OpusServer(ThreadingHTTPServer):
+    """Serves in a thread of its own while the `with` block runs.
+
+    `faults[end of path]` lists what goes wrong with the next requests for it, one word each: an HTTP status
+    ("404", "503"), "stall", "cut" (half the body), "cut_without_length", "changed" (another version of the
+    file from now on), "ignore_condition" (Range honoured although If-Range differs), "wrong_bytes", "ok".
+    `requests` keeps (path, Range header).
+    """
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.folder = folder
+        self.address = f"http://127.0.0.1:{self.server_port}"
+        self.api = f"{self.address}/opusapi/"
+        self.faults: dict[str, list[str]] = defaultdict(list)
+        self.requests: list[tuple[str, str | None]] = []
+        self.versions: dict[str, int] = defaultdict(int)
+        self.released = threading.Event()
+
+    def __enter__(self) -> OpusServer:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.released.set()
+        self.shutdown()
+        self.server_close()
+
+    def next_fault(self, path: str) -> str:
+        """The fault planned for this request, "ok" where there is none."""
+        for end, planned in self.faults.items():
+            if path.endswith(end) and planned:
+                return planned.pop(0)
+        return "ok"
+
+    def answer(self, query: dict[str, list[str]]) -> dict[str, object]:
+        """What the API says to a question."""
+        rows = json.loads((self.folder / "opusapi.json").read_text("utf-8"))["corpora"]
+        asked = {key: query[key][0] for key in FILTERS if key in query}
+        if asked.get("version") == "latest":
+            asked["latest"] = "True"
+            del asked["version"]
+        rows = [row for row in rows if all(row[key] == value for key, value in asked.items())]
+        if "corpora" in query:
+            return {"corpora": sorted({row["corpus"] for row in rows})}
+        if "languages" in query:
+            return {"languages": sorted({row[side] for row in rows for side in ("source", "target")} - {""})}
+        return {"corpora": [row | {"url": self.address + urlsplit(row["url"]).path} for row in rows]}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: OpusServer
+
+    def do_GET(self) -> None:
+        path = urlsplit(self.path).path
+        self.server.requests.append((path, self.headers.get("Range")))
+        fault = self.server.next_fault(path)
+        if fault.isdigit():
+            self.send_error(int(fault))
+        elif fault == "stall":
+            self.server.released.wait(20)
+        elif path.rstrip("/") == "/opusapi":
+            body = json.dumps(self.server.answer(parse_qs(urlsplit(self.path).query))).encode()
+            self._send(200, body, {"Content-Type": "application/json"}, fault)
+        else:
+            self._send_file(path, fault)
+
+    def _send_file(self, path: str, fault: str) -> None:
+        file = (self.server.folder / path.lstrip("/")).resolve()
+        if self.server.folder.resolve() not in file.parents or not file.is_file():
+            self.send_error(404)
+            return
+        if fault == "changed":
+            self.server.versions[path] += 1
+        body = file.read_bytes()
+        tag = f'"{hashlib.sha256(body).hexdigest()[:16]}-{self.server.versions[path]}"'
+        if fault == "wrong_bytes":
+            body = bytes(byte ^ 1 for byte in body)
+        headers = {"ETag": tag, "Content-Type": "application/zip"}
+        first = self._first_byte(tag, fault)
+        if first >= len(body):
+            self.send_error(416)
+        elif first:
+            headers["Content-Range"] = f"bytes {first}-{len(body) - 1}/{len(body)}"
+            self._send(206, body[first:], headers, fault)
+        else:
+            self._send(200, body, headers, fault)
+
+    def _first_byte(self, tag: str, fault: str) -> int:
+        asked = self.headers.get("Range", "")
+        condition = self.headers.get("If-Range", tag)
+        if not asked or (condition != tag and fault != "ignore_condition"):
+            return 0
+        return int(asked.removeprefix("bytes=").partition("-")[0])
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str], fault: str) -> None:
+        self.send_response(status)
+        if fault != "cut_without_length":
+            headers["Content-Length"] = str(len(body))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2] if fault.startswith("cut") else body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests read `requests` instead."""
+
+
+def write_zip(path: Path, members: dict[str, str]) -> None:
+    """A zip with these members, the same bytes each time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+
+
+def write_opus(folder: Path, corpus: str, packages: dict[tuple[str, str], list[tuple[str, str]]]) -> None:
+    """An OPUS of one corpus, release v1, in `folder`: pairs of sentences by OPUS's two codes."""
+    rows: list[dict[str, object]] = []
+    for (source, target), pairs in packages.items():
+        place = f"OPUS-{corpus}/v1/moses/{source}-{target}.txt.zip"
+        stem = f"{corpus}.{source}-{target}"
+        members = {
+            f"{stem}.{source}": "".join(f"{pair[0]}\n" for pair in pairs),
+            f"{stem}.{target}": "".join(f"{pair[1]}\n" for pair in pairs),
+            f"{stem}.xml": "<links/>\n",
+            "README": "generated\n",
+        }
+        write_zip(folder / place, members)
+        rows.append(
+            {
+                "alignment_pairs": len(pairs),
+                "corpus": corpus,
+                "documents": "",
+                "id": len(rows),
+                "latest": "True",
+                "preprocessing": "moses",
+                "size": (folder / place).stat().st_size // 1024,
+                "source": source,
+                "source_tokens": 0,
+                "target": target,
+                "target_tokens": 0,
+                "url": f"https://object.pouta.csc.fi/{place}",
+                "version": "v1",
+            }
+        )
+    (folder / "opusapi.json").write_text(json.dumps({"corpora": rows}), "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Replay OPUS from a folder with opusapi.json.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--port", type=int, default=0)
+    arguments = parser.parse_args()
+    server = OpusServer(arguments.folder, arguments.port)
+    print(server.api, flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""params.yaml: unknown names and values out of range stop with one line that helps."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orthoglot import config
+from orthoglot.errors import ConfigError
+
+PARAMS = Path(__file__).parents[1] / "params.yaml"
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    return yaml.safe_load(PARAMS.read_text())
+
+
+def test_shipped_parameters_are_valid_and_default_to_comparing_every_method(values: dict[str, Any]) -> None:
+    params = config.check(values, "params.yaml")
+    assert (params.preset, params.loss) == ("mini", "all")
+    assert params.losses == [
+        "original", "centering", "dream", "meat", "oracle", "dream+oracle", "meat+oracle", "seed",
+    ]  # fmt: skip
+
+
+def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> None:
+    assert config.check({**values, "loss": "seed"}, "p").losses == ["original", "centering", "seed"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("loss",), "orakle", "unknown name 'orakle'; nearest known: oracle; known: all, "),
+        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: mini, real-small"),
+        (("presets", "mini", "seedz"), [1], "unknown key 'presets.mini.seedz'; nearest known: seeds"),
+        (("presets", "mini", "splits", "test"), 1.5, "presets.mini.splits.test: Input should be less than 1 (given: 1.5)"),
+        (("presets", "mini", "encoders"), ["labs"], "presets.mini.encoders: unknown name 'labs'"),
+        (("presets", "mini", "decomposition", "learning_rate"), "1e-3", "should be a valid number (given: '1e-3')"),
+        (("encoders", "ems-mini", "layres"), 2, "unknown key 'encoders.ems-mini.ems.layres'; nearest known: layers"),
+        (("methods", "seed", "terms"), {"seed.meening": 1.0}, "methods.seed.terms: unknown name 'seed.meening'; nearest known: seed.meaning"),
+        (("corpora", "anki", "pairs"), ["en-deu"], 'corpora.anki: language pair \'en-deu\': write it "en-de"'),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_with_the_key_and_the_nearest_name(
+    values: dict[str, Any], path: tuple[str, ...], value: Any, message: str
+) -> None:
+    broken = copy.deepcopy(values)
+    node = broken
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = value
+    with pytest.raises(ConfigError) as caught:
+        config.check(broken, "params.yaml")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unreadable_yaml_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("a: [1")
+    with pytest.raises(ConfigError, match=r"p\.yaml: .*"):
+        config.load(tmp_path / "p.yaml")

@@ -1,0 +1,184 @@
+"""Keys of jobs: they change with what the job's result depends on, and with nothing else."""
+
+from __future__ import annotations
+
+import copy
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jobs
+import pytest
+import yaml
+from workspace import ROOT
+
+from orthoglot import cli, config
+
+
+DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+RULES = {
+    name: set(stage["cmd"].split(" -- ")[0].split("--allowed-rules ")[1].split())
+    for name, stage in DVC.items()
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "params.yaml").read_text())
+
+
+def keys(values: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    return {job.output: (job.verb, job.key) for job in plan.jobs.values()}
+
+
+def changed(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> set[str]:
+    return {verb for folder, (verb, key) in after.items() if before.get(folder, ("", ""))[1] != key}
+
+
+def leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield from leaves(value, (*path, key)) if isinstance(value, dict | list) and value else [(*path, key)]
+
+
+def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any] | None:
+    """The values with one leaf changed, or None where no other valid value is at hand."""
+    result = copy.deepcopy(values)
+    node = result
+    for key in path[:-1]:
+        node = node[key]
+    old = node[path[-1]]
+    for new in (
+        (not old,)
+        if isinstance(old, bool)
+        else (old + 1, old / 2)
+        if isinstance(old, int | float)
+        else (f"{old}x",)
+    ):
+        node[path[-1]] = new
+        try:
+            config.check(result, "p")
+        except ValueError:
+            continue
+        return result
+    return None
+
+
+def test_every_parameter_that_makes_a_job_due_is_listed_in_its_dvc_stage(values: dict[str, Any]) -> None:
+    before = keys(values)
+    tried = 0
+    for path in leaves(values):
+        other = perturbed(values, path)
+        if other is None or path[0] in ("preset", "device", "opus_api"):
+            continue
+        tried += 1
+        due = changed(before, keys(other))
+        dotted = ".".join(map(str, path))
+        listed = {
+            name
+            for name, stage in DVC.items()
+            if any(f"{dotted}.".startswith(p.replace("${preset}", "mini") + ".") for p in stage["params"])
+        }
+        first = [name for name in DVC if due & RULES[name]][:1]
+        assert set(first) <= listed, f"{dotted} makes {due} due but only the stages {listed} list it"
+    assert tried > 100
+
+
+def test_loss_decides_only_what_is_trained_evaluated_and_reported(values: dict[str, Any]) -> None:
+    before = keys(values)
+    after = keys({**values, "loss": "oracle"})
+    assert changed(before, after) == {"report"}
+    assert set(after) < set(before)
+
+
+@pytest.mark.parametrize(
+    ("path", "due"),
+    [
+        ("device", set()),
+        ("opus_api", set()),
+        ("presets.real-small.seeds.0", set()),
+        ("presets.mini.evaluation.resamples", {"evaluate", "report"}),
+        ("presets.mini.decomposition.learning_rate", {"decompose", "evaluate", "report"}),
+        ("methods.seed.terms.seed@meaning", {"decompose", "evaluate", "report"}),
+        ("encoders.xlmr-mini.steps", {"pretrain", "embed", "decompose", "evaluate", "report"}),
+    ],
+)
+def test_a_changed_parameter_reaches_exactly_its_dependents(
+    values: dict[str, Any], path: str, due: set[str]
+) -> None:
+    parts = tuple(int(p) if p.isdigit() else p.replace("@", ".") for p in path.split("."))
+    other = perturbed(values, parts)
+    assert other is not None
+    assert changed(keys(values), keys(other)) == due
+
+
+def test_a_changed_method_leaves_the_other_methods_alone(values: dict[str, Any]) -> None:
+    other = perturbed(values, ("methods", "seed", "terms", "seed.meaning"))
+    assert other is not None
+    before, after = keys(values), keys(other)
+    folders = {
+        folder for folder in after if after[folder] != before[folder] and after[folder][0] == "decompose"
+    }
+    assert folders
+    assert all("/seed/seed" in folder for folder in folders)
+
+
+def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "mine.tsv").write_text("a\tb\n")
+    values["corpora"]["mine"] = {"kind": "local", "pairs": ["en-de"], "files": ["mine.tsv"], "licence": "own"}
+    values["presets"]["mini"]["corpora"] = ["mini", "mine"]
+    before = keys(values)
+    (tmp_path / "mine.tsv").write_text("a\tc\n")
+    after = keys(values)
+    prepared = {f for f in after if after[f][0] == "prepare" and after[f] != before[f]}
+    assert prepared == {"data/mini/bitext/en-de"}
+
+
+def test_code_of_a_job_is_what_its_verb_imports() -> None:
+    used = set(jobs.modules(jobs.ENTRY["report"]))
+    assert "orthoglot.evaluation.report" in used
+    assert "orthoglot.streams" in used
+    assert not any("objectives" in module or "training" in module for module in used)
+
+
+def test_each_verb_runs_the_module_whose_code_its_key_holds() -> None:
+    source = Path(cli.__file__).read_text()
+    for verb, entry in [*jobs.ENTRY.items(), *(("pretrain", entry) for entry in jobs.ENTRY_OF_KIND.values())]:
+        body = re.search(rf"^def {verb}\(.*?(?=^@app|^def main)", source, re.S | re.M)
+        assert body is not None
+        room, _, module = entry.rpartition(".")
+        assert re.search(
+            rf"from {re.escape(entry)} import|from {re.escape(room)} import .*\b{module}\b", body[0]
+        ), verb
+
+
+def test_environment_file_pins_what_the_constraints_pin() -> None:
+    constraints = dict(
+        line.split("==")
+        for line in (ROOT / "constraints.txt").read_text().lower().splitlines()
+        if "==" in line
+    )
+    environment = yaml.safe_load((ROOT / "workflow/envs/orthoglot.yaml").read_text())
+    assert set(environment) == {"channels", "dependencies"}
+    pins = dict(pin.split("==") for pin in environment["dependencies"][-1]["pip"] if "==" in pin)
+    wanted = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M)
+    assert wanted is not None
+    assert set(pins) == set(re.findall(r'"([\w.-]+?)[>=<]', wanted[1]))
+    assert {name: constraints[name] for name in pins} == pins
+    assert not any("+" in version for version in constraints.values())
+
+
+def test_rules_call_the_verbs_and_dvc_stages_allow_exactly_those_rules() -> None:
+    text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+    rules = set(re.findall(r"^rule (\w+):", text, re.M))
+    assert rules == {*jobs.ENTRY, "pretrain", *(f"stage_{name}" for name in DVC)}
+    assert rules == set().union(*RULES.values())
+    assert shutil.which("orthoglot")

@@ -1,0 +1,93 @@
+"""A miniature of the whole workflow in a git repository of its own, driven as a user would drive it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tiny(params: dict[str, Any]) -> dict[str, Any]:
+    """params.yaml cut down to one encoder, two methods and seconds of work."""
+    preset = params["presets"]["mini"]
+    preset["encoders"] = ["ems-mini"]
+    preset["methods"] = ["dream", "dream+oracle"]
+    preset["seeds"] = [1]
+    preset["splits"].update(max_valid=50, max_test=50)
+    preset["embedding"].update(train_pairs=200)
+    preset["decomposition"].update(max_epochs=2, batch_size=64)
+    preset["evaluation"].update(heldout_pairs=50, probe_sentences=40, map_sentences=20, resamples=100)
+    params["corpora"]["mini"].update(languages={"qab": 400, "qac": 300}, retrieval_pairs=40, graded_items=10)
+    params["benchmarks"]["mini-tatoeba"]["languages"] = ["qab", "qac"]
+    ems = params["encoders"]["ems-mini"]
+    ems["tokenizer"]["vocabulary"] = 300
+    ems.update(layers=1, width=32, heads=2, feed_forward=64, language_width=8, projection_width=16)
+    ems.update(batch_size=32, steps=20, validate_every=10, warmup_steps=5, threads=1)
+    return params
+
+
+@dataclass
+class Workspace:
+    """A checkout in which the engines are run as a user would run them."""
+
+    folder: Path
+
+    def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command with this Python's tools first on PATH."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        result = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1", "OMP_NUM_THREADS": "1", **environment},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=600,
+        )
+        if check and result.returncode:
+            raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
+        return result
+
+    def jobs_run(self, *command: str, **environment: str) -> list[str]:
+        """The output folders of the jobs that a command ran."""
+        return sorted(re.findall(r"done: (\S+)", self.run(*command, **environment).stdout))
+
+    def jobs_due(self) -> dict[str, int]:
+        """What `snakemake -n` would run: jobs by rule."""
+        text = self.run("snakemake", "-n", "--cores", "2", "--quiet", "host").stdout
+        table = re.search(r"^job\s+count\n[-\s]+\n(.*?)^total", text, re.S | re.M)
+        if table is None:
+            assert "Nothing to be done" in text, text
+            return {}
+        rows = (line.split() for line in table[1].splitlines() if line.strip())
+        return {name: int(count) for name, count in rows if name != "all"}
+
+    def edit(self, **changes: Any) -> None:
+        """Set dotted keys of params.yaml, `__` standing for the dot."""
+        path = self.folder / "params.yaml"
+        params = yaml.safe_load(path.read_text())
+        for dotted, value in changes.items():
+            *parents, last = dotted.split("__")
+            node = params
+            for key in parents:
+                node = node[key.replace("_minus_", "-")]
+            node[last] = value
+        path.write_text(yaml.safe_dump(params, sort_keys=False))
+
+    def commit(self, message: str) -> None:
+        self.run("git", "add", "-A")
+        self.run("git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", message)
+
+    def copy(self, folder: Path) -> Workspace:
+        """This workspace with all its files, times kept."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Workspace(folder)

@@ -1,0 +1,62 @@
+"""Keeps Snakemake and DVC in step; imported by the Snakefile.
+
+Whether a job is due is the plan's business (jobs.py); this module only announces it, records finished work
+with DVC, clears the lock of a killed run and lets `--use-conda` work where there is no conda.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jobs import Plan
+from snakemake.logging import logger
+from snakemake.settings.types import DeploymentMethod
+
+
+class Bridge:
+    """One Snakemake run beside DVC."""
+
+    def __init__(self, workflow: Any, plan: Plan) -> None:
+        self.workflow = workflow
+        self.plan = plan
+        if not workflow.is_main_process:
+            return
+        self._conda_fallback()
+        self._clear_dead_lock()
+        for job in plan.jobs.values():
+            job.announce()
+
+    def commit(self) -> None:
+        """After a successful run, tell DVC that the outputs of all stages are what their inputs make."""
+        asked = {job.rule.name for job in self.workflow.dag.jobs}
+        stages = yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))["stages"]
+        done = list(stages) if "all" in asked else [name for name in stages if f"stage_{name}" in asked]
+        inside_dvc = "DVC_STAGE" in os.environ
+        if done and not inside_dvc and Path(".dvc").is_dir() and shutil.which("dvc"):
+            subprocess.run(["dvc", "commit", "--force", "--quiet", *done], check=True)
+
+    def _conda_fallback(self) -> None:
+        settings = self.workflow.deployment_settings
+        if DeploymentMethod.CONDA in settings.deployment_method and shutil.which("conda") is None:
+            logger.warning(
+                "--use-conda: there is no conda on PATH; rules run in the current Python environment"
+            )
+            settings.deployment_method = set(settings.deployment_method) - {DeploymentMethod.CONDA}
+
+    def _clear_dead_lock(self) -> None:
+        """A killed run leaves .snakemake/locks behind; a file lock dies with its process and tells dead from alive."""
+        Path(".snakemake").mkdir(exist_ok=True)
+        self._alive = open(".snakemake/alive", "w")  # noqa: SIM115 - held until this process ends
+        try:
+            fcntl.flock(self._alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return
+        for lock in Path(".snakemake/locks").glob("*.lock"):
+            logger.warning(f"removing {lock}, left by a run that was killed")
+            lock.unlink()

@@ -1,0 +1,363 @@
+"""The jobs that params.yaml asks for, each with a key that changes exactly when its result may change.
+
+A job's key is the SHA-256 of its verb, its settings, the code it runs (every orthoglot module that its entry
+module imports, directly or not), the digests of outside files it reads, and the keys of the jobs before it.
+The verb writes the key into `receipt.json` beside its output, last of all; a job is due when its folder does
+not carry its key. So a result is recognised wherever it comes from - this run, another engine, `dvc checkout`,
+`dvc pull` - and file times decide nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orthoglot import config
+from orthoglot.atomic import replacing
+from orthoglot.corpora.settings import LocalSettings, MiniSettings
+from orthoglot.encoders.settings import EmsSettings, MlmSettings, PretrainedSettings
+from orthoglot.errors import ConfigError
+from orthoglot.languages import iso3, parse_pair
+from orthoglot.objectives import TERMS
+from orthoglot.receipts import read_key
+from orthoglot.training.settings import MethodSettings
+
+SOURCE = Path(config.__file__).parent
+JOB_FILES = Path(".jobs")
+LONG_AGO = (86_400, 86_400)
+
+# What each verb runs; the code of a job is this module and all it imports.
+ENTRY = {
+    "generate": "orthoglot.corpora.mini",
+    "fetch": "orthoglot.corpora.opus",
+    "benchmark": "orthoglot.corpora.benchmarks",
+    "prepare": "orthoglot.corpora.prepare",
+    "embed": "orthoglot.embeddings.embed",
+    "decompose": "orthoglot.training.decompose",
+    "evaluate": "orthoglot.evaluation.evaluate",
+    "report": "orthoglot.evaluation.report",
+}
+ENTRY_OF_KIND = {
+    "ems": "orthoglot.training.pretrain",
+    "mlm": "orthoglot.training.mlm",
+    "pretrained": "orthoglot.encoders.pretrained",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One verb, what it is given and where its result goes.
+
+    `settings` change the result; `inputs` are the folders of earlier jobs by role; `free` (device, addresses)
+    reaches the verb without being part of the key.
+    """
+
+    verb: str
+    output: str
+    settings: dict[str, Any]
+    inputs: dict[str, list[str]]
+    modules: list[str]
+    key: str
+    free: dict[str, Any]
+
+    @property
+    def file(self) -> Path:
+        """The JSON file that the verb reads; a Snakemake input whose time says whether the job is due."""
+        return JOB_FILES / f"{self.output}.json"
+
+    @property
+    def needs(self) -> list[str]:
+        """The receipts of the jobs that must be done before."""
+        return [f"{folder}/receipt.json" for folders in self.inputs.values() for folder in folders]
+
+    def is_done(self) -> bool:
+        """True if the output folder carries this job's key and every file that the receipt lists."""
+        return read_key(Path(self.output)) == self.key
+
+    def announce(self) -> None:
+        """Write the job file: newer than any receipt if the job is due, older than every one if not.
+
+        The nonce keeps Snakemake from taking a due job's file for one it has seen before.
+        """
+        done = self.is_done()
+        content = {
+            "verb": self.verb,
+            "key": self.key,
+            "output": self.output,
+            "settings": self.settings,
+            "inputs": self.inputs,
+            **self.free,
+        }
+        if not done:
+            content["nonce"] = time.time_ns()
+        with replacing(self.file) as partial:
+            partial.write_text(
+                json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False), encoding="utf-8"
+            )
+        if done:
+            os.utime(self.file, LONG_AGO)
+
+
+class Plan:
+    """Every job of the selected preset and loss, by output folder."""
+
+    def __init__(self, params: config.Params) -> None:
+        self.params = params
+        self.preset = params.selected
+        self.name = params.preset
+        self.jobs: dict[str, Job] = {}
+        self._corpora()
+        self._encoders()
+        self._decomposers()
+        self._evaluation()
+
+    def outputs(self, *verbs: str) -> list[str]:
+        """The receipts of all jobs of these verbs."""
+        return [f"{job.output}/receipt.json" for job in self.jobs.values() if job.verb in verbs]
+
+    def _add(
+        self,
+        verb: str,
+        output: str,
+        settings: dict[str, Any],
+        *,
+        inputs: dict[str, list[str]],
+        entries: Sequence[str] = (),
+        files: Sequence[str] = (),
+        free: dict[str, Any] | None = None,
+    ) -> str:
+        used = modules(*(entries or [ENTRY[verb]]))
+        own = [verb, output, settings, {module: _parsed(module)[0] for module in used}, files_digest(files)]
+        before = {role: [self.jobs[folder].key for folder in folders] for role, folders in inputs.items()}
+        self.jobs[output] = Job(verb, output, settings, inputs, used, _digest([own, before]), free or {})
+        return output
+
+    def _corpora(self) -> None:
+        data = f"data/{self.name}"
+        invented: dict[str, str] = {}
+        sources: dict[str, list[dict[str, Any]]] = {}
+        roots: dict[str, list[str]] = {}
+        for name in self.preset.corpora:
+            corpus = self.params.corpora[name]
+            if isinstance(corpus, MiniSettings):
+                root = self._add("generate", f"{data}/invented/{name}", corpus.model_dump(), inputs={})
+                invented[name] = root
+                pairs = [f"{corpus.pivot}-{language}" for language in corpus.languages]
+            elif isinstance(corpus, LocalSettings):
+                root = ""
+                pairs = corpus.pairs
+            else:
+                free = {"api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api)}
+                root = self._add("fetch", f"{data}/opus/{name}", corpus.model_dump(), inputs={}, free=free)
+                pairs = corpus.pairs
+            for pair in pairs:
+                paths = _fill(corpus.files, pair) if isinstance(corpus, LocalSettings) else []
+                folder = f"{root}/opus" if isinstance(corpus, MiniSettings) else root
+                source = (
+                    {"name": name, "kind": "files", "paths": paths}
+                    if paths
+                    else {"name": name, "kind": "moses_zip", "paths": [f"{folder}/{pair}.zip"]}
+                )
+                sources.setdefault(pair, []).append(source)
+                roots.setdefault(pair, []).extend([root] if root else [])
+        self.benchmarks = [self._benchmark(name, invented) for name in self.preset.benchmarks]
+        shared = {
+            "cleaning": self.preset.cleaning.model_dump(),
+            "splits": self.preset.splits.model_dump(),
+        }
+        self.bitext = [
+            self._add(
+                "prepare",
+                f"{data}/bitext/{pair}",
+                {"pair": pair, "sources": found, **shared},
+                inputs={"roots": sorted(set(roots[pair])), "benchmarks": self.benchmarks},
+                files=[path for source in found if source["kind"] == "files" for path in source["paths"]],
+            )
+            for pair, found in sorted(sources.items())
+        ]
+
+    def _benchmark(self, name: str, invented: dict[str, str]) -> str:
+        settings = self.params.benchmarks[name]
+        roots: list[str] = []
+        files: list[str] = []
+        if settings.kind == "mini":
+            if not invented:
+                raise ConfigError(f"benchmarks.{name}: kind mini needs an invented corpus in the preset")
+            roots = list(invented.values())[:1]
+        else:
+            spell = iso3 if settings.spelling == "iso639-3" else str
+            files = [
+                settings.files.format(foreign=spell(language), pivot=spell(settings.pivot))
+                for language in settings.languages
+            ]
+        return self._add(
+            "benchmark",
+            f"data/{self.name}/benchmarks/{name}",
+            settings.model_dump(),
+            inputs={"roots": roots},
+            files=files,
+        )
+
+    def _encoders(self) -> None:
+        free = {"device": self.params.device}
+        self.embeddings: dict[str, str] = {}
+        self.encoders: dict[str, str] = {}
+        for name in self.preset.encoders:
+            settings = self.params.encoders[name]
+            trained = isinstance(settings, EmsSettings | MlmSettings)
+            files = []
+            if isinstance(settings, PretrainedSettings) and Path(settings.checkpoint).is_dir():
+                files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
+            self.encoders[name] = self._add(
+                "pretrain",
+                f"models/{self.name}/encoders/{name}",
+                {"name": name, "encoder": settings.model_dump()},
+                entries=[ENTRY_OF_KIND[settings.kind]],
+                inputs={"bitext": self.bitext if trained else []},
+                files=files,
+                free=free,
+            )
+            self.embeddings[name] = self._add(
+                "embed",
+                f"embeddings/{self.name}/{name}",
+                self.preset.embedding.model_dump(),
+                inputs={
+                    "encoder": [self.encoders[name]],
+                    "bitext": self.bitext,
+                    "benchmarks": self.benchmarks,
+                },
+                free=free,
+            )
+
+    def _decomposers(self) -> None:
+        self.decomposers: dict[tuple[str, str], list[str]] = {}
+        for encoder, store in self.embeddings.items():
+            for name in self.params.losses:
+                method = self.params.methods[name]
+                # The vector itself needs no decomposer, and a closed form is the same for every seed.
+                seeds = {"original": [], "centering": self.preset.seeds[:1]}.get(
+                    method.architecture, self.preset.seeds
+                )
+                recipe = self.preset.decomposition.model_dump() if method.terms else None
+                self.decomposers[encoder, name] = [
+                    self._add(
+                        "decompose",
+                        f"models/{self.name}/decomposers/{encoder}/{name}/seed{seed}",
+                        {
+                            "name": name,
+                            "method": method.model_dump(),
+                            "recipe": recipe,
+                            "seed": seed,
+                            "train_pairs": self.preset.embedding.train_pairs,
+                        },
+                        inputs={"embeddings": [store], "bitext": self.bitext},
+                        entries=[ENTRY["decompose"], *_term_modules(method)],
+                        free={"device": self.params.device},
+                    )
+                    for seed in seeds
+                ]
+
+    def _evaluation(self) -> None:
+        settings = self.preset.evaluation.model_dump()
+        evaluations = [
+            self._add(
+                "evaluate",
+                f"evaluations/{self.name}/{encoder}/{method}",
+                {"encoder": encoder, "method": method, "evaluation": settings},
+                inputs={
+                    "embeddings": [self.embeddings[encoder]],
+                    "bitext": self.bitext,
+                    "benchmarks": self.benchmarks,
+                    "decomposers": folders,
+                },
+            )
+            for (encoder, method), folders in self.decomposers.items()
+        ]
+        self.report = self._add(
+            "report",
+            "results",
+            {"title": f"preset {self.name}, loss {self.params.loss}", "evaluation": settings},
+            inputs={
+                "evaluations": evaluations,
+                "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
+                "encoders": list(self.encoders.values()),
+                "bitext": self.bitext,
+            },
+        )
+
+
+def _term_modules(method: MethodSettings) -> list[str]:
+    return sorted({f"orthoglot.objectives.{TERMS[term].partition(':')[0]}" for term in method.terms})
+
+
+def _fill(patterns: list[str], pair: str) -> list[str]:
+    source, target = parse_pair(pair)
+    return [pattern.format(pair=pair, source=source, target=target) for pattern in patterns]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def files_digest(paths: Sequence[str]) -> list[str]:
+    """SHA-256 of outside files, remembered by path, size and time; "missing" where there is none."""
+    memory_file = JOB_FILES / "digests.json"
+    memory = json.loads(memory_file.read_text()) if memory_file.exists() else {}
+    found = []
+    for path in paths:
+        if not Path(path).is_file():
+            found.append("missing")
+            continue
+        stat = Path(path).stat()
+        identity = f"{Path(path).resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
+        if identity not in memory:
+            with open(path, "rb") as handle:
+                memory[identity] = hashlib.file_digest(handle, "sha256").hexdigest()
+            with replacing(memory_file) as partial:
+                partial.write_text(json.dumps(memory))
+        found.append(memory[identity])
+    return found
+
+
+def modules(*entries: str) -> list[str]:
+    """The `entries` and all orthoglot modules they import, directly or not, at any depth of the code."""
+    found: set[str] = set()
+    waiting = list(entries)
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += _parsed(module)[1]
+    return sorted(found)
+
+
+def path_of(module: str) -> Path | None:
+    """The file of an orthoglot module, or None if the name is not one."""
+    stem = SOURCE.parent.joinpath(*module.split("."))
+    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+@functools.cache
+def _parsed(module: str) -> tuple[str, list[str]]:
+    """A digest of the module's syntax tree (and of templates beside it), and the orthoglot modules it names."""
+    path = path_of(module)
+    assert path is not None, module
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
+    known = [name for name in names if name.startswith("orthoglot") and path_of(name)]
+    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
+    return _digest([ast.dump(tree), templates]), sorted({*known, *parents} - {module, "orthoglot"})

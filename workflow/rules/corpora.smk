@@ -1,0 +1,64 @@
+
+rule generate:
+    input:
+        job=job("data/{preset}/invented/{corpus}"),
+        needs=needs("data/{preset}/invented/{corpus}"),
+    output:
+        "data/{preset}/invented/{corpus}/receipt.json",
+    log:
+        "logs/{preset}/generate/{corpus}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot generate {input.job} 2>&1 | tee {log}"
+
+
+rule fetch:
+    input:
+        job=job("data/{preset}/opus/{corpus}"),
+        needs=needs("data/{preset}/opus/{corpus}"),
+    output:
+        "data/{preset}/opus/{corpus}/receipt.json",
+    log:
+        "logs/{preset}/fetch/{corpus}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot fetch {input.job} 2>&1 | tee {log}"
+
+
+rule benchmark:
+    input:
+        job=job("data/{preset}/benchmarks/{benchmark}"),
+        needs=needs("data/{preset}/benchmarks/{benchmark}"),
+    output:
+        "data/{preset}/benchmarks/{benchmark}/receipt.json",
+    log:
+        "logs/{preset}/benchmark/{benchmark}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot benchmark {input.job} 2>&1 | tee {log}"
+
+
+rule prepare:
+    input:
+        job=job("data/{preset}/bitext/{pair}"),
+        needs=needs("data/{preset}/bitext/{pair}"),
+    output:
+        "data/{preset}/bitext/{pair}/receipt.json",
+    log:
+        "logs/{preset}/prepare/{pair}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot prepare {input.job} 2>&1 | tee {log}"
+
+
+rule stage_corpora:
+    input:
+        plan.outputs("generate", "fetch", "benchmark", "prepare"),

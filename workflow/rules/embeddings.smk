@@ -1,0 +1,19 @@
+
+rule embed:
+    input:
+        job=job("embeddings/{preset}/{encoder}"),
+        needs=needs("embeddings/{preset}/{encoder}"),
+    output:
+        "embeddings/{preset}/{encoder}/receipt.json",
+    log:
+        "logs/{preset}/embed/{encoder}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot embed {input.job} 2>&1 | tee {log}"
+
+
+rule stage_embeddings:
+    input:
+        plan.outputs("embed"),

@@ -1,0 +1,19 @@
+
+rule pretrain:
+    input:
+        job=job("models/{preset}/encoders/{encoder}"),
+        needs=needs("models/{preset}/encoders/{encoder}"),
+    output:
+        "models/{preset}/encoders/{encoder}/receipt.json",
+    log:
+        "logs/{preset}/pretrain/{encoder}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 2
+    shell:
+        "orthoglot pretrain {input.job} 2>&1 | tee {log}"
+
+
+rule stage_encoders:
+    input:
+        plan.outputs("pretrain"),
