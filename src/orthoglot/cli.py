@@ -82,7 +82,8 @@ def fetch(job_file: JobFile) -> None:
     from orthoglot.corpora import opus, settings
 
     job = Job(job_file)
-    job.run(lambda output: opus.fetch(settings.OpusSettings.model_validate(job.settings), job.api, output))
+    corpus = settings.OpusSettings.model_validate(job.settings)
+    job.run(lambda output: opus.fetch(corpus, job.api, output, checkpoint=job.checkpoint))
 
 
 @app.command()

@@ -91,7 +91,9 @@ def test_equal_pairs_give_equal_bytes_and_no_sentence_breaks_a_line(tmp_path: Pa
     pairs = [SentencePair("a\tb", "c\nd"), SentencePair("e", "f")]
     for name in ("one.tsv.gz", "two.tsv.gz"):
         write_pairs(tmp_path / name, pairs)
-    assert (tmp_path / "one.tsv.gz").read_bytes() == (tmp_path / "two.tsv.gz").read_bytes()
+    written = (tmp_path / "one.tsv.gz").read_bytes()
+    assert written == (tmp_path / "two.tsv.gz").read_bytes()
+    assert written[3:8] == bytes(5), "no file name and no time in the header (RFC 1952)"
     assert list(read_pairs([tmp_path / "one.tsv.gz"])) == [("a b", "c d"), ("e", "f")]
 
 

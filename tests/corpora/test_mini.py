@@ -184,7 +184,7 @@ def test_no_test_event_occurs_in_training_text(world: Path) -> None:
         tests |= {event(row[0], PIVOT) for row in rows(world / "quality" / f"{PIVOT}-{code}.tsv.gz")}
         for row in rows(world / "similarity" / f"{PIVOT}-{code}.tsv.gz"):
             tests |= {event(row[0], PIVOT), event(row[1], code)}
-    # 60 predicates x 120 agents x 24 patients: without the rule about 2500 x 2000 / 172800 events would meet.
+    # 40 predicates x 80 agents x 16 patients: without the rule about 2000 x 1500 / 51200 events would meet.
     assert len(training) > 2000
     assert len(tests) > 1500
     assert not tests & training
@@ -377,12 +377,15 @@ def test_similarity_file_spans_the_scale_and_its_top_is_translations(world: Path
         assert (float(value) == 5.0) == (second == language.sentence(one))
 
 
-def test_variations_share_from_nothing_to_everything() -> None:
+def test_variations_share_from_nothing_to_everything_and_stay_held_out() -> None:
     random = Random(5)
-    frame = draw(random)
-    shared = [overlap(frame, variation(frame, random)) for _ in range(500)]
+    (frame,) = sample(1, 7, "one", held_out=True)
+    variations = [variation(frame, 7, random) for _ in range(500)]
+    shared = [overlap(frame, other) for other in variations]
+    assert all(is_held_out(other, 7) for other in variations)
     assert max(shared) == 5.0
     assert min(shared) < 0.5
+    assert 2.2 < sum(shared) / 500 < 3.2
 
 
 @given(frames, codes, st.integers(0, 2**32), st.data())

@@ -18,7 +18,8 @@ from opustools import OpusGet
 from opus_server import OpusServer, write_opus, write_zip
 from orthoglot.corpora import download as download_module
 from orthoglot.corpora import opus as opus_module
-from orthoglot.corpora.opus import check_zip, fetch, list_entries, read_moses_zip
+from orthoglot.corpora.archives import check_zip
+from orthoglot.corpora.opus import fetch, list_entries, read_moses_zip
 from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -215,6 +216,18 @@ def test_a_truncated_zip_is_refused(kept: float, served: Path, tmp_path: Path) -
     path = tmp_path / "cut.zip"
     path.write_bytes(whole[: int(len(whole) * kept)])
     with pytest.raises(DataError, match=r"cut\.zip is truncated or corrupt"):
+        check_zip(path)
+
+
+def test_an_impossible_offset_is_damage_not_an_operating_system_error(served: Path, tmp_path: Path) -> None:
+    whole = bytearray((served / "OPUS-Voices/v1/moses/aym-en.txt.zip").read_bytes())
+    # Bytes 16 to 19 of the end record: a table of contents one byte further on than it is puts the first
+    # member one byte before the file.
+    place = slice(whole.rfind(b"PK\x05\x06") + 16, whole.rfind(b"PK\x05\x06") + 20)
+    whole[place] = (int.from_bytes(whole[place], "little") + 1).to_bytes(4, "little")
+    path = tmp_path / "offset.zip"
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match=r"offset\.zip is truncated or corrupt"):
         check_zip(path)
 
 

@@ -69,7 +69,7 @@ def close(value: Tensor, expected: float) -> None:
     assert value.item() == pytest.approx(expected, abs=1e-6)
 
 
-# --- 9.1 cosine -----------------------------------------------------------------------------------------------
+# --- 9.1 cosine ---
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,8 @@ def test_cosine_terms_by_hand(b: list[float], attraction: float, repulsion: floa
 def test_c3_gradient_at_a_zero_vector_is_finite() -> None:
     a, b = t([[3.0, 4.0]]).requires_grad_(), t([[0.0, 0.0]]).requires_grad_()
     (pull(unit(a), unit(b)) + push(unit(a), unit(b))).sum().backward()
-    assert a.grad is not None and b.grad is not None
+    assert a.grad is not None
+    assert b.grad is not None
     assert torch.isfinite(a.grad).all()
     assert b.grad.abs().max() <= 2  # not 1 / epsilon
 
@@ -106,7 +107,7 @@ def test_unit_matches_the_library_and_its_gradient_the_differences() -> None:
     assert torch.autograd.gradcheck(unit, (x,))
 
 
-# --- 9.2 DREAM ------------------------------------------------------------------------------------------------
+# --- 9.2 DREAM ---
 
 
 def dream_case(copies: int) -> Pairs:
@@ -154,7 +155,7 @@ def test_d7_identification_leaves_the_meaning_map_alone() -> None:
         assert part.parts.language.grad.abs().sum() > 0
 
 
-# --- 9.3 MEAT -------------------------------------------------------------------------------------------------
+# --- 9.3 MEAT ---
 
 
 def test_meat_oracle_values() -> None:
@@ -206,7 +207,7 @@ def test_discriminator_loss_reaches_the_discriminator_only() -> None:
     assert opponent.discriminator.weight.grad.abs().sum() > 0  # type: ignore[attr-defined]
 
 
-# --- 9.4 ORACLE -----------------------------------------------------------------------------------------------
+# --- 9.4 ORACLE ---
 
 
 def languages_only(source: Rows, target: Rows, source_ids: list[int], target_ids: list[int]) -> Pairs:
@@ -248,9 +249,7 @@ def test_o5_one_direction_costs_nothing() -> None:
 
 
 def test_o6_languages_are_kept_apart_or_mixed() -> None:
-    case = languages_only(
-        [[1.0, 0.0]] * 3, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 0], [1, 2, 1]
-    )
+    case = languages_only([[1.0, 0.0]] * 3, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 0], [1, 2, 1])
     close(oracle.intra_class(case), 0.0)
     close(oracle.intra_class_all(case), 0.666667)
     close(oracle.intra_class_released(case), 0.444444)
@@ -312,10 +311,12 @@ def test_oracle_terms_use_every_row_and_host_terms_the_active_ones() -> None:
     everyone = Pairs(case.source, case.target, torch.ones(6, dtype=torch.bool), 3)
     for name in TERMS:
         same = term(name)(case).item() == term(name)(everyone).item()  # type: ignore[operator]
-        assert same == (name.startswith("oracle.") or name in NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"})
+        assert same == (
+            name.startswith("oracle.") or name in NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"}
+        )
 
 
-# --- 9.5 SEED -------------------------------------------------------------------------------------------------
+# --- 9.5 SEED ---
 
 SOURCE, TARGET = [[1.0, 1.0], [2.0, 1.0]], [[1.0, -1.0], [0.0, -1.0]]
 
@@ -369,7 +370,7 @@ def test_s9_equal_meanings_cost_no_meaning_swap() -> None:
     close(seed.meaning_swap(seed_case(meaning, meaning)), 0.0)
 
 
-# --- all terms ------------------------------------------------------------------------------------------------
+# --- all terms ---
 
 
 @pytest.mark.parametrize("name", TERMS)
@@ -380,7 +381,12 @@ def test_every_name_resolves_to_a_finite_scalar_with_a_correct_gradient(name: st
 
     def value(*parts: Tensor) -> Tensor:
         sides = [
-            Side(Decomposition(one.parts.sentence, *parts[2 * k : 2 * k + 2]), one.language_id, one.other, one.peer)
+            Side(
+                Decomposition(one.parts.sentence, *parts[2 * k : 2 * k + 2]),
+                one.language_id,
+                one.other,
+                one.peer,
+            )
             for k, one in enumerate(case)
         ]
         return loss(Pairs(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
@@ -395,7 +401,9 @@ def test_renumbering_the_rows_changes_nothing(name: str) -> None:
     place = torch.argsort(order)
 
     def moved(one: Side) -> Side:
-        parts = Decomposition(*(p[order] for p in (one.parts.sentence, one.parts.meaning, one.parts.language)))
+        parts = Decomposition(
+            *(p[order] for p in (one.parts.sentence, one.parts.meaning, one.parts.language))
+        )
         other, peer = (
             torch.where(index >= 0, place[index.clamp(min=0)], -1)[order] for index in (one.other, one.peer)
         )

@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+import regex
+
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.languages import has_spaces
 
-_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+# Letters, digits, and the marks that Indic and other scripts write vowels with.
+_NOT_ALPHANUMERIC = regex.compile(r"[^\p{L}\p{N}\p{M}]+")
 _ASCII_REST = bytes(code for code in range(128) if not chr(code).isalnum())
 # White space, controls, and the invisible marks that corpora hold between words (zero-width space, BOM).
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\ufeff]+")
@@ -42,7 +45,7 @@ class Filter:
 
 
 def normalised(text: str) -> str:
-    """The letters and digits of a text, NFKC and case-folded: two texts with the same key count as equal."""
+    """The letters, vowel marks and digits of a text, NFKC and case-folded: two texts with the same key count as equal."""
     if text.isascii():
         return text.lower().encode().translate(None, _ASCII_REST).decode()
     return _NOT_ALPHANUMERIC.sub("", unicodedata.normalize("NFKC", text).casefold())

@@ -6,42 +6,24 @@ quoting and no error beyond a printed line. A test holds this module's answers a
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import shutil
-import stat
-import struct
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from orthoglot.atomic import replacing
+from orthoglot.corpora.archives import check_zip, opened
 from orthoglot.corpora.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
 from orthoglot.corpora.download import ask, download, sha256_of
 from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair, spellings
 
-MAX_MEMBERS = 1_000
-MAX_UNPACKED_BYTES = 1 << 37
-MAX_RATIO = 200  # text and its links shrink 3 to 30 times, a bomb of zeros about 1,000 times
-SMALL_BYTES = 1 << 20
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-)
 logger = logging.getLogger(__name__)
 
 
@@ -137,19 +119,6 @@ def read_moses_zip(path: Path, source: str, target: str) -> Iterator[SentencePai
     )
 
 
-def check_zip(path: Path) -> None:
-    """Refuse an archive that is corrupt, or whose members could harm: nothing is unpacked before.
-
-    Raises:
-        DataError: bad checksum inside; a member that is absolute, climbs out, is a link, encrypted or
-            there twice; more members, bytes or compression than a corpus has.
-    """
-    with _opened(path) as archive:
-        broken = archive.testzip()
-    if broken:
-        raise DataError(f"{path}: member {broken} is corrupt")
-
-
 def _rows(api: str, parameters: dict[str, str], key: str = "corpora") -> list[Any]:
     answer = ask(api, parameters)
     rows = answer.get(key) if isinstance(answer, dict) else None
@@ -202,9 +171,8 @@ def _unknown(settings: OpusSettings, api: str) -> str:
 
 def _obtain(entry: Entry, archive: Path, sha256: str | None) -> str:
     """The digest of a sound archive, fetched unless an earlier run already did; a broken one is removed."""
-    if archive.exists():
-        digest = sha256_of(archive)
-    else:
+    digest = sha256_of(archive) if archive.exists() else ""
+    if not digest or (sha256 and digest != sha256.lower()):
         digest = download(entry.url, archive, sha256=sha256, size=entry.kibibytes * 1024)
     try:
         check_zip(archive)
@@ -216,7 +184,7 @@ def _obtain(entry: Entry, archive: Path, sha256: str | None) -> str:
 
 def _members(path: Path, source: str, target: str) -> list[str]:
     """The names of the source's and the target's text: their last part is the language."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
     found = []
     for language in (source, target):
@@ -235,53 +203,5 @@ def _lines(path: Path, member: str) -> Iterator[str]:
 
 
 def _chunks(path: Path, member: str) -> Iterator[bytes]:
-    with _opened(path) as archive, archive.open(member) as file:
+    with opened(path) as archive, archive.open(member) as file:
         yield from iter(lambda: file.read(CHUNK_BYTES), b"")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The archive, once its table of contents is found harmless; what breaks while it is read is told."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _refuse_harm(path, archive.infolist())
-            yield archive
-    except DataError:
-        raise
-    except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist") from error
-    except (*_DAMAGE, OSError) as error:
-        # A wrong offset makes the operating system say "invalid argument"; a full disk is no damage.
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
-            raise
-        raise DataError(f"{path} is truncated or corrupt: {error}") from error
-
-
-def _refuse_harm(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    names = Counter(member.filename for member in members)
-    unpacked = sum(member.file_size for member in members)
-    if len(members) > MAX_MEMBERS:
-        raise DataError(f"{path} has {len(members)} members, more than {MAX_MEMBERS}")
-    if unpacked > min(MAX_UNPACKED_BYTES, max(MAX_RATIO * path.stat().st_size, SMALL_BYTES)):
-        raise DataError(f"{path} unpacks from {path.stat().st_size} to {unpacked} bytes: no corpus, a bomb")
-    for member in members:
-        fault = _fault(member, names)
-        if fault:
-            raise DataError(f"{path}: member {member.filename!r} {fault}")
-
-
-def _fault(member: zipfile.ZipInfo, names: Counter[str]) -> str | None:
-    name = member.orig_filename
-    if (
-        name.startswith("/")
-        or "\\" in name
-        or "\0" in name
-        or ".." in PurePosixPath(name).parts
-        or ":" in name
-    ):
-        return "leads out of the archive"
-    if stat.S_ISLNK(member.external_attr >> 16):
-        return "is a link"
-    if member.flag_bits & 1:
-        return "is encrypted"
-    return "is there twice" if names[member.filename] > 1 else None

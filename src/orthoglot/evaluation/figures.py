@@ -116,7 +116,7 @@ def curves(trainings: Sequence[Curve]) -> str:
 
 def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
     """One panel per encoder and method: colour is language, discs are meaning, crosses are language parts."""
-    shown = dict(list(drawn.items())[:PANELS])
+    shown = {name: drawn[name] for name in chosen_maps(list(drawn))}
     languages = sorted({str(language) for one in shown.values() for language in one.languages})
     palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
     colours = {language: palette(i % palette.N) for i, language in enumerate(languages)}
@@ -141,6 +141,18 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
         handles += [Line2D([], [], color=OTHER, marker=m, ls="", label=n) for n, m in _PARTS.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(10, len(handles)))
         return _svg(figure)
+
+
+def chosen_maps(names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """At most a dozen (encoder, method), equally many of each encoder; plain baselines give way first."""
+    encoders = dict.fromkeys(encoder for encoder, _ in names)
+    chosen: list[tuple[str, str]] = []
+    for one in encoders:
+        own = [name for name in names if name[0] == one]
+        kept = sorted(own, key=lambda name: name[1] in ("centering", "oracle"))
+        kept = kept[: max(1, PANELS // len(encoders))]
+        chosen += [name for name in own if name in kept]
+    return chosen[:PANELS]
 
 
 _PARTS = {"meaning or sentence": "o", "language": "x"}

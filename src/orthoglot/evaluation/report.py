@@ -77,7 +77,7 @@ def report(
         corners=[_figure(figures.corner, table, *section[:2]) for section in sections if _has_parts(table)],
         curves=_figure(figures.curves, trainings) if trainings else None,
         maps=_figure(figures.maps, drawn),
-        maps_left_out=max(0, len(drawn) - figures.PANELS),
+        maps_left_out=len(drawn) - len(figures.chosen_maps(list(drawn))),
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
@@ -166,7 +166,7 @@ def corpus_table(counts: Sequence[Mapping[str, Any]]) -> Table:
         numbers = [sum(one["in"].values()), *(one["dropped"].get(reason, 0) for reason in reasons)]
         numbers += [one["kept"][split] for split in ("train", "valid", "test")]
         rows.append([Cell(one["pair"]), *(Cell(f"{number:,}") for number in numbers)])
-    columns = ["Pair", "Read", *(f"− {reason}" for reason in reasons), "Train", "Valid", "Test"]
+    columns = ["Pair", "Read", *(f"− {reason.replace('_', ' ')}" for reason in reasons), "Train", "Valid", "Test"]
     note = "Sentence pairs. Read = dropped by each reason + train + valid + test."
     return Table("Corpora", note, columns, rows)
 

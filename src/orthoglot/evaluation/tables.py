@@ -110,22 +110,32 @@ def overall(records: pd.DataFrame) -> pd.DataFrame:
     return accuracy[accuracy["seed"].isna()].merge(spread, on=keys, validate="one_to_one")
 
 
+def comparisons(records: pd.DataFrame) -> pd.DataFrame:
+    """One row per paired difference, with its `baseline` and both corrected probabilities beside it."""
+    chosen = records[records["metric"] != "accuracy"]
+    names = chosen["metric"].str.split(":", n=1)
+    chosen = chosen.assign(kind=names.str[0], baseline=names.str[1])
+    keys = ["task", "dataset", "encoder", "method", "view", "baseline"]
+    wide = chosen.pivot(index=keys, columns="kind", values="value")
+    wide = wide.reindex(columns=["p", "mcnemar"]).reset_index()
+    return chosen[chosen["kind"] == "difference"].merge(wide, on=keys, validate="one_to_one")
+
+
 def headline(records: pd.DataFrame) -> Table:
     """What ORACLE adds to each host in retrieval, meaning and language view, per encoder."""
     values = overall(records)
-    differences = _comparisons(records)
+    differences = comparisons(records)
     rows = []
     for encoder in records["encoder"].unique():
         for found in lines(differences[differences["encoder"] == encoder]):
-            kind, _, host = found.metric.partition(":")
-            if kind != "difference" or found.method != host + ORACLE or found.task == PROBE:
+            host = found.baseline
+            if found.method != host + ORACLE or found.task == PROBE:
                 continue
             chosen = values[_same(values, found, "task", "dataset", "encoder", "view")]
             before, after = (first(chosen[chosen["method"] == name]) for name in (host, found.method))
             arrow = ARROWS[wanted(found.task, found.view)]
             names = encoder, host.upper(), title(found.task, found.dataset), f"{found.view} {arrow}"
-            change = _difference(differences, found)
-            rows.append([*map(Cell, names), _accuracy(before), _accuracy(after), *change])
+            rows.append([*map(Cell, names), *map(_accuracy, (before, after)), *_difference(found)])
     note = (
         "Accuracy in percent [interval] ± standard deviation over seeds. The arrow says which way is better. "
         "The difference is paired by sentence pair over seeds and directions; p is a paired bootstrap over "
@@ -140,8 +150,9 @@ def task_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
     """Encoder and method by view."""
     values = overall(records)
     values = values[(values["task"] == task) & (values["dataset"] == dataset)]
-    differences = _comparisons(records)
-    differences = differences[(differences["task"] == task) & (differences["dataset"] == dataset)]
+    differences = comparisons(records)
+    same = (differences["task"] == task) & (differences["dataset"] == dataset)
+    differences = differences[same & (differences["baseline"] == ORIGINAL)]
     rows = []
     for encoder in values["encoder"].unique():
         chosen = values[values["encoder"] == encoder]
@@ -150,7 +161,8 @@ def task_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
             for view in ("meaning", "language", "sentence"):
                 found = chosen[(chosen["method"] == method) & (chosen["view"] == view)]
                 cells.append(_accuracy(first(found), _best(chosen, task, view)) if len(found) else Cell("–"))
-            cells.append(_against_original(differences, encoder, method))
+            against = differences[(differences["encoder"] == encoder) & (differences["method"] == method)]
+            cells.append(_difference(first(against))[0] if len(against) else Cell("–"))
             rows.append(cells)
     arrows = {view: ARROWS[wanted(task, view)] for view in ("meaning", "language")}
     columns = [
@@ -191,15 +203,14 @@ def details(records: pd.DataFrame, task: str, dataset: str) -> Iterator[Table]:
 
 def comparison_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
     """Every paired comparison of a task, with both p."""
-    chosen = _comparisons(records)
+    chosen = comparisons(records)
     chosen = chosen[(chosen["task"] == task) & (chosen["dataset"] == dataset)]
     rows = []
-    for found in lines(chosen[chosen["metric"].str.startswith("difference:")]):
-        baseline = found.metric.partition(":")[2]
-        against = f"{baseline}, {unsign(found.signature)['baseline_view']}"
-        mcnemar = _probability(_sibling(chosen, found, f"mcnemar:{baseline}"))
+    for found in lines(chosen):
+        against = f"{found.baseline}, {unsign(found.signature)['baseline_view']}"
         names = Cell(found.encoder), Cell(f"{found.method}, {found.view}"), Cell(against)
-        rows.append([*names, *_difference(chosen, found), mcnemar, Cell(f"{found.n:,}")])
+        n = Cell(f"{found.n:,}")
+        rows.append([*names, *_difference(found), _probability(found.mcnemar), n])
     columns = ["Encoder", "Method, view", "Against", "Difference", "p", "McNemar p", "n"]
     note = (
         "Points of accuracy. Both p are Holm-corrected over the rows of this table; n counts resampled items."
@@ -241,7 +252,7 @@ def _accuracy(row: Any, best: float | None = None) -> Cell:
     small = f"[{row.low:.1f}, {row.high:.1f}]"
     if row.view != "sentence" and pd.notna(row.sd):
         small += f" ± {row.sd:.1f}"
-    return Cell(f"{row.value:.1f}", small, "best" if best == row.value else "")
+    return Cell(f"{row.value:.1f}", small, "best" if best == round(row.value, 1) else "")
 
 
 def _plain(row: Any) -> Cell:
@@ -249,15 +260,11 @@ def _plain(row: Any) -> Cell:
 
 
 def _best(values: pd.DataFrame, task: str, view: str) -> float | None:
-    """The best value of a view among the methods of an encoder; the original's view has no rivals."""
+    """The best value of a view, as printed, among an encoder's methods; the sentence view has no rivals."""
     found = values[values["view"] == view]["value"]
     if view == "sentence" or found.empty:
         return None
-    return float(found.max() if wanted(task, view) == "higher" else found.min())
-
-
-def _comparisons(records: pd.DataFrame) -> pd.DataFrame:
-    return records[records["metric"] != "accuracy"]
+    return round(float(found.max() if wanted(task, view) == "higher" else found.min()), 1)
 
 
 def _same(records: pd.DataFrame, row: Any, *names: str) -> pd.Series:
@@ -265,27 +272,16 @@ def _same(records: pd.DataFrame, row: Any, *names: str) -> pd.Series:
     return (records[list(names)] == [getattr(row, name) for name in names]).all(axis=1)
 
 
-def _difference(comparisons: pd.DataFrame, row: Any) -> list[Cell]:
-    """Difference and p of a "difference:..." row; the tone says whether a clear difference is a good one."""
-    p = _sibling(comparisons, row, f"p:{row.metric.partition(':')[2]}")
+def _difference(row: Any) -> list[Cell]:
+    """Difference and p of a comparison; the tone says whether a clear difference is a good one."""
     tone = ""
-    if p < LEVEL:
+    if row.p < LEVEL:
         tone = "good" if (row.value > 0) == (wanted(row.task, row.view) == "higher") else "bad"
-    return [Cell(f"{row.value:+.1f}", f"[{row.low:+.1f}, {row.high:+.1f}]", tone), _probability(p)]
+    return [Cell(_points(row.value), f"[{_points(row.low)}, {_points(row.high)}]", tone), _probability(row.p)]
 
 
-def _sibling(comparisons: pd.DataFrame, row: Any, metric: str) -> float:
-    """The value of the same comparison under another metric."""
-    same = _same(comparisons, row, "task", "dataset", "encoder", "method", "view")
-    return float(comparisons.loc[same & (comparisons["metric"] == metric), "value"].iloc[0])
-
-
-def _against_original(comparisons: pd.DataFrame, encoder: str, method: str) -> Cell:
-    """The difference of one task's meaning view to the original, or a dash."""
-    same = (comparisons["encoder"] == encoder) & (comparisons["method"] == method)
-    for row in lines(comparisons[same & (comparisons["metric"] == f"difference:{ORIGINAL}")]):
-        return _difference(comparisons, row)[0]
-    return Cell("–")
+def _points(value: float) -> str:
+    return f"{round(value, 1) + 0.0:+.1f}"  # adding zero turns -0.0 into +0.0
 
 
 def _probability(p: float) -> Cell:

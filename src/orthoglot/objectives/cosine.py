@@ -58,6 +58,6 @@ def push(a: Tensor, b: Tensor) -> Tensor:
 
 
 def mean_weights(valid: Tensor, dtype: torch.dtype) -> Tensor:
-    """Weights (B,) that turn a sum over rows into the mean over those where valid (B,) is true; 0 if none is."""
+    """Weights (B,) whose dot product with values is their mean where valid (B,) is true; 0 if none is."""
     weights = valid.to(dtype)
     return weights / weights.sum().clamp(min=1)

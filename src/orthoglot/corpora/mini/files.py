@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from orthoglot.corpora.mini.frames import Frame, is_held_out, overlap, sample, variation
+from orthoglot.corpora.mini.frames import Frame, overlap, sample, variation
 from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.corpora.settings import MiniSettings
 from orthoglot.errors import ConfigError
@@ -118,13 +118,8 @@ def dictionary(pivot: Language, language: Language) -> list[tuple[str, str]]:
 def similar_frames(count: int, seed: int, code: str) -> list[tuple[Frame, Frame]]:
     """Pairs of test meanings that share anything from nothing to everything."""
     random = Random(derive(seed, "variation", code))
-    pairs = []
-    for frame in sample(count, seed, "similarity", code, held_out=True):
-        other = variation(frame, random)
-        while not is_held_out(other, seed):
-            other = variation(frame, random)
-        pairs.append((frame, other))
-    return pairs
+    chosen = sample(count, seed, "similarity", code, held_out=True)
+    return [(frame, variation(frame, seed, random)) for frame in chosen]
 
 
 def _translations(

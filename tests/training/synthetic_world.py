@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -44,15 +43,12 @@ def make_world(train: int = 1500, valid: int = 300, test: int = 300, seed: int =
 
     def rows(start: int, end: int) -> PairRows:
         places = torch.arange(start, end)
-        return PairRows(places, places + n, torch.zeros(end - start, dtype=torch.long), target_language[places])
+        return PairRows(
+            places, places + n, torch.zeros(end - start, dtype=torch.long), target_language[places]
+        )
 
     data = Data(
         torch.cat([source, target]), ["qaa", "qab", "qac"], rows(0, train), rows(train, train + valid)
     )
     held = slice(train + valid, n)
     return World(data, source[held], target[held], target_language[held])
-
-
-@pytest.fixture(scope="session")
-def world() -> World:
-    return make_world()

@@ -1,0 +1,120 @@
+"""Decomposers: NumPy and PyTorch agree, parts add up, files come back, no PyTorch is needed to apply one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orthoglot.decomposers.base import Decomposer, load_decomposer
+from orthoglot.decomposers.closed_form import language_means
+from orthoglot.decomposers.linear import Residual, TwoHead, linear
+from orthoglot.errors import DataError
+from orthoglot.streams import stream
+
+
+def build(architecture: str, weights: dict[str, np.ndarray]) -> Decomposer:
+    return Decomposer(architecture, "m", "toy", "abc", ["de", "zh"], 6, weights, {"seed": 1})
+
+
+def weights_of(module: torch.nn.Module) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+
+
+@pytest.mark.parametrize(("architecture", "kind"), [("two_head", TwoHead), ("residual", Residual)])
+def test_numpy_and_torch_give_the_same_parts(architecture: str, kind: type, tmp_path: Path) -> None:
+    module = kind(6, stream(0))
+    build(architecture, weights_of(module)).save(tmp_path)
+    vectors = torch.randn(9, 6, generator=stream(1))
+    with torch.no_grad():
+        expected = module(vectors)
+    parts = load_decomposer(tmp_path).transform(vectors.numpy(), "de")
+    for name in ("sentence", "meaning", "language"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(expected, name), atol=1e-6)
+        assert getattr(parts, name).dtype == np.float32
+
+
+def test_residual_parts_add_up() -> None:
+    vectors = torch.randn(9, 6, generator=stream(1))
+    parts = Residual(6, stream(0))(vectors)
+    torch.testing.assert_close(parts.meaning + parts.language, vectors)
+
+
+def test_initial_weights_depend_on_the_generator_alone_and_are_spread_as_usual() -> None:
+    state = torch.get_rng_state()
+    layer, again = linear(400, 100, stream(3)), linear(400, 100, stream(3))
+    assert torch.equal(layer.weight, again.weight)
+    assert torch.equal(torch.get_rng_state(), state)
+    bound = 1 / 20  # 1 / sqrt(400)
+    assert bound * 0.99 < layer.weight.abs().max() <= bound
+    assert abs(layer.weight.std().item() - bound / 3**0.5) < 1e-3
+
+
+def test_s10_means_vanish_and_a_constant_shift_of_a_language_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    ids = np.arange(40) % 2
+    train, test = rng.normal(size=(40, 6)).astype(np.float32), rng.normal(size=(5, 6)).astype(np.float32)
+    shift = np.float32(4.0)
+
+    def meaning(offset: np.float32) -> np.ndarray:
+        moved = train + offset * (ids == 1)[:, None]
+        centering = build("centering", {"means": language_means(moved, ids, ["de", "zh"])})
+        for k, name in enumerate(centering.languages):
+            centred = centering.transform(moved[ids == k], name).meaning
+            assert np.abs(centred.mean(axis=0)).max() < 1e-6
+        return centering.transform(test + offset, "zh").meaning
+
+    np.testing.assert_allclose(meaning(np.float32(0)), meaning(shift), atol=1e-5)
+
+
+def test_centering_takes_a_language_per_row() -> None:
+    means = np.stack([np.zeros(6), np.ones(6)]).astype(np.float32)
+    parts = build("centering", {"means": means}).transform(np.ones((3, 6)), ["zh", "de", "zh"])
+    assert parts.meaning[:, 0].tolist() == [0, 1, 0]
+    assert parts.language[:, 0].tolist() == [1, 0, 1]
+
+
+def test_centering_refuses_an_unknown_language_and_lists_the_known() -> None:
+    centering = build("centering", {"means": np.zeros((2, 6), dtype=np.float32)})
+    with pytest.raises(DataError, match="no mean for fr; known: de, zh"):
+        centering.transform(np.ones((1, 6)), "fr")
+
+
+def test_a_language_without_training_sentences_is_refused() -> None:
+    with pytest.raises(DataError, match="no training sentence in zh"):
+        language_means(np.ones((2, 6)), np.array([0, 0]), ["de", "zh"])
+
+
+def test_wrong_size_and_wrong_count_are_refused() -> None:
+    decomposer = build("residual", weights_of(Residual(6, stream(0))))
+    with pytest.raises(DataError, match=r"\(3, 5\), expected \(N, 6\)"):
+        decomposer.transform(np.ones((3, 5)), "de")
+    with pytest.raises(DataError, match="3 vectors but 2 languages"):
+        decomposer.transform(np.ones((3, 6)), ["de", "de"])
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    decomposer = build("residual", weights_of(Residual(6, stream(0))))
+    with pytest.raises(DataError, match="cannot be read"):
+        load_decomposer(tmp_path)
+    decomposer.save(tmp_path)
+    weights = tmp_path / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-10])
+    with pytest.raises(DataError, match="cannot be read"):
+        load_decomposer(tmp_path)
+
+
+def test_applying_needs_no_torch(tmp_path: Path) -> None:
+    build("two_head", weights_of(TwoHead(6, stream(0)))).save(tmp_path)
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from pathlib import Path\n"
+        "from orthoglot.decomposers.base import load_decomposer\n"
+        f"parts = load_decomposer(Path({str(tmp_path)!r})).transform([[1.0] * 6], 'de')\n"
+        "assert parts.meaning.shape == (1, 6)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

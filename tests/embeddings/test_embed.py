@@ -1,0 +1,202 @@
+"""Embedding: each sentence once, resume with the same bytes, refusals before any work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.corpora.prepare import read_split
+from orthoglot.embeddings import embed as module
+from orthoglot.embeddings.embed import embed
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.settings import EmbeddingSettings
+from orthoglot.errors import DataError
+
+
+class CountingEncoder:
+    """A sentence's vector is made of its digest; counts what it is asked for and fails after some calls."""
+
+    name = "toy"
+    dim = 4
+
+    def __init__(self, languages: Sequence[str] = (), calls: int = 1000) -> None:
+        self.languages = tuple(languages)
+        self.calls = calls
+        self.seen: Counter[tuple[str, str]] = Counter()
+
+    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+        if self.calls == 0:
+            raise KeyboardInterrupt
+        self.calls -= 1
+        self.seen.update((language, sentence) for sentence in sentences)
+        return np.stack([vector(language, sentence) for sentence in sentences])
+
+
+def vector(language: str, sentence: str) -> np.ndarray:
+    digest = hashlib.sha256(f"{language} {sentence}".encode()).digest()
+    return np.frombuffer(digest[:4], dtype=np.uint8).astype(np.float32)
+
+
+def prepared(root: Path, pair: str, splits: dict[str, list[SentencePair]]) -> Path:
+    folder = root / "bitext" / pair
+    folder.mkdir(parents=True)
+    for split, pairs in splits.items():
+        write_pairs(folder / f"{split}.tsv.gz", pairs)
+    sizes = {split: len(pairs) for split, pairs in splits.items()}
+    (folder / "counts.json").write_text(json.dumps({"kept": sizes}))
+    return folder
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> tuple[list[Path], list[Path]]:
+    """Two pairs that share pivot sentences, and a benchmark that shares one more."""
+    first, second = (
+        prepared(
+            tmp_path,
+            f"qaa-{code}",
+            {
+                split: [SentencePair(f"{split} {i % 7}", f"{code} {split} {i}") for i in range(n)]
+                for split, n in (("train", 20), ("valid", 5), ("test", 5))
+            },
+        )
+        for code in ("qab", "qac")
+    )
+    benchmark = tmp_path / "benchmark"
+    benchmark.mkdir()
+    lines = [SentencePair("foreign", "test 1"), SentencePair("foreign 2", "pivot only here")]
+    write_pairs(benchmark / "qab-qaa.tsv.gz", lines)
+    return [first, second], [benchmark]
+
+
+@pytest.fixture
+def encoder_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    (folder / "encoder.json").write_text(json.dumps({"kind": "toy", "pooling": "mean", "max_tokens": 64}))
+    return folder
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: CountingEncoder,
+    folder: Path,
+    world: tuple[list[Path], list[Path]],
+    output: Path,
+    *,
+    train_pairs: int = 10,
+    identity: str = "abc",
+) -> Path:
+    monkeypatch.setattr(module, "load_encoder", lambda *_: encoder)
+    monkeypatch.setattr(module, "identity", lambda _: identity)
+    monkeypatch.setattr(module, "CHUNK", 4)
+    output.mkdir(exist_ok=True)
+    settings = EmbeddingSettings(batch_size=2, train_pairs=train_pairs)
+    checkpoint = folder.parent / "checkpoint"
+    embed(folder, *world, settings, device="cpu", checkpoint=checkpoint, output=output)
+    return output
+
+
+def test_each_distinct_sentence_is_encoded_once_and_found_with_its_own_vector(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    encoder = CountingEncoder()
+    store = EmbeddingStore.open(run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out"), "abc")
+    assert set(encoder.seen.values()) == {1}
+    # qaa: 7 train + 5 valid + 5 test + 1 benchmark; qab: 10 + 5 + 5 + 2; qac: 10 + 5 + 5
+    assert store.meta["sentences"] == {"qaa": 18, "qab": 22, "qac": 20}
+    assert store.meta["n"] == len(store.vectors) == sum(encoder.seen.values()) == 60
+    assert (store.meta["encoder"], store.meta["pooling"], store.meta["max_tokens"]) == ("toy", "mean", 64)
+    for language, sentence in encoder.seen:
+        row = store.rows([sentence], language)[0]
+        assert np.array_equal(store.vectors[row], vector(language, sentence))
+
+
+def test_training_pairs_beyond_the_limit_have_no_vector(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    store = EmbeddingStore.open(
+        run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "out", train_pairs=3)
+    )
+    texts = [pair.target for pair in read_split(world[0][0], "train")]
+    assert len(store.rows(texts[:3], "qab")) == 3
+    with pytest.raises(DataError, match=texts[3]):
+        store.rows(texts[3:4], "qab")
+
+
+def test_interrupted_run_goes_on_and_gives_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    first = CountingEncoder(calls=5)
+    with pytest.raises(KeyboardInterrupt):
+        run(monkeypatch, first, encoder_folder, world, tmp_path / "cut")
+    # a kill in the middle of writing leaves a partial file, which is no chunk
+    (tmp_path / "checkpoint" / "000005.npy.partial").write_bytes(b"half")
+    second = CountingEncoder()
+    resumed = run(monkeypatch, second, encoder_folder, world, tmp_path / "resumed")
+    assert sum(first.seen.values()) == 20 - 2  # five chunks of at most four; one language ends with two
+    assert not set(first.seen) & set(second.seen)
+    whole_world = tmp_path / "elsewhere"
+    whole_world.mkdir()
+    moved = encoder_folder.rename(whole_world / "encoder")
+    whole = run(monkeypatch, CountingEncoder(), moved, world, whole_world / "out")
+    names = sorted(path.name for path in whole.iterdir())
+    assert names == sorted(path.name for path in resumed.iterdir())
+    for name in names:
+        assert (whole / name).read_bytes() == (resumed / name).read_bytes()
+
+
+def test_chunks_of_another_encoder_are_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(monkeypatch, CountingEncoder(calls=3), encoder_folder, world, tmp_path / "a", identity="old")
+    encoder = CountingEncoder()
+    run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b", identity="new")
+    assert sum(encoder.seen.values()) == 60
+
+
+def test_a_language_that_the_encoder_lacks_is_refused_before_any_work(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    encoder = CountingEncoder(languages=["qaa", "qab"])
+    with pytest.raises(DataError, match="does not cover qac of the data; it covers qaa, qab"):
+        run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out")
+    assert not encoder.seen
+
+
+def test_vectors_that_are_not_finite_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    class Broken(CountingEncoder):
+        def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+            vectors = super().encode(sentences, language, batch_size)
+            vectors[-1, 0] = np.nan
+            return vectors
+
+    with pytest.raises(DataError, match=r"vector of qaa '.*' is not finite"):
+        run(monkeypatch, Broken(), encoder_folder, world, tmp_path / "out")

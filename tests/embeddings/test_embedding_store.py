@@ -1,0 +1,100 @@
+"""The store of sentence vectors: found by sentence and language, refused where it is not what is needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orthoglot.embeddings.store import (
+    DIGESTS,
+    META,
+    ROWS,
+    VECTORS,
+    EmbeddingStore,
+    digests_of,
+    index_digest,
+)
+from orthoglot.errors import DataError
+
+
+def write(folder: Path, sentences: list[tuple[str, str]], identity: str = "abc") -> None:
+    """Vector of row i is [i, -i]."""
+    digests = np.concatenate([digests_of([], "de"), *(digests_of([text], code) for code, text in sentences)])
+    order = np.argsort(digests)
+    n = len(sentences)
+    np.save(folder / VECTORS, np.arange(n, dtype=np.float32)[:, None] * np.array([1, -1], dtype=np.float32))
+    np.save(folder / DIGESTS, digests[order])
+    np.save(folder / ROWS, order)
+    index = index_digest(digests[order], order)
+    meta = {"encoder": "toy", "identity": identity, "dim": 2, "n": n, "index": index}
+    (folder / META).write_text(json.dumps(meta))
+
+
+WORDS = [("de", "Hund"), ("en", "hand"), ("de", "hand"), ("de", "ein Hund"), ("en", "")]
+
+
+def test_rows_follow_sentence_and_language(tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    store = EmbeddingStore.open(tmp_path, "abc")
+    assert store.rows(["hand", "Hund", "hand"], "de").tolist() == [2, 0, 2]
+    assert store.rows(["hand", ""], "en").tolist() == [1, 4]
+    assert store.vectors[store.rows(["ein Hund"], "de")].tolist() == [[3, -3]]
+    assert store.rows([], "en").tolist() == []
+    assert isinstance(store.vectors, np.memmap)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.text(), unique=True, max_size=20))
+def test_any_text_is_found_again(texts: list[str]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), [("de", text) for text in texts])
+        store = EmbeddingStore.open(Path(folder))
+        assert store.rows(texts, "de").tolist() == list(range(len(texts)))
+
+
+def test_language_and_sentence_do_not_run_together() -> None:
+    assert digests_of(["x"], "de")[0] != digests_of(["ex"], "d")[0]
+    assert len(set(digests_of([str(i) for i in range(2000)], "de").tolist())) == 2000
+
+
+def test_missing_sentence_is_named_and_counted(tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    with pytest.raises(DataError, match=r"no vector of en 'Hund' \(2 of 3 sentences are missing\)"):
+        EmbeddingStore.open(tmp_path).rows(["hand", "Hund", "Katze"], "en")
+
+
+def test_empty_store_names_the_missing_sentence_too(tmp_path: Path) -> None:
+    write(tmp_path, [])
+    with pytest.raises(DataError, match="no vector of en 'a'"):
+        EmbeddingStore.open(tmp_path).rows(["a"], "en")
+
+
+def test_store_of_another_encoder_is_refused_with_both_identities(tmp_path: Path) -> None:
+    write(tmp_path, WORDS, identity="abc")
+    with pytest.raises(DataError, match="made by encoder abc, needed is xyz"):
+        EmbeddingStore.open(tmp_path, "xyz")
+    assert EmbeddingStore.open(tmp_path, None).meta["encoder"] == "toy"
+
+
+def test_damage_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        EmbeddingStore.open(tmp_path)
+    write(tmp_path, WORDS)
+    np.save(tmp_path / ROWS, np.arange(5)[::-1])
+    with pytest.raises(DataError, match="index has digest"):
+        EmbeddingStore.open(tmp_path)
+    write(tmp_path, WORDS)
+    np.save(tmp_path / VECTORS, np.zeros((4, 2), dtype=np.float32))
+    with pytest.raises(DataError, match=r"float32 \(4, 2\), expected float32 \(5, 2\)"):
+        EmbeddingStore.open(tmp_path)
+    write(tmp_path, WORDS)
+    (tmp_path / VECTORS).write_bytes((tmp_path / VECTORS).read_bytes()[:-4])
+    with pytest.raises(DataError, match="cannot be read"):
+        EmbeddingStore.open(tmp_path)

@@ -1,0 +1,74 @@
+"""Checkpoints: what is written is read, bit for bit, and nothing else passes for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save_file
+
+from orthoglot.errors import DataError
+from orthoglot.training.checkpoint import load, save
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+nested = st.recursive(
+    plain,
+    lambda inner: (
+        st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.dictionaries(st.text(), nested))
+def test_plain_values_come_back_with_their_types(state: dict[str, object]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state"
+        save(path, state)
+        assert load(path) == state
+
+
+def test_optimiser_and_tied_tensors_come_back_bit_equal(tmp_path: Path) -> None:
+    layer = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=1e-3)
+    layer(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    state = {"a": layer.weight, "tied": layer.weight, "odd": layer.weight.T, "o": optimizer.state_dict()}
+    save(tmp_path / "state", state)
+    back = load(tmp_path / "state")
+    assert torch.equal(back["a"], layer.weight)
+    assert torch.equal(back["tied"], layer.weight)
+    assert torch.equal(back["odd"], layer.weight.T)
+    for number, values in optimizer.state_dict()["state"].items():
+        for name, value in values.items():
+            assert torch.equal(back["o"]["state"][number][name], value)
+            assert back["o"]["state"][number][name].dtype == value.dtype
+    assert back["o"]["param_groups"] == optimizer.state_dict()["param_groups"]
+
+
+def test_same_state_same_bytes(tmp_path: Path) -> None:
+    state = {f"k{i}": torch.full((2,), float(i)) for i in range(20)}
+    save(tmp_path / "a", state)
+    save(tmp_path / "b", state)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_damaged_absent_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    save(tmp_path / "cut", {"x": torch.ones(100)})
+    (tmp_path / "cut").write_bytes((tmp_path / "cut").read_bytes()[:-50])
+    save_file({"x": torch.ones(1)}, tmp_path / "foreign")
+    for name in ("cut", "absent", "foreign"):
+        with pytest.raises(DataError, match=name):
+            load(tmp_path / name)
+
+
+def test_unknown_types_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="set"):
+        save(tmp_path / "state", {"x": {1, 2}})
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,219 @@
+"""The training loop: order of updates, best epoch, early stopping, bit-equal resume, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from orthoglot.errors import DataError
+from orthoglot.streams import stream
+from orthoglot.training import checkpoint, loop
+from orthoglot.training.loop import History, Update, fit
+
+
+class KilledError(Exception):
+    """A kill in the middle of an epoch."""
+
+
+def network() -> nn.Sequential:
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
+
+
+def train(
+    model: nn.Module, folder: Path | None, *, fail_in: int | None = None, epochs: int = 6, seed: int = 1
+) -> History:
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
+
+    def batches(epoch: int) -> Iterator[Tensor]:
+        for step in range(3):
+            if fail_in == epoch and step == 1:
+                raise KilledError
+            yield torch.randn(16, 4, generator=stream(seed, epoch, step))
+
+    def loss(batch: Tensor) -> dict[str, Tensor]:
+        error = (model(batch).squeeze(1) - batch.sum(dim=1)).square().mean()
+        return {"error": error, "total": error}
+
+    held = torch.randn(32, 4, generator=stream(seed, "valid"))
+    return fit(
+        model=model,
+        updates=[Update("all", loss, optimizer, scheduler=scheduler)],
+        batches=batches,
+        validate=lambda: {"total": loss(held)["total"].item()},
+        max_epochs=epochs,
+        patience=None,
+        seed=seed,
+        label="test",
+        checkpoint=folder,
+        batches_per_epoch=3,
+    )
+
+
+def same(a: nn.Module, b: nn.Module) -> bool:
+    return all(
+        torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("killed_in", [1, 4])
+def test_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
+    killed_in: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    whole, cut, resumed = network(), network(), network()
+    history = train(whole, None)
+    with pytest.raises(KilledError):
+        train(cut, tmp_path, fail_in=killed_in)
+    torch.randn(5)  # the global generator is elsewhere by now
+    assert train(resumed, tmp_path) == history
+    assert same(whole, resumed)
+
+
+def test_dropout_makes_the_seed_matter_and_the_global_generator_not() -> None:
+    first, second, other = network(), network(), network()
+    before = torch.get_rng_state()
+    history = train(first, None)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.randn(3)
+    assert train(second, None) == history
+    assert train(other, None, seed=2) != history
+
+
+def test_checkpoints_wait_for_their_time(tmp_path: Path) -> None:
+    train(network(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    train(network(), tmp_path, epochs=2)
+    with pytest.raises(DataError, match="test with seed 1, not test with seed 2"):
+        train(network(), tmp_path, seed=2)
+
+
+def scripted(totals: list[float], patience: int | None) -> tuple[float, History]:
+    """A model whose weight counts the epochs and whose validation totals are given."""
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    told = iter(totals)
+    history = fit(
+        model=model,
+        updates=[Update("count", lambda _: {"total": -model.weight.sum()}, optimizer)],
+        batches=lambda _: [None],
+        validate=lambda: {"total": next(told)},
+        max_epochs=len(totals),
+        patience=patience,
+        seed=0,
+        label="scripted",
+        checkpoint=None,
+        batches_per_epoch=1,
+    )
+    return model.weight.item(), history
+
+
+def test_model_is_left_at_its_best_epoch() -> None:
+    weight, history = scripted([3.0, 1.0, 2.0, 1.0], None)
+    assert weight == 2.0  # two epochs done; an equal total later is no improvement
+    assert [row["best"] for row in history] == [1, 1, 0, 0]
+    assert [row["valid.total"] for row in history] == [3, 1, 2, 1]
+    assert [row["train.total"] for row in history] == [0, -1, -2, -3]
+
+
+def test_early_stopping_counts_epochs_without_improvement() -> None:
+    weight, history = scripted([3.0, 2.0, 2.5, 2.5, 1.0, 0.0], 2)
+    assert len(history) == 4
+    assert weight == 2.0
+    _, history = scripted([3.0, 2.0, 2.5, 1.0, 2.0, 0.0], 2)
+    assert len(history) == 6
+
+
+def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
+    a, b = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
+    seen: list[tuple[str, float, float]] = []
+
+    def loss(name: str) -> dict[str, Tensor]:
+        seen.append((name, a.item(), b.item()))
+        return {name: a.detach() + b.detach(), "total": a * 2 + b}
+
+    model = nn.ParameterList([a, b])
+    steps: list[str] = []
+    updates = [
+        Update(
+            "first", lambda _: loss("first"), torch.optim.SGD([a], lr=0.25), lambda: steps.append("first")
+        ),
+        Update(
+            "second", lambda _: loss("second"), torch.optim.SGD([b], lr=0.25), lambda: steps.append("second")
+        ),
+    ]
+    history = fit(
+        model=model,
+        updates=updates,
+        batches=lambda _: [None, None],
+        validate=lambda: {"total": 0.0},
+        max_epochs=1,
+        patience=None,
+        seed=0,
+        label="two",
+        checkpoint=None,
+        batches_per_epoch=2,
+    )
+    # a steps by 2 / 4, b by 1 / 4; a's gradient from the second update is dropped.
+    assert seen == [("first", 1, 1), ("second", 0.5, 1), ("first", 0.5, 0.75), ("second", 0, 0.75)]
+    assert steps == ["first", "second"] * 2
+    assert history[0]["train.first"] == (2 + 1.25) / 2
+    assert history[0]["train.total"] == (2 + 0.75) / 2  # the last update's
+
+
+def test_non_finite_loss_names_step_and_terms_and_spares_the_weights() -> None:
+    model = nn.Linear(1, 1)
+    before = checkpoint.snapshot(model)
+
+    def loss(batch: float) -> dict[str, Tensor]:
+        pull = model.weight.sum() * batch
+        return {"pull": pull, "push": torch.tensor(2.0), "total": pull + 2}
+
+    with pytest.raises(DataError, match=r"bad: epoch 0, step 0, maps.*pull=nan, push=2, total=nan") as error:
+        fit(
+            model=model,
+            updates=[Update("maps", loss, torch.optim.SGD(model.parameters(), lr=1.0))],
+            batches=lambda _: [float("nan")],
+            validate=lambda: {"total": 0.0},
+            max_epochs=1,
+            patience=None,
+            seed=0,
+            label="bad",
+            checkpoint=None,
+            batches_per_epoch=1,
+        )
+    assert "\n" not in str(error.value)
+    assert torch.equal(model.weight, before["weight"])
+
+
+def test_non_finite_validation_is_refused() -> None:
+    with pytest.raises(DataError, match="validation: a value is not finite"):
+        scripted([float("inf")], None)
+
+
+def test_an_epoch_without_batches_is_refused() -> None:
+    model = nn.Linear(1, 1)
+    with pytest.raises(DataError, match="no batch"):
+        fit(
+            model=model,
+            updates=[],
+            batches=lambda _: [],
+            validate=lambda: {"total": 0.0},
+            max_epochs=1,
+            patience=None,
+            seed=0,
+            label="empty",
+            checkpoint=None,
+            batches_per_epoch=0,
+        )
