@@ -26,8 +26,9 @@ def test_interval_agrees_with_scipy(levels: int) -> None:
         (scores,), np.mean, n_resamples=40_000, confidence_level=0.9, method="percentile", rng=rng(2)
     ).confidence_interval
     assert found.value == pytest.approx(scores.mean())
-    # Hits move in steps of 1/60, so two exact bootstraps may differ by one step.
-    assert (found.low, found.high) == pytest.approx((golden.low, golden.high), abs=1 / 60 + 1e-9)
+    # Two exact bootstraps may differ by one step of the mean, and by what 40,000 draws leave open.
+    step = 1 / (60 * (levels - 1))
+    assert (found.low, found.high) == pytest.approx((golden.low, golden.high), abs=step + 0.002)
 
 
 def test_draws_have_the_bootstrap_mean_and_variance() -> None:

@@ -166,7 +166,14 @@ def corpus_table(counts: Sequence[Mapping[str, Any]]) -> Table:
         numbers = [sum(one["in"].values()), *(one["dropped"].get(reason, 0) for reason in reasons)]
         numbers += [one["kept"][split] for split in ("train", "valid", "test")]
         rows.append([Cell(one["pair"]), *(Cell(f"{number:,}") for number in numbers)])
-    columns = ["Pair", "Read", *(f"− {reason.replace('_', ' ')}" for reason in reasons), "Train", "Valid", "Test"]
+    columns = [
+        "Pair",
+        "Read",
+        *(f"− {reason.replace('_', ' ')}" for reason in reasons),
+        "Train",
+        "Valid",
+        "Test",
+    ]
     note = "Sentence pairs. Read = dropped by each reason + train + valid + test."
     return Table("Corpora", note, columns, rows)
 
