@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.load import load_encoder
@@ -100,8 +99,8 @@ def test_it_loads_as_any_encoder(trained: Path) -> None:
 def test_the_same_settings_give_the_same_bytes(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
     again = _train(bitext, tmp_path)
     assert {path.name for path in again.iterdir()} == {path.name for path in trained.iterdir()}
-    for path in trained.iterdir():
-        assert (again / path.name).read_bytes() == path.read_bytes()
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (again / name).read_bytes() != (trained / name).read_bytes()] == []
 
 
 def test_interrupted_and_resumed_equals_uninterrupted(
@@ -121,9 +120,8 @@ def test_interrupted_and_resumed_equals_uninterrupted(
         _train(bitext, tmp_path)
     (tmp_path / "encoder").rename(tmp_path / "half")
     resumed = _train(bitext, tmp_path)
-    ours, theirs = (load_file(folder / "model.safetensors") for folder in (resumed, trained))
-    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
-    assert (resumed / "history.jsonl").read_bytes() == (trained / "history.jsonl").read_bytes()
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
 
 
 def test_masking_shares_and_what_is_never_masked() -> None:

@@ -117,8 +117,8 @@ def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> No
 
 def test_the_same_settings_give_the_same_bytes(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
     again = _train(bitext, tmp_path)
-    for path in trained.iterdir():
-        assert (again / path.name).read_bytes() == path.read_bytes()
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (again / name).read_bytes() != (trained / name).read_bytes()] == []
     other = _train(bitext, tmp_path / "other", SETTINGS.model_copy(update={"seed": 2}))
     assert identity(other) != identity(trained)
 
@@ -141,8 +141,8 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     (tmp_path / "encoder").rename(tmp_path / "half")
     resumed = _train(bitext, tmp_path)
     assert len(calls) == 3 + 2  # epochs 2 and 3 of 4 only
-    for name in ("model.safetensors", "history.jsonl"):
-        assert (resumed / name).read_bytes() == (trained / name).read_bytes()
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
 
 
 def test_global_generators_are_left_alone(bitext: list[Path], tmp_path: Path) -> None:

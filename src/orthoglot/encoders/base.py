@@ -33,7 +33,8 @@ class Encoder(Protocol):
     def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
         """Vectors (n, D) float32, not normalised, row i of sentence i.
 
-        A sentence longer than the encoder's limit is cut there, which is counted in the log.
+        A sentence longer than the encoder's limit is cut there, which is counted in the log. The language may
+        be "" if it is not known: then it is not checked, and text is split by general rules.
 
         Raises:
             ConfigError: the encoder does not cover the language.
@@ -86,8 +87,8 @@ def resolve_device(device: str) -> torch.device:
 
 
 def check_language(name: str, languages: Sequence[str], language: str) -> None:
-    """Refuse a language that the encoder `name` states not to cover."""
-    if languages and language not in languages:
+    """Refuse a language that the encoder `name` states not to cover; "" stands for an unknown one."""
+    if language and languages and language not in languages:
         near = difflib.get_close_matches(language, languages, n=len(languages), cutoff=0.0)
         raise ConfigError(
             f"encoder {name}: does not cover language {language!r}; it covers {', '.join(near)}"

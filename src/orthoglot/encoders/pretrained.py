@@ -95,9 +95,8 @@ class PretrainedEncoder:
         )
 
     def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
-        """See `Encoder.encode`; the language is only checked, and may be "" for unknown."""
-        if language:
-            check_language(self.name, self.languages, language)
+        """See `Encoder.encode`; the language is only checked."""
+        check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         rows = self.tokenizer([self.prefix + sentence for sentence in sentences], verbose=False)["input_ids"]
         lengths = np.array([len(row) for row in rows], dtype=np.int64)

@@ -82,13 +82,14 @@ def _moses(language: str) -> MosesTokenizer:
 def pretokenize(sentence: str, language: str) -> str:
     """Lower-case, then split words and punctuation by the Moses rules without escaping entities.
 
-    A language without spaces is only lower-cased: SentencePiece finds its units.
+    A language without spaces is only lower-cased: SentencePiece finds its units. Where the language is not
+    known (""), English rules stand in; languages differ only in their abbreviations.
     Differs from the paper, which cuts Chinese with jieba and Japanese with Juman++.
     """
     lowered = sentence.lower()
-    if not has_spaces(language):
+    if language and not has_spaces(language):
         return lowered.strip()
-    return _moses(language).tokenize(lowered, escape=False, return_str=True)
+    return _moses(language or "en").tokenize(lowered, escape=False, return_str=True)
 
 
 def language_symbol(language: str) -> str:
