@@ -154,7 +154,7 @@ def _open(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
         raise DataError(f"encoder {name}: {place} holds no .safetensors weights; other formats are not read")
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
-        with _quiet():
+        with quiet():
             tokenizer = AutoTokenizer.from_pretrained(place, **local)
             model, report = AutoModel.from_pretrained(
                 place, use_safetensors=True, output_loading_info=True, dtype=torch.float32, **local
@@ -180,8 +180,8 @@ def _positions(config: Any) -> int:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """No load report and no bar: a missing pooler is reported although it may not be used."""
+def quiet() -> Iterator[None]:
+    """No bars of transformers, and no load report: it warns of a missing pooler that may not be used."""
     level = transformers_logging.get_verbosity()
     bars = transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()

@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaFo
 
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.pretrained import write_card
+from orthoglot.encoders.pretrained import quiet, write_card
 from orthoglot.encoders.settings import MlmSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
@@ -160,8 +160,9 @@ def pretrain_mlm(
     )
     model = build(settings, len(tokenizer)).to(target)
     history = _fit(settings, name, model, train, sizes, valid, checkpoint)
-    model.save_pretrained(output)
-    tokenizer.save_pretrained(output)
+    with quiet():
+        model.save_pretrained(output)
+        tokenizer.save_pretrained(output)
     write_card(
         output,
         kind="mlm",
