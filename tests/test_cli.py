@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
@@ -77,9 +78,43 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     assert (old / "kept.txt").read_text() == "old"
 
 
-def test_unknown_device_is_refused(tmp_path: Path) -> None:
-    started = time.monotonic()
-    result = run("encode", str(tmp_path), str(tmp_path / "absent.txt"), str(tmp_path / "o.npy"))
-    assert result.returncode != 0
+def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    job = {
+        "verb": "generate",
+        "key": "k",
+        "output": str(tmp_path / "world"),
+        "inputs": {},
+        "settings": {
+            "kind": "mini",
+            "seed": 1,
+            "pivot": "qaa",
+            "languages": {"qab": 2000},
+            "retrieval_pairs": 100,
+            "graded_items": 10,
+        },
+    }
+    (tmp_path / "job.json").write_text(json.dumps(job))
+
+    def at_most_ten_kilobytes_a_file() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    result = subprocess.run(
+        [str(ORTHOGLOT), "generate", str(tmp_path / "job.json")],
+        preexec_fn=at_most_ten_kilobytes_a_file,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 1
+    assert "File too large" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
-    assert time.monotonic() - started < 30
+    assert [p.name for p in tmp_path.iterdir()] == ["job.json"]
+
+
+def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("one\n")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].endswith("holds neither encoder.json nor decomposer.json")
+    assert not (tmp_path / "o.npy").exists()

@@ -284,7 +284,7 @@ class Plan:
         self.report = self._add(
             "report",
             "results",
-            {"title": f"preset {self.name}, loss {self.params.loss}", "evaluation": settings},
+            {"title": f"orthoglot: preset {self.name}, loss {self.params.loss}", "evaluation": settings},
             inputs={
                 "evaluations": evaluations,
                 "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
