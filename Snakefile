@@ -12,6 +12,8 @@ from orthoglot import config as parameters
 from bridge import Bridge
 from jobs import Plan
 
+if config:
+    raise ValueError("--config is not read: edit params.yaml, or use `dvc exp run -S`")
 plan = Plan(parameters.load(Path("params.yaml")))
 bridge = Bridge(workflow, plan)
 
@@ -27,7 +29,7 @@ include: "workflow/rules/evaluation.smk"
 rule all:
     default_target: True
     input:
-        plan.outputs("report"),
+        plan.markers("report"),
 
 
 onsuccess:

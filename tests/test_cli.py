@@ -56,6 +56,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
         "key": "k",
         "output": str(old),
         "inputs": {"benchmarks": [], "roots": []},
+        "before": {},
         "settings": {
             "pair": "qaa-qab",
             "sources": [{"name": "mine", "kind": "files", "paths": [str(tmp_path / "absent.tsv")]}],
@@ -84,6 +85,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
         "key": "k",
         "output": str(tmp_path / "world"),
         "inputs": {},
+        "before": {},
         "settings": {
             "kind": "mini",
             "seed": 1,

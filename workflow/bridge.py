@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jobs import Plan
 from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
+
+from jobs import Plan
 
 
 class Bridge:
@@ -29,8 +30,7 @@ class Bridge:
             return
         self._conda_fallback()
         self._clear_dead_lock()
-        for job in plan.jobs.values():
-            job.announce()
+        plan.announce()
 
     def commit(self) -> None:
         """After a successful run, tell DVC that the outputs of all stages are what their inputs make."""
@@ -39,7 +39,13 @@ class Bridge:
         done = list(stages) if "all" in asked else [name for name in stages if f"stage_{name}" in asked]
         inside_dvc = "DVC_STAGE" in os.environ
         if done and not inside_dvc and Path(".dvc").is_dir() and shutil.which("dvc"):
-            subprocess.run(["dvc", "commit", "--force", "--quiet", *done], check=True)
+            command = ["dvc", "commit", "--force", "--quiet", *done]
+            result = subprocess.run(command, text=True, capture_output=True, check=False)
+            if result.returncode:
+                cause = (result.stderr.strip().splitlines() or ["no cause given"])[-1]
+                logger.warning(
+                    f"the results are complete, but DVC did not record them ({cause}); dvc repro will"
+                )
 
     def _conda_fallback(self) -> None:
         settings = self.workflow.deployment_settings

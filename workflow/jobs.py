@@ -1,10 +1,11 @@
 """The jobs that params.yaml asks for, each with a key that changes exactly when its result may change.
 
-A job's key is the SHA-256 of its verb, its settings, the code it runs (every orthoglot module that its entry
-module imports, directly or not), the digests of outside files it reads, and the keys of the jobs before it.
-The verb writes the key into `receipt.json` beside its output, last of all; a job is due when its folder does
-not carry its key. So a result is recognised wherever it comes from - this run, another engine, `dvc checkout`,
-`dvc pull` - and file times decide nothing.
+A job's key is the SHA-256 of its verb, its settings, the code it runs (the verb itself and every orthoglot module
+that its entry module imports, directly or not), the digests of outside files it reads, and the keys of the jobs
+before it. The verb writes the key into `receipt.json` beside its output, last of all; a job is due when its folder
+does not carry its key. So a result is recognised wherever it comes from - this run, another engine,
+`dvc checkout`, `dvc pull` - and file times decide nothing: what Snakemake sees is a marker under .jobs/ that is
+there exactly when the job is done.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import functools
 import hashlib
 import json
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,14 +25,13 @@ from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
 from orthoglot.encoders.settings import EmsSettings, MlmSettings, PretrainedSettings
 from orthoglot.errors import ConfigError
-from orthoglot.languages import iso3, parse_pair
+from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
 from orthoglot.training.settings import MethodSettings
 
 SOURCE = Path(config.__file__).parent
 JOB_FILES = Path(".jobs")
-LONG_AGO = (86_400, 86_400)
 
 # What each verb runs; the code of a job is this module and all it imports.
 ENTRY = {
@@ -64,46 +63,40 @@ class Job:
     output: str
     settings: dict[str, Any]
     inputs: dict[str, list[str]]
+    before: dict[str, str]
     modules: list[str]
     key: str
     free: dict[str, Any]
 
     @property
     def file(self) -> Path:
-        """The JSON file that the verb reads; a Snakemake input whose time says whether the job is due."""
+        """The JSON file that the verb reads."""
         return JOB_FILES / f"{self.output}.json"
 
     @property
-    def needs(self) -> list[str]:
-        """The receipts of the jobs that must be done before."""
-        return [f"{folder}/receipt.json" for folders in self.inputs.values() for folder in folders]
+    def marker(self) -> Path:
+        """The file that is there exactly when the job is done: the job's output for Snakemake."""
+        return JOB_FILES / f"{self.output}.done"
 
-    def is_done(self) -> bool:
-        """True if the output folder carries this job's key and every file that the receipt lists."""
-        return read_key(Path(self.output)) == self.key
-
-    def announce(self) -> None:
-        """Write the job file: newer than any receipt if the job is due, older than every one if not.
-
-        The nonce keeps Snakemake from taking a due job's file for one it has seen before.
-        """
-        done = self.is_done()
+    def announce(self, done: bool) -> None:
+        """Write the job file, and set or take away the marker."""
         content = {
             "verb": self.verb,
             "key": self.key,
             "output": self.output,
             "settings": self.settings,
             "inputs": self.inputs,
+            "before": self.before,
             **self.free,
         }
-        if not done:
-            content["nonce"] = time.time_ns()
         with replacing(self.file) as partial:
             partial.write_text(
                 json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False), encoding="utf-8"
             )
         if done:
-            os.utime(self.file, LONG_AGO)
+            self.marker.touch()
+        else:
+            self.marker.unlink(missing_ok=True)
 
 
 class Plan:
@@ -119,9 +112,29 @@ class Plan:
         self._decomposers()
         self._evaluation()
 
-    def outputs(self, *verbs: str) -> list[str]:
-        """The receipts of all jobs of these verbs."""
-        return [f"{job.output}/receipt.json" for job in self.jobs.values() if job.verb in verbs]
+    def markers(self, *verbs: str) -> list[str]:
+        """The markers of all jobs of these verbs."""
+        return [str(job.marker) for job in self.jobs.values() if job.verb in verbs]
+
+    @functools.cached_property
+    def due(self) -> set[str]:
+        """Output folders that do not carry their job's key, or lack a file that their receipt lists."""
+        return {folder for folder, job in self.jobs.items() if read_key(Path(folder)) != job.key}
+
+    def announce(self) -> None:
+        """Write every job's file and marker."""
+        for folder, job in self.jobs.items():
+            job.announce(done=folder not in self.due)
+
+    def first(self, folder: str) -> list[str]:
+        """Markers that must be there before the job of `folder`: of its inputs, and of all due jobs further up."""
+        direct = set(self.jobs[folder].before)
+        return sorted(str(self.jobs[before].marker) for before in direct | (self._above(folder) & self.due))
+
+    @functools.cache  # noqa: B019 - a plan lives as long as its process
+    def _above(self, folder: str) -> set[str]:
+        direct = set(self.jobs[folder].before)
+        return direct.union(*(self._above(before) for before in direct))
 
     def _add(
         self,
@@ -135,9 +148,10 @@ class Plan:
         free: dict[str, Any] | None = None,
     ) -> str:
         used = modules(*(entries or [ENTRY[verb]]))
-        own = [verb, output, settings, {module: _parsed(module)[0] for module in used}, files_digest(files)]
-        before = {role: [self.jobs[folder].key for folder in folders] for role, folders in inputs.items()}
-        self.jobs[output] = Job(verb, output, settings, inputs, used, _digest([own, before]), free or {})
+        code = [_verb_code(verb), {module: _parsed(module)[0] for module in used}]
+        before = {folder: self.jobs[folder].key for folders in inputs.values() for folder in folders}
+        key = _digest([verb, output, settings, code, files_digest(files), inputs, before])
+        self.jobs[output] = Job(verb, output, settings, inputs, before, used, key, free or {})
         return output
 
     def _corpora(self) -> None:
@@ -193,7 +207,7 @@ class Plan:
                 raise ConfigError(f"benchmarks.{name}: kind mini needs an invented corpus in the preset")
             roots = list(invented.values())[:1]
         else:
-            spell = iso3 if settings.spelling == "iso639-3" else str
+            spell = iso3 if settings.spelling == "iso639-3" else canonical
             files = [
                 settings.files.format(foreign=spell(language), pivot=spell(settings.pivot))
                 for language in settings.languages
@@ -258,7 +272,11 @@ class Plan:
                             "seed": seed,
                             "train_pairs": self.preset.embedding.train_pairs,
                         },
-                        inputs={"embeddings": [store], "bitext": self.bitext},
+                        inputs={
+                            "encoder": [self.encoders[encoder]],
+                            "embeddings": [store],
+                            "bitext": self.bitext,
+                        },
                         entries=[ENTRY["decompose"], *_term_modules(method)],
                         free={"device": self.params.device},
                     )
@@ -273,6 +291,7 @@ class Plan:
                 f"evaluations/{self.name}/{encoder}/{method}",
                 {"encoder": encoder, "method": method, "evaluation": settings},
                 inputs={
+                    "encoder": [self.encoders[encoder]],
                     "embeddings": [self.embeddings[encoder]],
                     "bitext": self.bitext,
                     "benchmarks": self.benchmarks,
@@ -360,4 +379,22 @@ def _parsed(module: str) -> tuple[str, list[str]]:
     templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
     known = [name for name in names if name.startswith("orthoglot") and path_of(name)]
     parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
-    return _digest([ast.dump(tree), templates]), sorted({*known, *parents} - {module, "orthoglot"})
+    return _digest([_shape(tree), templates]), sorted({*known, *parents} - {module, "orthoglot"})
+
+
+@functools.cache
+def _verb_code(verb: str) -> str:
+    """Digest of the part of the command line that runs a verb."""
+    path = path_of("orthoglot.cli")
+    assert path is not None
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = [node for node in tree.body if getattr(node, "name", None) in (verb, "Job", "main")]
+    return _digest([_shape(node) for node in parts])
+
+
+def _shape(node: Any) -> Any:
+    """A syntax tree as plain lists, the same on every Python version: empty fields and positions left out."""
+    if isinstance(node, ast.AST):
+        fields = [[name, _shape(value)] for name, value in ast.iter_fields(node) if value not in (None, [])]
+        return [type(node).__name__, *fields]
+    return [_shape(item) for item in node] if isinstance(node, list) else repr(node)

@@ -6,6 +6,7 @@ one function and leaves the whole output folder with its receipt, or nothing. `o
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -42,6 +43,7 @@ class Job:
             self.output = Path(content["output"])
             self.settings: dict[str, Any] = content["settings"]
             self._inputs: dict[str, list[str]] = content["inputs"]
+            self._before: dict[str, str] = content["before"]
         except (OSError, ValueError, KeyError) as error:
             raise ConfigError(f"{path}: not a job file ({error})") from error
         self.device: str = content.get("device", "auto")
@@ -58,11 +60,25 @@ class Job:
         return folder
 
     def run(self, work: Callable[[Path], None]) -> None:
-        """Let `work` fill the output folder, then seal it with the job's receipt."""
-        self.output.parent.mkdir(parents=True, exist_ok=True)
-        with atomic.building(self.output) as output:
-            work(output)
-            receipts.write(output, self.key)
+        """Let `work` fill the output folder, then seal it with the job's receipt.
+
+        Raises:
+            DataError: an input folder is not the result that the job's key speaks of.
+        """
+        for folder, key in self._before.items():
+            if receipts.read_key(Path(folder)) != key:
+                raise DataError(
+                    f"{folder} is not what {self.output} builds on: run the stages before it first"
+                )
+        lock = Path(".jobs") / f"{self.output}.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with open(lock, "w") as held:
+            # A killed workflow may have left this very job running: wait for it, then find its work done.
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if receipts.read_key(self.output) != self.key:
+                with atomic.building(self.output) as output:
+                    work(output)
+                    receipts.write(output, self.key)
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
 
@@ -170,6 +186,7 @@ def decompose(job_file: JobFile) -> None:
             job.settings["name"],
             job.folder("embeddings"),
             job.folders("bitext"),
+            encoder=job.folder("encoder"),
             seed=job.settings["seed"],
             train_pairs=job.settings["train_pairs"],
             device=job.device,
@@ -182,6 +199,7 @@ def decompose(job_file: JobFile) -> None:
 @app.command()
 def evaluate(job_file: JobFile) -> None:
     """Score one method on one encoder over all tasks, views and seeds."""
+    from orthoglot.encoders.folder import identity
     from orthoglot.evaluation import evaluate as evaluation
     from orthoglot.evaluation.settings import EvaluationSettings
 
@@ -194,6 +212,7 @@ def evaluate(job_file: JobFile) -> None:
             job.folders("benchmarks"),
             job.folders("decomposers"),
             encoder=job.settings["encoder"],
+            identity=identity(job.folder("encoder")),
             method=job.settings["method"],
             output=output,
         )
@@ -233,14 +252,12 @@ def opus(
     version: Annotated[str, typer.Option(help="release, or latest")] = "latest",
     api: Annotated[str, typer.Option(envvar="ORTHOGLOT_OPUS_API")] = "https://opus.nlpl.eu/opusapi/",
 ) -> None:
-    """List what OPUS has: corpus, version, pair, sentence pairs, size. Example: orthoglot opus --source en --target gn"""
+    """List what OPUS has, with sizes. Example: orthoglot opus --source en --target gn"""
     from orthoglot.corpora.opus import list_entries
 
     for entry in list_entries(api, source=source, target=target, corpus=corpus, version=version):
         pair = f"{entry.source}-{entry.target}"
-        typer.echo(
-            f"{entry.corpus}\t{entry.version}\t{pair}\t{entry.alignment_pairs} pairs\t{entry.size} KiB"
-        )
+        typer.echo(f"{entry.corpus}\t{entry.version}\t{pair}\t{entry.pairs} pairs\t{entry.kibibytes} KiB")
 
 
 @app.command()
@@ -290,6 +307,12 @@ def main() -> None:
     except DataError as error:
         _fail(error, EXIT_DATA)
     except OSError as error:
+        _fail(error, EXIT_RUN)
+    except Exception as error:
+        if (
+            type(error).__name__ != "SafetensorError"
+        ):  # its way to say that the disk is full; torch is not imported here
+            raise
         _fail(error, EXIT_RUN)
 
 

@@ -10,13 +10,21 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from orthoglot.corpora.settings import BenchmarkSettings, CleaningSettings, CorpusSettings, SplitSettings
+from orthoglot.corpora.settings import (
+    BenchmarkSettings,
+    CleaningSettings,
+    CorpusSettings,
+    LocalSettings,
+    MiniSettings,
+    OpusSettings,
+    SplitSettings,
+)
 from orthoglot.encoders.settings import EmbeddingSettings, EncoderSettings
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.languages import parse_pair
-from orthoglot.objectives import TERMS
-from orthoglot.settings import Settings
+from orthoglot.languages import canonical, parse_pair
+from orthoglot.objectives import check_method
+from orthoglot.settings import Settings, Whole
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"
@@ -33,12 +41,20 @@ class Preset(Settings):
     encoders: Annotated[list[str], Field(min_length=1)]
     baselines: list[str]
     methods: Annotated[list[str], Field(min_length=1)]
-    seeds: Annotated[list[int], Field(min_length=1)]
+    seeds: Annotated[list[Whole], Field(min_length=1)]
     cleaning: CleaningSettings
     splits: SplitSettings
     embedding: EmbeddingSettings
     decomposition: DecompositionSettings
     evaluation: EvaluationSettings
+
+    @model_validator(mode="after")
+    def _each_name_once(self) -> Self:
+        for field in ("corpora", "benchmarks", "encoders", "baselines", "methods", "seeds"):
+            names = getattr(self, field)
+            if len(set(names)) < len(names):
+                raise ValueError(f"{field}: {names} names something twice")
+        return self
 
 
 class Params(Settings):
@@ -46,7 +62,7 @@ class Params(Settings):
 
     preset: str
     loss: str
-    device: str
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?|mps)$")]
     opus_api: str
     presets: dict[str, Preset]
     corpora: dict[str, CorpusSettings]
@@ -68,14 +84,19 @@ class Params(Settings):
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
         for name, method in self.methods.items():
-            for term in method.terms:
-                _known(term, TERMS, f"methods.{name}.terms")
+            try:
+                check_method(method.architecture, method.partners, method.terms)
+            except ConfigError as error:
+                raise ConfigError(f"methods.{name}: {error}") from error
         for name, corpus in self.corpora.items():
-            for pair in getattr(corpus, "pairs", []):
-                try:
-                    parse_pair(pair)
-                except ConfigError as error:
-                    raise ConfigError(f"corpora.{name}: {error}") from error
+            if not isinstance(corpus, MiniSettings):
+                _pairs_and_files(corpus, f"corpora.{name}")
+        for name, benchmark in self.benchmarks.items():
+            for code in (benchmark.pivot, *benchmark.languages):
+                if canonical(code) != code:
+                    raise ConfigError(
+                        f"benchmarks.{name}: write the language {code!r} as {canonical(code)!r}"
+                    )
         return self
 
     @property
@@ -131,6 +152,21 @@ def nearest(name: str, known: Iterable[object]) -> str:
 def _closest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
     return f"; nearest known: {close[0]}" if close else ""
+
+
+def _pairs_and_files(corpus: OpusSettings | LocalSettings, where: str) -> None:
+    """Refuse a pair or a path pattern that could not be filled in."""
+    try:
+        for pair in corpus.pairs:
+            parse_pair(pair)
+        for pattern in getattr(corpus, "files", []):
+            pattern.format(pair="", source="", target="")
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    except (KeyError, IndexError, ValueError) as error:
+        raise ConfigError(
+            f"{where}.files: {pattern!r} may name {{pair}}, {{source}}, {{target}}, not {error}"
+        ) from error
 
 
 def _known(name: str, names: Collection[str], where: str) -> None:

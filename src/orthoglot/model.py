@@ -11,7 +11,8 @@ import numpy as np
 
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.encoders.base import Encoder
-from orthoglot.encoders.load import identity, load_encoder
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.load import load_encoder
 from orthoglot.errors import ConfigError, DataError
 
 PARTS = ("sentence", "meaning", "language")

@@ -15,4 +15,4 @@ Whole = Annotated[int, Field(ge=0)]
 class Settings(BaseModel):
     """Settings of one thing; every number comes from params.yaml, none has a default here."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)

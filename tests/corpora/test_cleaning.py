@@ -51,7 +51,9 @@ def test_keys_hold_letters_and_digits_only(text: str, key: str) -> None:
 @given(text=TEXTS)
 def test_key_is_the_plain_definition(text: str) -> None:
     folded = unicodedata.normalize("NFKC", text).casefold()
-    assert normalised(text) == "".join(letter for letter in folded if unicodedata.category(letter)[0] in "LNM")
+    assert normalised(text) == "".join(
+        letter for letter in folded if unicodedata.category(letter)[0] in "LNM"
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_training_pairs_beyond_the_limit_have_no_vector(
     tmp_path: Path,
 ) -> None:
     store = EmbeddingStore.open(
-        run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "out", train_pairs=3)
+        run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "out", train_pairs=3), "abc"
     )
     texts = [pair.target for pair in read_split(world[0][0], "train")]
     assert len(store.rows(texts[:3], "qab")) == 3

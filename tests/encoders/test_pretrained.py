@@ -15,8 +15,9 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from orthoglot.encoders.load import identity, load_encoder
-from orthoglot.encoders.pretrained import link_pretrained, locate
+from orthoglot.encoders.folder import identity, locate
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.pretrained import link_pretrained
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.evaluation.base import Record, read_records, unsign
+from orthoglot.evaluation.base import Record, keys_of, read_records, unsign
 from orthoglot.evaluation.evaluate import evaluate
 from orthoglot.evaluation.maps import read_map
 from orthoglot.evaluation.settings import EvaluationSettings
@@ -19,7 +21,7 @@ def run(
 ) -> list[Record]:
     output.mkdir()
     folders = world.store, world.bitext, world.benchmarks, decomposers
-    evaluate(settings, *folders, encoder="toy", method=method, output=output)
+    evaluate(settings, *folders, encoder="toy", identity="abc", method=method, output=output)
     return read_records(output / "records.jsonl")
 
 
@@ -72,9 +74,12 @@ def test_hits_are_in_the_order_of_the_test_file(
     records = run(world, settings, tmp_path / "out", [], "original")
     found = read_hits(tmp_path / "out" / "hits.npz")
     hits = found[Key("heldout", "test", "qaa->qab", "sentence", 0)]
-    assert hits.shape == (50,)
+    assert hits.values.shape == (50,)
+    back = found[Key("heldout", "test", "qab->qaa", "sentence", 0)]
+    assert (hits.keys == back.keys).all()
+    assert (hits.keys == keys_of(f"qaa qaa-qab test {i}" for i in range(50))).all()
     direction = {"task": "heldout", "subset": "qaa->qab", "view": "sentence"}
-    assert value(records, seed=0, **direction) == pytest.approx(100 * hits.mean())
+    assert value(records, seed=0, **direction) == pytest.approx(100 * hits.values.mean())
     assert {r.view for r in records} == {"sentence"}
 
 
@@ -83,12 +88,29 @@ def test_a_signature_says_how_the_number_was_made(
 ) -> None:
     records = run(world, settings, tmp_path / "out", [], "original")
     facts = unsign(next(r for r in records if r.subset == "qaa->qab").signature)
-    assert {"metric": "accuracy", "candidates": "50", "ties": "lowest-index", "chance": "2.0"}.items() <= (
-        facts.items()
-    )
+    assert {
+        "metric": "accuracy",
+        "candidates": "50",
+        "ties": "lowest-index",
+        "seen_dropped": "0",
+    }.items() <= (facts.items())
     assert (facts["resamples"], facts["confidence"], facts["encoder"]) == ("500", "0.95", "abc")
     probe = unsign(next(r for r in records if r.task == "language-probe").signature)
     assert float(probe["chance"]) == pytest.approx(100 / 3, abs=1e-5)
+    assert (probe["C"], probe["max_iter"], probe["converged"]) == ("1.0", "500", "1")
+
+
+def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    copies = [Path(shutil.copytree(folder, tmp_path / folder.name)) for folder in world.bitext]
+    write_pairs(copies[1] / "train.tsv.gz", [SentencePair("QAA, qaa-qab: test 7!", "new")])
+    changed = SimpleNamespace(**vars(world) | {"bitext": copies})
+    records = run(changed, settings, tmp_path / "out", [], "original")
+    facts = {r.subset: unsign(r.signature) for r in records if r.task == "heldout"}
+    assert (facts["qaa->qab"]["candidates"], facts["qaa->qab"]["seen_dropped"]) == ("49", "1")
+    assert (facts["qaa->qac"]["candidates"], facts["qaa->qac"]["seen_dropped"]) == ("50", "0")
+    assert (facts["all"]["seen_dropped"], facts["all"]["units"]) == ("0-1", "99")
 
 
 def test_same_settings_same_bytes(
@@ -107,8 +129,9 @@ def test_the_map_shows_equally_many_of_every_group(
     drawn = read_map(tmp_path / "out" / "map.npz")
     groups, counts = np.unique(np.stack([drawn.languages, drawn.parts]), axis=1, return_counts=True)
     found = {tuple(group): int(n) for group, n in zip(groups.T.tolist(), counts, strict=True)}
-    each = {("qaa", part): 20 for part in ("meaning", "language")}
-    each |= {(code, part): 10 for code in ("qab", "qac") for part in ("meaning", "language")}
+    # 20 of each language pair; qaa stands in two.
+    each = {("qaa", part): 40 for part in ("meaning", "language")}
+    each |= {(code, part): 20 for code in ("qab", "qac") for part in ("meaning", "language")}
     assert found == each
     assert np.isfinite(drawn.points).all()
 
@@ -128,4 +151,14 @@ def test_tasks_without_data_are_an_error(
 ) -> None:
     only = settings.model_copy(update={"tasks": ["tatoeba"]})
     with pytest.raises(DataError, match="tatoeba"):
-        evaluate(only, world.store, world.bitext, [], [], encoder="toy", method="original", output=tmp_path)
+        evaluate(
+            only,
+            world.store,
+            world.bitext,
+            [],
+            [],
+            encoder="toy",
+            identity="abc",
+            method="original",
+            output=tmp_path,
+        )

@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import json
-import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from orthoglot.errors import DataError
 from orthoglot.evaluation.base import Record, read_records, unsign
+from orthoglot.evaluation.comparisons import host_of
 from orthoglot.evaluation.evaluate import evaluate
 from orthoglot.evaluation.report import report
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.tables import frame, markdown_table, ordered, overall, wanted
+from orthoglot.evaluation.tables import frame, ordered, overall, verdict, wanted
 
 METHODS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}
 
@@ -33,7 +35,7 @@ def made(
             seeds = [] if leak is None else [1, 2, 3]
             trained = [world.decomposer(method, seed, leak=leak) for seed in seeds]
             inputs = world.store, world.bitext, world.benchmarks, trained
-            evaluate(settings, *inputs, encoder=encoder, method=method, output=folder)
+            evaluate(settings, *inputs, encoder=encoder, identity="abc", method=method, output=folder)
             folders.append(folder)
             histories += [world.history(f"toy{number}", method, seed) for seed in seeds]
     output = root / "results"
@@ -83,31 +85,47 @@ def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
 
 def test_a_known_cell_stands_in_the_page_and_in_markdown(made: SimpleNamespace) -> None:
     query = {"task": "heldout", "subset": "all", "seed": None, "view": "meaning", "metric": "accuracy"}
-    cell = one(made.records, encoder="toy", method="dream+oracle", **query)
+    cell = one(made.records, encoder="toy", identity="abc", method="dream+oracle", **query)
     sd = pd.Series(
         [
-            one(made.records, encoder="toy", method="dream+oracle", **(query | {"seed": seed})).value
+            one(
+                made.records, encoder="toy", identity="abc", method="dream+oracle", **(query | {"seed": seed})
+            ).value
             for seed in (1, 2, 3)
         ]
     ).std()
     small = f"[{cell.low:.1f}, {cell.high:.1f}] ± {sd:.1f}"
     assert f"{cell.value:.1f} <small>{small}</small>" in made.page
     assert f"| toy | dream+oracle | {cell.value:.1f} {small} |" in (made.output / "tables.md").read_text()
-    assert (made.output / "tables.md").read_text() == markdown_table(made.records)
 
 
 def test_oracle_takes_the_leak_out_of_the_language_view(made: SimpleNamespace) -> None:
     query = {"task": "heldout", "encoder": "toy", "method": "dream+oracle", "view": "language"}
+    by_seed = [one(made.records, metric="difference:dream", seed=seed, **query).value for seed in (1, 2, 3)]
+    query["seed"] = None
     difference = one(made.records, metric="difference:dream", **query)
+    assert difference.value == pytest.approx(np.mean(by_seed), abs=1e-5)
+    interval = f"[{difference.low:+.1f}, {difference.high:+.1f}] ± {np.std(by_seed, ddof=1):.1f}"
+    assert f'class="good">{difference.value:+.1f} <small>{interval}' in made.page
     assert difference.high is not None
     assert difference.value < difference.high < -10
     p = one(made.records, metric="p:dream", **query)
-    mcnemar = one(made.records, metric="mcnemar:dream", **query)
+    sign_p = one(made.records, metric="sign:dream", **query)
     # No draw of 500 was as extreme, and it is the smallest of 8 p values: 2 encoders x (2 to host + 2).
     assert p.value == pytest.approx(8 / 501)
-    assert mcnemar.value < 1e-6
+    assert sign_p.value < 1e-6
+    assert unsign(sign_p.signature)["test"] == "sign-exact"
     assert unsign(p.signature)["correction"] == "holm-of-8"
-    assert re.search(r'class="good">-\d+\.\d', made.page)
+
+
+def test_seeds_that_disagree_take_the_colour_away(made: SimpleNamespace) -> None:
+    told = verdict(frame(made.records))
+    assert "the language view better in 4 and worse in 0 of 4" in told
+    assert told in made.page
+    query = {"metric": "difference:dream", "view": "language", "seed": 2, "encoder": "toy", "task": "heldout"}
+    dissent = one(made.records, **query)
+    records = [replace(record, value=1.0) if record == dissent else record for record in made.records]
+    assert "the language view better in 3 and worse in 0 of 4" in verdict(frame(records))
 
 
 def test_records_and_parquet_hold_the_same_numbers(made: SimpleNamespace) -> None:
@@ -172,6 +190,16 @@ def test_no_or_doubled_evaluations_are_refused(
 def test_methods_come_in_the_order_of_the_papers() -> None:
     names = ["zeta", "meat+oracle", "seed", "original", "meat", "alpha"]
     assert ordered(names) == ["original", "meat", "meat+oracle", "seed", "alpha", "zeta"]
+
+
+def test_oracle_is_compared_with_the_host_of_its_own_reading_if_there_is_one() -> None:
+    assert host_of("dream+oracle", ["dream", "dream-released"]) == "dream"
+    assert host_of("dream+oracle-released", ["dream", "dream-released"]) == "dream-released"
+    assert host_of("dream+oracle-released", ["dream"]) == "dream"
+    assert host_of("meat+oracle-released", ["meat", "dream"]) == "meat"
+    assert host_of("meat+oracle", ["dream"]) is None
+    assert host_of("oracle", ["dream", ""]) is None
+    assert host_of("dream-released", ["dream"]) is None
 
 
 def test_which_way_is_better() -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from orthoglot.errors import DataError
-from orthoglot.evaluation.resampling import compare, holm, interval, pool, resample, sign_test
+from orthoglot.evaluation import resampling
+from orthoglot.evaluation.resampling import Scores, compare, holm, interval, pool, sign_test
 
 HOW = {"resamples": 4000, "confidence": 0.95}
 
@@ -18,10 +19,15 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+def items(values: np.ndarray, first: int = 0) -> Scores:
+    """Scores of pivot sentences number `first` and on."""
+    return Scores(np.asarray(values), np.arange(first, first + len(values), dtype=np.uint64))
+
+
 @pytest.mark.parametrize("levels", [2, 4, 60])
 def test_interval_agrees_with_scipy(levels: int) -> None:
     scores = rng(1).integers(levels, size=60) / (levels - 1)
-    found = interval({"pair": scores}, resamples=40_000, confidence=0.9, generator=rng())
+    found = interval({"pair": items(scores)}, resamples=40_000, confidence=0.9, generator=rng())
     golden = stats.bootstrap(
         (scores,), np.mean, n_resamples=40_000, confidence_level=0.9, method="percentile", rng=rng(2)
     ).confidence_interval
@@ -31,15 +37,41 @@ def test_interval_agrees_with_scipy(levels: int) -> None:
     assert (found.low, found.high) == pytest.approx((golden.low, golden.high), abs=step + 0.002)
 
 
-def test_draws_have_the_bootstrap_mean_and_variance() -> None:
-    scores = np.array([0, 0, 0, 1, 1, 0.5, 0.25, 1])
-    means = resample(scores, 200_000, rng())
-    assert means.mean() == pytest.approx(scores.mean(), abs=1e-3)
-    assert means.var() == pytest.approx(scores.var() / len(scores), rel=0.02)
+def test_strata_of_the_same_sentences_are_no_more_than_one() -> None:
+    scores = items(rng(1).integers(2, size=300).astype(float))
+    one = interval({"a": scores}, generator=rng(), **HOW)
+    five = interval(dict.fromkeys("abcde", scores), generator=rng(), **HOW)
+    assert five[:3] == pytest.approx(one[:3])
+    assert (five.n, five.units) == (1500, 300)
 
 
-def test_mean_over_pairs_is_unweighted_and_each_is_resampled_alone() -> None:
-    strata = {"big": np.ones(900), "small": np.tile([0.0, 1.0], 50)}
+def test_strata_of_other_sentences_are_independent() -> None:
+    strata = {str(k): items(rng(k).integers(2, size=400).astype(float), 1000 * k) for k in range(5)}
+    found = interval(strata, generator=rng(), **HOW)
+    # The stratified one: sd = sqrt(sum of var_k / n_k) / 5.
+    sd = np.sqrt(sum(one.values.var() / 400 for one in strata.values())) / 5
+    assert found.high - found.low == pytest.approx(2 * 1.96 * sd, rel=0.06)
+    assert found.units == 2000
+
+
+def test_drawing_single_sentences_and_drawing_kinds_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    strata = {str(k): items(rng(k).integers(3, size=500) / 2, 250 * k) for k in range(3)}
+    found = []
+    for cost in (0, 10**9):  # always kinds, never kinds
+        monkeypatch.setattr(resampling, "MULTINOMIAL_COST", cost)
+        found.append(interval(strata, resamples=20_000, confidence=0.95, generator=rng(cost)))
+    assert found[0][:3] == pytest.approx(found[1][:3], abs=0.002)
+
+
+def test_a_sentence_that_occurs_twice_is_drawn_with_both() -> None:
+    values = rng(2).integers(2, size=200).astype(float)
+    twice = Scores(np.tile(values, 2), np.tile(np.arange(200, dtype=np.uint64), 2))
+    once = interval({"a": items(values)}, generator=rng(), **HOW)
+    assert interval({"a": twice}, generator=rng(), **HOW)[:3] == pytest.approx(once[:3])
+
+
+def test_mean_over_pairs_is_unweighted() -> None:
+    strata = {"big": items(np.ones(900)), "small": items(np.tile([0.0, 1.0], 50), 900)}
     found = interval(strata, generator=rng(), **HOW)
     assert found.value == 0.75
     assert found.n == 1000
@@ -49,46 +81,52 @@ def test_mean_over_pairs_is_unweighted_and_each_is_resampled_alone() -> None:
 
 def test_pool_means_seeds_and_leaves_out_what_any_left_out() -> None:
     seeds = [np.array(row, dtype=np.int8) for row in ([1, 0, -1, 1], [1, 1, 1, 0])]
-    np.testing.assert_array_equal(pool(seeds), [1, 0.5, np.nan, 0.5])
+    found = pool([items(one) for one in seeds])
+    np.testing.assert_array_equal(found.values, [1, 0.5, np.nan, 0.5])
 
 
 def test_nothing_left_is_an_error() -> None:
     with pytest.raises(DataError, match="de-en: n = 0"):
-        interval({"de-en": np.array([np.nan, np.nan])}, generator=rng(), **HOW)
+        interval({"de-en": items(np.array([np.nan, np.nan]))}, generator=rng(), **HOW)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_is_the_binomial_test_of_the_discordant_pairs(wins: int, losses: int) -> None:
+def test_the_sign_test_is_the_binomial_test_of_wins_and_losses(wins: int, losses: int) -> None:
     expected = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
     assert sign_test(wins, losses) == pytest.approx(expected)
 
 
 def test_equal_methods_do_not_differ() -> None:
-    scores = {"pair": rng(3).integers(2, size=300).astype(float)}
+    scores = {"pair": items(rng(3).integers(2, size=300).astype(float))}
     found = compare(scores, scores, generator=rng(), **HOW)
     assert found.difference[:3] == (0, 0, 0)
-    assert found.p == found.mcnemar == 1
+    assert found.p == found.sign_p == 1
 
 
 def test_a_clear_difference_is_significant_and_has_the_sign_of_ours_minus_theirs() -> None:
-    theirs = {"pair": np.repeat([0.0, 1.0], 150)}
-    ours = {"pair": np.r_[np.repeat([1.0, 0.0], [40, 110]), np.repeat([0.0, 1.0], [10, 140])]}
+    theirs = {"pair": items(np.repeat([0.0, 1.0], 150))}
+    ours = {"pair": items(np.r_[np.repeat([1.0, 0.0], [40, 110]), np.repeat([0.0, 1.0], [10, 140])])}
     found = compare(ours, theirs, generator=rng(), **HOW)
     assert found.difference.value == pytest.approx(30 / 300)
     assert 0 < found.difference.low < 0.1 < found.difference.high
     assert found.p < 0.001
-    assert found.mcnemar == pytest.approx(stats.binomtest(40, 50).pvalue)
+    assert found.sign_p == pytest.approx(stats.binomtest(40, 50).pvalue)
     back = compare(theirs, ours, generator=rng(), **HOW)
     assert back.difference.value == pytest.approx(-0.1)
     assert back.p < 0.001
+
+
+def test_methods_scored_on_other_sentences_are_not_compared() -> None:
+    with pytest.raises(DataError, match=r"pair: .* different sentences"):
+        compare({"pair": items(np.ones(3))}, {"pair": items(np.ones(3), 1)}, generator=rng(), **HOW)
 
 
 def test_the_test_keeps_its_level() -> None:
     # Two methods of equal worth: about 5 % of tables are "significant" at 0.05.
     found = [
         compare(
-            {"pair": rng(seed).integers(2, size=200).astype(float)},
-            {"pair": rng(seed + 9999).integers(2, size=200).astype(float)},
+            {"pair": items(rng(seed).integers(2, size=200).astype(float))},
+            {"pair": items(rng(seed + 9999).integers(2, size=200).astype(float))},
             resamples=400,
             confidence=0.95,
             generator=rng(seed),
@@ -106,7 +144,7 @@ def test_holm_by_hand() -> None:
 
 
 def test_a_thousand_intervals_take_seconds() -> None:
-    scores = {"pair": rng(4).integers(2, size=1000).astype(float)}
+    scores = {"pair": items(rng(4).integers(2, size=1000).astype(float))}
     started = time.perf_counter()
     for _ in range(100):
         interval(scores, resamples=10_000, confidence=0.95, generator=rng())

@@ -63,9 +63,16 @@ def test_directions_are_named_query_to_candidate() -> None:
     x = np.array([[1.0, 0.1], [1.0, 0.4]])
     y = np.array([[1.0, 0.0], [0.0, 1.0]])
     task = Retrieval("heldout", "test", "de", "en", ["a", "b"], ["c", "d"])
-    found = task.score({"source": x, "target": y})
+    found = task.score({"source": x, "target": y}).hits
     assert found["de->en"].tolist() == [1, 0]
     assert found["en->de"].tolist() == [1, 1]
+
+
+def test_a_pivot_sentence_has_one_key_whatever_the_pair_and_the_side() -> None:
+    held_out = Retrieval("heldout", "test", "en", "de", ["Hello.", "Bye!"], ["Hallo.", "Tschüs!"])
+    benchmark = Retrieval("tatoeba", "b", "gn", "en", ["x", "y"], ["bye", "hello"], pivot="target")
+    assert held_out.keys().tolist() == benchmark.keys().tolist()[::-1]
+    assert len(set(held_out.keys().tolist())) == 2
 
 
 def test_hits_keep_the_order_of_the_rows() -> None:

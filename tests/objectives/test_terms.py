@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from orthoglot.decomposers.base import Decomposition
-from orthoglot.errors import ConfigError
-from orthoglot.objectives import TERMS, dream, meat, oracle, seed
-from orthoglot.objectives.base import NEEDS_PARTNERS, Objective, Pairs, Side, check_terms, resolve
+from orthoglot.objectives import NEEDS_PARTNERS, TERMS, dream, meat, oracle, seed
+from orthoglot.objectives.base import Objective, Pairs, Side, resolve
 from orthoglot.objectives.cosine import cosine, pull, push, unit
 from orthoglot.streams import stream
 
@@ -158,22 +157,34 @@ def test_d7_identification_leaves_the_meaning_map_alone() -> None:
 # --- 9.3 MEAT ---
 
 
-def test_meat_oracle_values() -> None:
+def meat_case() -> Pairs:
     source = side([[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 1.0]])
     target = side([[0.0, 1.0]], [[1.0, 0.0]], [[1.0, 0.0]])
-    case = pairs(source, target)
+    return pairs(source, target)
+
+
+def test_meat_oracle_values() -> None:
+    case = meat_case()
     close(meat.reconstruction(case), 0.292893)  # M1
     close(meat.cross_reconstruction(case), 0.292893)  # M2
     close(meat.language(case), 0.0)  # M3
-    close(meat.language(pairs(source, side([[0.0, 1.0]], [[0.0, 1.0]]))), 1.0)  # M3
+    close(meat.language(pairs(case.source, side([[0.0, 1.0]], [[0.0, 1.0]]))), 1.0)  # M3
 
 
-def test_m4_m5_m6_adversarial_values() -> None:
-    even, odd = t([[0.0, 0.0]]), t([[math.log(3), 0.0]])
-    close(2 * meat.uniform_cross_entropy(even)[0], 1.386294)  # M4
-    together = meat.uniform_cross_entropy(odd)[0] + meat.uniform_cross_entropy(even)[0]
-    close(together, 1.530135)  # M5
-    close(0.292893 + 0.292893 + together, 2.115922)  # M6
+def test_m4_m5_m6_adversarial_and_total_values() -> None:
+    names = ["meat.reconstruction", "meat.cross_reconstruction", "meat.language", "meat.adversarial"]
+    objective = Objective(dict.fromkeys(names, 1.0), dim=2, n_languages=2, generator=stream(0)).double()
+    (opponent,) = objective.opponents()
+    weight, bias = opponent.parameters()
+    with torch.no_grad():
+        weight.zero_()
+        bias.zero_()
+    close(objective(meat_case())["meat.adversarial"], 1.386294)  # M4
+    with torch.no_grad():
+        weight[0, 0] = math.log(3)  # logits [ln 3, 0] for the source's meaning [1, 0], [0, 0] for [0, 1]
+    values = objective(meat_case())
+    close(values["meat.adversarial"], 1.530135)  # M5
+    close(values["total"], 2.115922)  # M6
 
 
 @pytest.mark.parametrize(("n_languages", "lowest"), [(7, 3.891820), (13, 5.129899)])
@@ -334,7 +345,7 @@ def consistency(case: Pairs) -> Tensor:
     return seed.separation(case) + seed.language_swap(case) + seed.meaning_swap(case)
 
 
-def test_s1_to_s5_seed_values() -> None:
+def test_s1_to_s4_seed_values() -> None:
     case = seed_case([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [-1.0, 0.0]])
     close(seed.meaning(case), 0.0)  # S-1
     close(seed.language(case), 1.292893)  # S-2
@@ -342,8 +353,6 @@ def test_s1_to_s5_seed_values() -> None:
     close(seed.language_swap(case), 0.344210)  # S-3
     close(seed.meaning_swap(case), 0.0)
     close(seed.meaning(case) + seed.language(case) + consistency(case), 1.637103)  # S-4
-    for part in case:  # S-5
-        assert torch.equal(part.parts.meaning + part.parts.language, part.parts.sentence)
 
 
 @pytest.mark.parametrize(
@@ -445,18 +454,3 @@ def test_weights_are_taken_by_name() -> None:
     values = Objective(weights, dim=5, n_languages=3, generator=stream(0))(case)
     close(values["total"], 0.5 * seed.language(case).item() + 3 * seed.meaning(case).item())
     assert values["seed.meaning"].item() == seed.meaning(case).item()
-
-
-def test_unknown_term_is_refused_with_the_known_ones_nearest_first() -> None:
-    with pytest.raises(ConfigError, match=r"'seed.meanin' is unknown; known: seed\.meaning.*dream\.meaning"):
-        check_terms({"seed.meanin": 1.0}, "same_language")
-
-
-def test_partner_terms_need_a_partner_rule() -> None:
-    with pytest.raises(ConfigError, match=r"dream\.meaning need partners"):
-        check_terms({"dream.meaning": 1.0, "oracle.alignment": 1.0}, "none")
-
-
-def test_a_method_without_weight_is_refused() -> None:
-    with pytest.raises(ConfigError, match="at least one term"):
-        check_terms({"dream.meaning": 0.0}, "dream")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orthoglot.decomposers.linear import TwoHead
-from orthoglot.errors import ConfigError
 from orthoglot.streams import stream
 from orthoglot.training.batching import (
+    RULES,
     Batch,
     PairRows,
     any_other,
     batches,
-    draw_partners,
     half_batch,
     pairs_of,
     same_language,
@@ -83,27 +81,22 @@ def test_any_other_is_uniform_over_the_others() -> None:
 
 def test_half_batch_pairs_the_halves_and_leaves_the_rest_inactive() -> None:
     assert half_batch(5).tolist() == [2, 3, -1, -1, -1]
-    partners = draw_partners("half_batch", pair_rows(5), stream(0))
+    partners = RULES["half_batch"](pair_rows(5), stream(0))
     assert partners.active.tolist() == [True, True, False, False, False]
     assert partners.other.tolist() == partners.peer.tolist() == [[2, 3, -1, -1, -1]] * 2
 
 
 def test_dream_draws_sides_and_kinds_apart() -> None:
-    partners = draw_partners("dream", pair_rows(64), stream(0))
+    partners = RULES["dream"](pair_rows(64), stream(0))
     assert partners.active.all()
     drawn = [*partners.other, *partners.peer]
     assert len({tuple(index.tolist()) for index in drawn}) == 4
 
 
 def test_seed_uses_one_partner_for_everything() -> None:
-    partners = draw_partners("same_language", pair_rows(64), stream(0))
+    partners = RULES["same_language"](pair_rows(64), stream(0))
     assert torch.equal(partners.other, partners.peer)
     assert not torch.equal(partners.peer[0], partners.peer[1])
-
-
-def test_unknown_rule_lists_the_known() -> None:
-    with pytest.raises(ConfigError, match="known: none, dream, half_batch, same_language"):
-        draw_partners("nearest", pair_rows(3), stream(0))
 
 
 def test_an_epoch_holds_every_pair_once_and_keeps_pairs_together() -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from orthoglot.errors import DataError
 from orthoglot.streams import stream
 from orthoglot.training import checkpoint, loop
-from orthoglot.training.loop import History, Update, fit
+from orthoglot.training.loop import History, Update, ending, fit
 
 
 class KilledError(Exception):
@@ -135,6 +135,33 @@ def test_early_stopping_counts_epochs_without_improvement() -> None:
     assert len(history) == 6
 
 
+@pytest.mark.parametrize(
+    ("totals", "patience", "stopped", "best", "warned"),
+    [
+        ([3.0, 2.0, 2.5, 2.5, 1.0], 2, "patience", 1, False),
+        ([3.0, 2.0, 2.5, 2.5], 2, "patience", 1, False),  # in the very last epoch
+        ([3.0, 2.0, 2.5, 1.0], 2, "cap", 3, True),
+    ],
+)
+def test_ending_at_the_cap_is_told_from_ending_by_patience(
+    totals: list[float],
+    patience: int,
+    stopped: str,
+    best: int,
+    warned: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _, history = scripted(totals, patience)
+    assert ending(history, patience) == {"epochs": 4, "best_epoch": best, "stopped": stopped}
+    warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == (["scripted: stopped at the cap of 4 epochs with patience left"] if warned else [])
+
+
+def test_a_training_of_fixed_length_warns_of_no_cap(caplog: pytest.LogCaptureFixture) -> None:
+    scripted([3.0, 2.0], None)
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
 def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
     a, b = nn.Parameter(torch.tensor(1.0)), nn.Parameter(torch.tensor(1.0))
     seen: list[tuple[str, float, float]] = []
@@ -144,14 +171,9 @@ def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
         return {name: a.detach() + b.detach(), "total": a * 2 + b}
 
     model = nn.ParameterList([a, b])
-    steps: list[str] = []
     updates = [
-        Update(
-            "first", lambda _: loss("first"), torch.optim.SGD([a], lr=0.25), lambda: steps.append("first")
-        ),
-        Update(
-            "second", lambda _: loss("second"), torch.optim.SGD([b], lr=0.25), lambda: steps.append("second")
-        ),
+        Update("first", lambda _: loss("first"), torch.optim.SGD([a], lr=0.25)),
+        Update("second", lambda _: loss("second"), torch.optim.SGD([b], lr=0.25)),
     ]
     history = fit(
         model=model,
@@ -167,7 +189,6 @@ def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
     )
     # a steps by 2 / 4, b by 1 / 4; a's gradient from the second update is dropped.
     assert seen == [("first", 1, 1), ("second", 0.5, 1), ("first", 0.5, 0.75), ("second", 0, 0.75)]
-    assert steps == ["first", "second"] * 2
     assert history[0]["train.first"] == (2 + 1.25) / 2
     assert history[0]["train.total"] == (2 + 0.75) / 2  # the last update's
 

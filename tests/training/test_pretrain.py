@@ -13,7 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.load import identity, load_encoder
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmsSettings, TokenizerSettings
 from orthoglot.encoders.tokenization import Ragged, Tokenizer
 from orthoglot.errors import DataError

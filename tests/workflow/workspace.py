@@ -47,7 +47,14 @@ class Workspace:
         result = subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1", "OMP_NUM_THREADS": "1", **environment},
+            env={
+                **os.environ,
+                "PATH": path,
+                "DVC_NO_ANALYTICS": "1",
+                "SOURCE_DATE_EPOCH": "1790000000",
+                "OMP_NUM_THREADS": "1",
+                **environment,
+            },
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,14 +1,19 @@
-# What every rule shares. A rule's first input is its job file: newer than the output exactly when the job is due
-# (workflow/jobs.py); the receipts of earlier jobs only give the order.
+# What every rule shares. A rule's output is a marker that is there exactly when its job is done (workflow/jobs.py);
+# inputs only give the order, so none of their times counts.
+import shlex
 
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={HERE}/src; ")
+shell.prefix(
+    f"set -euo pipefail; export PYTHONPATH={shlex.quote(HERE + '/src')}; ".replace(
+        "{", "{{"
+    ).replace("}", "}}")
+)
 
 
 def job(folder):
     """Input function: the job file of the output folder that the wildcards name."""
-    return lambda wildcards: str(plan.jobs[folder.format(**wildcards)].file)
+    return lambda wildcards: ancient(str(plan.jobs[folder.format(**wildcards)].file))
 
 
 def needs(folder):
-    """Input function: the receipts of the jobs that must be done before."""
-    return lambda wildcards: ancient(plan.jobs[folder.format(**wildcards)].needs)
+    """Input function: the markers of the jobs that must be done before."""
+    return lambda wildcards: ancient(plan.first(folder.format(**wildcards)))

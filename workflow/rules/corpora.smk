@@ -4,7 +4,7 @@ rule generate:
         job=job("data/{preset}/invented/{corpus}"),
         needs=needs("data/{preset}/invented/{corpus}"),
     output:
-        "data/{preset}/invented/{corpus}/receipt.json",
+        touch(".jobs/data/{preset}/invented/{corpus}.done"),
     log:
         "logs/{preset}/generate/{corpus}.log",
     conda:
@@ -19,7 +19,7 @@ rule fetch:
         job=job("data/{preset}/opus/{corpus}"),
         needs=needs("data/{preset}/opus/{corpus}"),
     output:
-        "data/{preset}/opus/{corpus}/receipt.json",
+        touch(".jobs/data/{preset}/opus/{corpus}.done"),
     log:
         "logs/{preset}/fetch/{corpus}.log",
     conda:
@@ -34,7 +34,7 @@ rule benchmark:
         job=job("data/{preset}/benchmarks/{benchmark}"),
         needs=needs("data/{preset}/benchmarks/{benchmark}"),
     output:
-        "data/{preset}/benchmarks/{benchmark}/receipt.json",
+        touch(".jobs/data/{preset}/benchmarks/{benchmark}.done"),
     log:
         "logs/{preset}/benchmark/{benchmark}.log",
     conda:
@@ -49,7 +49,7 @@ rule prepare:
         job=job("data/{preset}/bitext/{pair}"),
         needs=needs("data/{preset}/bitext/{pair}"),
     output:
-        "data/{preset}/bitext/{pair}/receipt.json",
+        touch(".jobs/data/{preset}/bitext/{pair}.done"),
     log:
         "logs/{preset}/prepare/{pair}.log",
     conda:
@@ -61,4 +61,4 @@ rule prepare:
 
 rule stage_corpora:
     input:
-        plan.outputs("generate", "fetch", "benchmark", "prepare"),
+        plan.markers("generate", "fetch", "benchmark", "prepare"),

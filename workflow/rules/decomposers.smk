@@ -4,7 +4,7 @@ rule decompose:
         job=job("models/{preset}/decomposers/{encoder}/{method}/{seed}"),
         needs=needs("models/{preset}/decomposers/{encoder}/{method}/{seed}"),
     output:
-        "models/{preset}/decomposers/{encoder}/{method}/{seed}/receipt.json",
+        touch(".jobs/models/{preset}/decomposers/{encoder}/{method}/{seed}.done"),
     log:
         "logs/{preset}/decompose/{encoder}.{method}.{seed}.log",
     conda:
@@ -16,4 +16,4 @@ rule decompose:
 
 rule stage_decomposers:
     input:
-        plan.outputs("decompose"),
+        plan.markers("decompose"),

@@ -4,7 +4,7 @@ rule embed:
         job=job("embeddings/{preset}/{encoder}"),
         needs=needs("embeddings/{preset}/{encoder}"),
     output:
-        "embeddings/{preset}/{encoder}/receipt.json",
+        touch(".jobs/embeddings/{preset}/{encoder}.done"),
     log:
         "logs/{preset}/embed/{encoder}.log",
     conda:
@@ -16,4 +16,4 @@ rule embed:
 
 rule stage_embeddings:
     input:
-        plan.outputs("embed"),
+        plan.markers("embed"),

@@ -4,7 +4,7 @@ rule pretrain:
         job=job("models/{preset}/encoders/{encoder}"),
         needs=needs("models/{preset}/encoders/{encoder}"),
     output:
-        "models/{preset}/encoders/{encoder}/receipt.json",
+        touch(".jobs/models/{preset}/encoders/{encoder}.done"),
     log:
         "logs/{preset}/pretrain/{encoder}.log",
     conda:
@@ -16,4 +16,4 @@ rule pretrain:
 
 rule stage_encoders:
     input:
-        plan.outputs("pretrain"),
+        plan.markers("pretrain"),

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-
 import regex
 
 from orthoglot.corpora.bitext import SentencePair
@@ -45,7 +44,7 @@ class Filter:
 
 
 def normalised(text: str) -> str:
-    """The letters, vowel marks and digits of a text, NFKC and case-folded: two texts with the same key count as equal."""
+    """Letters, vowel marks and digits of a text, NFKC, case-folded: texts with the same key count as equal."""
     if text.isascii():
         return text.lower().encode().translate(None, _ASCII_REST).decode()
     return _NOT_ALPHANUMERIC.sub("", unicodedata.normalize("NFKC", text).casefold())
@@ -57,10 +56,8 @@ def tidy(sentence: str, language: str) -> str:
     In a language without spaces between words, spaces between two characters that are not Latin go: some
     corpora (Tanaka) are split into words.
     """
-    if sentence.isprintable() and "  " not in sentence:
-        text = sentence.strip()
-    else:
-        text = _BLANKS.sub(" ", sentence).strip()
+    plain = sentence.isprintable() and "  " not in sentence
+    text = (sentence if plain else _BLANKS.sub(" ", sentence)).strip()
     return text if has_spaces(language) else _INNER_SPACE.sub("", text)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from orthoglot.settings import Count, Positive, Settings, Share, Whole
+from orthoglot.settings import Count, Settings, Share, Whole
 
 
 class MiniSettings(Settings):
@@ -75,9 +75,17 @@ class CleaningSettings(Settings):
 
     min_characters: Count
     max_characters: Count
-    max_ratio: Positive
+    max_ratio: Annotated[float, Field(ge=1)]
     drop_copies: bool
     drop_duplicates: bool
+
+    @model_validator(mode="after")
+    def _range_is_not_empty(self) -> Self:
+        if self.min_characters > self.max_characters:
+            raise ValueError(
+                f"min_characters {self.min_characters} is above max_characters {self.max_characters}"
+            )
+        return self
 
 
 class SplitSettings(Settings):
@@ -89,3 +97,9 @@ class SplitSettings(Settings):
     max_train: Whole
     max_valid: Whole
     max_test: Whole
+
+    @model_validator(mode="after")
+    def _something_is_left_to_train_on(self) -> Self:
+        if self.valid + self.test >= 1:
+            raise ValueError(f"valid {self.valid} and test {self.test} leave nothing to train on")
+        return self

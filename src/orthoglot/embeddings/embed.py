@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.format import open_memmap
 
 from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import read_benchmark
 from orthoglot.corpora.prepare import read_split
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
 from orthoglot.encoders.base import Encoder
-from orthoglot.encoders.load import identity, load_encoder
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
@@ -186,10 +186,9 @@ def _save(path: Path, array: np.ndarray) -> None:
 def _assemble(checkpoint: Path, chunks: Sequence[Chunk], dim: int, output: Path) -> None:
     """All chunks, in order, as one file; never more than a chunk in memory."""
     n = sum(len(chunk.sentences) for chunk in chunks)
-    vectors = open_memmap(output / VECTORS, mode="w+", dtype=np.float32, shape=(n, dim))
-    at = 0
-    for number, chunk in enumerate(chunks):
-        end = at + len(chunk.sentences)
-        vectors[at:end] = np.load(checkpoint / f"{number:06d}.npy", allow_pickle=False)
-        at = end
-    vectors.flush()
+    header = {"descr": "<f4", "fortran_order": False, "shape": (n, dim)}
+    # Written, not mapped: a full disk is then an error that can be told, not a signal that kills.
+    with open(output / VECTORS, "wb") as handle:
+        np.lib.format.write_array_header_1_0(handle, header)
+        for number in range(len(chunks)):
+            handle.write(np.load(checkpoint / f"{number:06d}.npy", allow_pickle=False).tobytes())

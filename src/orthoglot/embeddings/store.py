@@ -48,12 +48,12 @@ class EmbeddingStore:
     folder: Path
 
     @classmethod
-    def open(cls, folder: Path, identity: str | None = None) -> Self:
+    def open(cls, folder: Path, identity: str) -> Self:
         """Open a store without reading its vectors.
 
         Args:
             folder: as `embed` wrote it.
-            identity: of the encoder that the caller needs; None takes any.
+            identity: of the encoder that the caller needs.
         Raises:
             DataError: a file is absent or damaged, sizes or digests disagree, or another encoder made it.
         """
@@ -72,7 +72,7 @@ class EmbeddingStore:
         found = index_digest(digests, places)
         if found != index:
             raise DataError(f"embeddings {folder}: index has digest {found}, expected {index}")
-        if identity is not None and identity != maker:
+        if identity != maker:
             raise DataError(f"embeddings {folder}: made by encoder {maker}, needed is {identity}")
         return cls(vectors, digests, places, meta, folder)
 

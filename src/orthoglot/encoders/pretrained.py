@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,17 +13,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
+from orthoglot.encoders.folder import locate
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
-COMMIT = re.compile(r"[0-9a-f]{40}")
 logger = logging.getLogger(__name__)
 
 
@@ -115,35 +112,6 @@ class PretrainedEncoder:
             )
 
         return in_length_order(lengths, self.dim, batch_size, vectors)
-
-
-def locate(checkpoint: str, revision: str) -> Path:
-    """The folder of a checkpoint: itself, or the hub's local copy at exactly that commit; never downloads.
-
-    Raises:
-        ConfigError: a hub id without a commit hash: `main` may be another model tomorrow.
-        OfflineError: not on this machine; the message tells the command that fetches it.
-    """
-    if Path(checkpoint).is_dir():
-        return Path(checkpoint)
-    if not COMMIT.fullmatch(revision):
-        raise ConfigError(
-            f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
-            f" as revision, not {revision!r}"
-        )
-    try:
-        return Path(snapshot_download(checkpoint, revision=revision, local_files_only=True))
-    except HFValidationError as error:
-        raise ConfigError(f"checkpoint {checkpoint!r}: neither a folder nor a hub id") from error
-    except LocalEntryNotFoundError as error:
-        raise OfflineError(_fetch_hint(checkpoint, revision)) from error
-
-
-def _fetch_hint(checkpoint: str, revision: str) -> str:
-    return (
-        f"checkpoint {checkpoint} at {revision} is not on this machine; fetch it with: "
-        f"hf download {checkpoint} --revision {revision}"
-    )
 
 
 def _open(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:

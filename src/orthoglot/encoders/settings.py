@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from orthoglot.settings import Count, Positive, Settings, Share, Whole
 
@@ -21,7 +21,23 @@ class TokenizerSettings(Settings):
     seed: int
 
 
-class EmsSettings(Settings):
+class Transformer(Settings):
+    """Sizes that every encoder trained here has; each head gets width / heads dimensions."""
+
+    layers: Count
+    width: Count
+    heads: Count
+    feed_forward: Count
+    max_tokens: Count
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        return self
+
+
+class EmsSettings(Transformer):
     """EMS (methods: dual encoder trained with XTR and a contrastive objective).
 
     After the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is the
@@ -30,11 +46,6 @@ class EmsSettings(Settings):
 
     kind: Literal["ems"]
     tokenizer: TokenizerSettings
-    layers: Count
-    width: Count
-    heads: Count
-    feed_forward: Count
-    max_tokens: Count
     dropout: Share
     attention_dropout: Share
     language_width: Count
@@ -54,16 +65,11 @@ class EmsSettings(Settings):
     seed: int
 
 
-class MlmSettings(Settings):
+class MlmSettings(Transformer):
     """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
 
     kind: Literal["mlm"]
     vocabulary: Count
-    layers: Count
-    width: Count
-    heads: Count
-    feed_forward: Count
-    max_tokens: Count
     mask_share: Share
     learning_rate: Positive
     warmup_steps: Whole

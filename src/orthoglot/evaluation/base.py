@@ -5,14 +5,16 @@ Letters: N rows of a corpus, D embedding size, K languages.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
@@ -37,11 +39,11 @@ class Record:
         method: name of the decomposition.
         seed: of the decomposer's training; None for the mean over seeds.
         metric: "accuracy" (0 to 100), "difference:<baseline>" (-100 to 100), "p:<baseline>" (paired
-            bootstrap, Holm-corrected) or "mcnemar:<baseline>" (Holm-corrected), both 0 to 1.
+            bootstrap, Holm-corrected) or "sign:<baseline>" (sign test, Holm-corrected), both 0 to 1.
         value: the number; whether higher is better depends on task and view.
         low: lower end of the interval, None where there is none.
         high: upper end.
-        n: items that were resampled: queries of a direction; sentence pairs for "all" of a retrieval task.
+        n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task.
         signature: "key:value|..." that pins how the number was made.
     """
 
@@ -58,6 +60,18 @@ class Record:
     high: float | None
     n: int
     signature: str
+
+
+class Result(NamedTuple):
+    """What a task finds in one set of vectors.
+
+    Attributes:
+        hits: {subset: (N,) int8 of 1 hit, 0 miss, -1 left out}.
+        facts: what the signature says of this scoring alone, e.g. whether a classifier converged.
+    """
+
+    hits: dict[str, np.ndarray]
+    facts: dict[str, object]
 
 
 class Task(Protocol):
@@ -77,8 +91,12 @@ class Task(Protocol):
         """{side: (sentences, language)}: the texts whose vectors `score` wants."""
         ...
 
-    def score(self, vectors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """{side: (N, D)} -> {subset: (N,) int8 of 1 hit, 0 miss, -1 left out}."""
+    def keys(self) -> np.ndarray:
+        """(N,) uint64: `keys_of` the pivot sentence of each item, in the order of the hits."""
+        ...
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """Hits of {side: (N, D)}."""
         ...
 
     def facts(self, subset: str) -> dict[str, object]:
@@ -105,6 +123,12 @@ def view(vectors: np.ndarray, decomposer: Decomposer | None, language: str, name
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
     parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language)
     return np.asarray(parts.meaning if name == "meaning" else parts.language, dtype=np.float32)
+
+
+def keys_of(sentences: Iterable[str]) -> np.ndarray:
+    """(N,) uint64 hashes of what `normalised` keeps of each sentence: equal meanings, wherever they occur."""
+    digests = [hashlib.blake2b(normalised(text).encode(), digest_size=8).digest() for text in sentences]
+    return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
 def usable(vectors: np.ndarray) -> np.ndarray:

@@ -11,14 +11,14 @@ import numpy as np
 
 from orthoglot import __version__
 from orthoglot.corpora.benchmarks import read_benchmark
-from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation import classification
-from orthoglot.evaluation.base import VIEWS, Task, View, view, write_records
+from orthoglot.evaluation.base import VIEWS, Result, Task, View, keys_of, view, write_records
+from orthoglot.evaluation.heldout import HeldOut, read_held_out
 from orthoglot.evaluation.maps import Map, project, write_map
+from orthoglot.evaluation.resampling import Scores
 from orthoglot.evaluation.retrieval import Retrieval, distinct
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.evaluation.summary import Hits, Key, summarise, write_hits
@@ -42,6 +42,7 @@ def evaluate(
     decomposers: Sequence[Path],
     *,
     encoder: str,
+    identity: str,
     method: str,
     output: Path,
 ) -> None:
@@ -50,28 +51,29 @@ def evaluate(
     Args:
         settings: tasks, sizes, resampling.
         embeddings: the encoder's store.
-        bitext: prepared folders, one per language pair; their test parts are used.
+        bitext: prepared folders, one per language pair; those of their test pairs are used of which
+            neither side occurs in the train or valid part of any folder.
         benchmarks: collected benchmark folders.
         decomposers: one folder "seed<k>" per seed; empty for the encoder's own vectors.
         encoder: name for the records.
+        identity: of the encoder; a store of another one is refused.
         method: name for the records.
-        output: gets records.jsonl, hits.npz (per-item hits by task|dataset|subset|view|seed) and map.npz
-            (2-D points of a sample).
+        output: gets records.jsonl, hits.npz (see `write_hits`) and map.npz (2-D points of a sample).
     Raises:
-        DataError: vectors of another encoder, a subset in which no vector is usable.
+        DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
     """
-    store = EmbeddingStore.open(embeddings, None)
+    store = EmbeddingStore.open(embeddings, identity)
     models: Models = {_seed(folder): _decomposer(folder, store) for folder in decomposers} or {0: None}
     views = VIEWS if decomposers else ("sentence",)
-    held_out = {folder.name: read_split(folder, "test") for folder in bitext}
+    held_out = read_held_out(bitext)
     tasks = make_tasks(settings, held_out, benchmarks)
     hits: Hits = {}
-    facts: dict[tuple[str, str, str], dict[str, object]] = {}
+    facts: dict[Key, dict[str, object]] = {}
     label = f"evaluate {encoder} {method}"
     for task in track(tasks, total=len(tasks), label=label, unit="tasks"):
-        found = score(task, store, models, views)
+        found, about = score(task, store, models, views)
         hits |= found
-        facts |= {(task.name, task.dataset, key.subset): task.facts(key.subset) for key in found}
+        facts |= about
     made = {"encoder": store.meta["identity"], "orthoglot": __version__}
     records = summarise(hits, facts, settings, encoder=encoder, method=method, made=made)
     write_records(output / RECORDS, records)
@@ -81,19 +83,21 @@ def evaluate(
 
 
 def make_tasks(
-    settings: EvaluationSettings, held_out: Mapping[str, Sequence[SentencePair]], benchmarks: Sequence[Path]
+    settings: EvaluationSettings, held_out: Mapping[str, HeldOut], benchmarks: Sequence[Path]
 ) -> list[Task]:
     """The tasks that the settings name, on the data at hand."""
     tasks: list[Task] = []
     if "heldout" in settings.tasks:
-        for name, pairs in held_out.items():
-            kept, dropped = distinct(pairs, settings.heldout_pairs)
+        for name, unseen in held_out.items():
+            kept, repeated = distinct(unseen.pairs, settings.heldout_pairs)
             sides = [pair[0] for pair in kept], [pair[1] for pair in kept]
-            tasks.append(Retrieval("heldout", "test", *parse_pair(name), *sides, duplicates=dropped))
+            dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
+            tasks.append(Retrieval("heldout", "test", *parse_pair(name), *sides, dropped=dropped))
     if "tatoeba" in settings.tasks:
         for benchmark in (item for folder in benchmarks for item in read_benchmark(folder)):
             sides = benchmark.foreign_sentences, benchmark.pivot_sentences
-            tasks.append(Retrieval("tatoeba", benchmark.name, benchmark.foreign, benchmark.pivot, *sides))
+            languages = benchmark.foreign, benchmark.pivot
+            tasks.append(Retrieval("tatoeba", benchmark.name, *languages, *sides, pivot="target"))
     if "language-probe" in settings.tasks:
         tasks.append(_probe(settings, held_out))
     if not tasks:
@@ -101,23 +105,30 @@ def make_tasks(
     return tasks
 
 
-def score(task: Task, store: EmbeddingStore, models: Models, views: Iterable[View]) -> Hits:
-    """Hits of one task for every seed and view."""
+def score(
+    task: Task, store: EmbeddingStore, models: Models, views: Iterable[View]
+) -> tuple[Hits, dict[Key, dict[str, object]]]:
+    """Hits of one task for every seed and view, and what the signatures say of them."""
     sides = task.sides()
     vectors = {side: store.vectors[store.rows(texts, language)] for side, (texts, language) in sides.items()}
+    keys = task.keys()
     hits: Hits = {}
-    own: dict[str, np.ndarray] = {}
+    facts: dict[Key, dict[str, object]] = {}
+    own: Result | None = None
     for seed, decomposer in models.items():
         for name in views:
-            if name == "sentence" and own:  # the frozen vector is the same for every seed
+            if name == "sentence" and own is not None:  # the frozen vector is the same for every seed
                 found = own
             else:
                 seen = {side: view(vectors[side], decomposer, sides[side][1], name) for side in sides}
                 found = task.score(seen)
             if name == "sentence":
                 own = found
-            hits |= {Key(task.name, task.dataset, subset, name, seed): v for subset, v in found.items()}
-    return hits
+            for subset, values in found.hits.items():
+                key = Key(task.name, task.dataset, subset, name, seed)
+                hits[key] = Scores(values, keys)
+                facts[key] = task.facts(subset) | found.facts
+    return hits, facts
 
 
 def _seed(folder: Path) -> int:
@@ -136,11 +147,12 @@ def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
     return decomposer
 
 
-def _probe(settings: EvaluationSettings, held_out: Mapping[str, Sequence[SentencePair]]) -> Task:
-    sentences: dict[str, list[str]] = defaultdict(list)
-    for name, pairs in held_out.items():
+def _probe(settings: EvaluationSettings, held_out: Mapping[str, HeldOut]) -> Task:
+    sentences: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for name, unseen in held_out.items():
+        keys = keys_of(pair.source for pair in unseen.pairs).tolist()
         for side, language in enumerate(parse_pair(name)):
-            sentences[language] += [pair[side] for pair in pairs]
+            sentences[language] += [(pair[side], key) for pair, key in zip(unseen.pairs, keys, strict=True)]
     return classification.sample(
         sentences,
         size=settings.probe_sentences,
@@ -151,15 +163,15 @@ def _probe(settings: EvaluationSettings, held_out: Mapping[str, Sequence[Sentenc
 
 def make_map(
     settings: EvaluationSettings,
-    held_out: Mapping[str, Sequence[SentencePair]],
+    held_out: Mapping[str, HeldOut],
     store: EmbeddingStore,
     decomposer: Decomposer | None,
 ) -> Map:
     """A map of held-out sentences, equally many of each language pair."""
     parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
-    for name, pairs in held_out.items():
-        kept, _ = distinct(pairs, max(2, settings.map_sentences // len(held_out)))
+    for name, unseen in held_out.items():
+        kept, _ = distinct(unseen.pairs, settings.map_sentences)
         for side, language in enumerate(parse_pair(name)):
             vectors = store.vectors[store.rows([pair[side] for pair in kept], language)]
             for part in parts:

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL
+from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.maps import Map
 from orthoglot.evaluation.tables import PROBE, lines, ordered, overall
 
@@ -34,6 +34,7 @@ COLOURS = {
 }
 OTHER = "#8c8c8c"
 PANELS = 12
+MAP_POINTS = 4000
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "orthoglot",
@@ -123,7 +124,7 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
     with _figure(len(shown), columns=4, width=3.0, height=2.8) as (figure, axes):
         for axis, ((encoder, method), one) in zip(axes, shown.items(), strict=False):
             for part, marker, size in (("sentence", "o", 7), ("meaning", "o", 7), ("language", "x", 10)):
-                chosen = one.parts == part
+                chosen = np.flatnonzero(one.parts == part)[:: 1 + len(one.points) // MAP_POINTS]
                 axis.scatter(
                     one.points[chosen, 0],
                     one.points[chosen, 1],
@@ -169,8 +170,7 @@ def _corner_panel(axis: Axes, values: pd.DataFrame, x: str, y: str) -> None:
             across = axis.axvline if x == "meaning" else axis.axhline
             across(views["sentence"].value, color=OTHER, linestyle="--", linewidth=1)
     for method, end in points.items():
-        start = points.get(method.removesuffix(ORACLE))
-        if method.endswith(ORACLE) and start:
+        if start := points.get(host_of(method, points) or ""):
             style = {"arrowstyle": "->", "color": _colour(method), "alpha": 0.6, "shrinkA": 5, "shrinkB": 5}
             axis.annotate("", end, start, arrowprops=style)
     axis.margins(0.12)
@@ -187,15 +187,21 @@ def _point(axis: Axes, method: str, x: Any, y: Any) -> None:
     axis.plot(x.value, y.value, marker=marker, color=colour, markerfacecolor=face, markersize=8)
 
 
+def _family(method: str) -> str:
+    """The paper that a method is from: "dream+oracle-released" -> "dream"."""
+    return method.partition(ORACLE)[0].removesuffix(RELEASED)
+
+
 def _colour(method: str) -> str:
-    return COLOURS.get(method.removesuffix(ORACLE), OTHER)
+    return COLOURS.get(_family(method), OTHER)
 
 
 def _handle(method: str) -> Line2D:
-    """A method's marker: hollow for a host alone, filled with ORACLE or without a host."""
-    filled = method.endswith(ORACLE) or method not in ("dream", "meat")
+    """A method's marker: hollow for a host alone, filled with ORACLE or without a host; released ones differ."""
+    filled = ORACLE in method or _family(method) not in ("dream", "meat")
     face = _colour(method) if filled else "none"
-    marker = {"dream": "o", "meat": "s", "oracle": "D", "seed": "^"}.get(method.removesuffix(ORACLE), "v")
+    marker = {"dream": "o", "meat": "s", "oracle": "D", "seed": "^"}.get(_family(method), "v")
+    marker = "p" if method.endswith(RELEASED) else marker
     return Line2D([], [], color=_colour(method), marker=marker, markerfacecolor=face, ls="", label=method)
 
 

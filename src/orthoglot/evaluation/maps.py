@@ -35,7 +35,7 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     """
     kept = {key: _directions(np.concatenate(rows)) for key, rows in groups.items()}
     stacked = np.concatenate(list(kept.values()))
-    pca = PCA(n_components=2, svd_solver="full").fit(stacked)
+    pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
     labels = [key for key, rows in kept.items() for _ in range(len(rows))]
     return Map(
         points=pca.transform(stacked).astype(np.float32),

@@ -71,6 +71,7 @@ def report(
     corpora = corpus_table([_read_counts(path) for path in counts]) if counts else None
     page = render(
         title=title,
+        verdict=tables.verdict(table),
         facts=facts(table),
         headline=top,
         sections=sections,

@@ -1,9 +1,11 @@
 """Intervals and paired tests from per-item scores, written once for every metric.
 
-Items come in strata (one per language pair); a mean over strata is unweighted, and each stratum is resampled
-on its own. One draw of n items with replacement hits each distinct score a multinomial number of times, so
-the bootstrap is drawn exactly from the counts of the distinct scores: a 10,000-fold resample of a thousand
-hits and misses takes about a millisecond.
+Items come in strata (one per language pair), and a mean over strata is unweighted. Strata share pivot
+sentences, so what is drawn with replacement is the distinct pivot sentence, with all its items: U sentences
+give weights w ~ multinomial(U, 1/U), the same for every stratum, and a stratum's mean is sum(w s) / sum(w).
+
+Sentences whose scores agree in every stratum are of one kind, and a draw hits each kind a multinomial number
+of times; so a 10,000-fold resample of a thousand hits and misses takes about a millisecond.
 """
 
 from __future__ import annotations
@@ -17,56 +19,80 @@ from scipy.stats import binom
 from orthoglot.errors import DataError
 from orthoglot.evaluation.base import LEFT_OUT
 
-Strata = Mapping[str, np.ndarray]
+# Drawn numbers held at once: 32 MiB of int64.
+BLOCK_ENTRIES = 1 << 22
+# A multinomial number costs about this many single draws.
+MULTINOMIAL_COST = 8
+
+
+class Scores(NamedTuple):
+    """Scored items: `values` (N,), hits or means of hits, and `keys` (N,) of their pivot sentences."""
+
+    values: np.ndarray
+    keys: np.ndarray
+
+
+Strata = Mapping[str, Scores]
 
 
 class Interval(NamedTuple):
-    """A mean with its bootstrap percentile interval, in the unit of the scores; n counts items."""
+    """A mean with its bootstrap percentile interval, in the unit of the scores.
+
+    `n` counts the scored items, `units` the distinct pivot sentences that were resampled.
+    """
 
     value: float
     low: float
     high: float
     n: int
+    units: int
 
 
 class Comparison(NamedTuple):
-    """A paired difference: interval, two-sided p of the paired bootstrap, and of McNemar's exact test."""
+    """A paired difference: interval, two-sided p of the paired bootstrap, and of the exact sign test."""
 
     difference: Interval
     p: float
-    mcnemar: float
+    sign_p: float
 
 
-def pool(scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean over aligned score arrays, item by item; an item that any array left out is left out.
+def pool(scores: Sequence[Scores]) -> Scores:
+    """Mean over aligned hits, item by item; an item that any of them left out is left out.
 
     Args:
-        scores: arrays (N,), -1 for left out; e.g. one per seed, or per seed and direction.
+        scores: hits of the same items, -1 for left out; e.g. one per seed, or per seed and direction.
     Returns:
-        (N,) float in [0, 1], NaN for left out.
+        Values in [0, 1], NaN for left out.
     """
-    stacked = np.stack(scores).astype(np.float64)
-    return np.where((stacked != LEFT_OUT).all(axis=0), stacked.mean(axis=0), np.nan)
+    stacked = np.stack([one.values for one in scores]).astype(np.float64)
+    means = np.where((stacked != LEFT_OUT).all(axis=0), stacked.mean(axis=0), np.nan)
+    return Scores(means, scores[0].keys)
 
 
-def resample(scores: np.ndarray, resamples: int, generator: np.random.Generator) -> np.ndarray:
-    """Means of `resamples` draws of n scores with replacement, (resamples,)."""
-    # Differences of thirds and sixths that are equal but for a rounding error are one value.
-    values, counts = np.unique(np.round(scores, 12), return_counts=True)
-    order = np.argsort(-counts, kind="stable")  # frequent ones first: fewer are left to draw for the others
-    values, counts = values[order], counts[order]
-    if len(values) == 1:
-        return np.full(resamples, values[0])
-    return generator.multinomial(len(scores), counts / len(scores), size=resamples) @ values / len(scores)
+def subtract(ours: Strata, theirs: Strata) -> dict[str, Scores]:
+    """Item by item, ours - theirs; NaN where either left the item out.
+
+    Raises:
+        DataError: the two were not scored on the same items.
+    """
+    for name, one in ours.items():
+        if name not in theirs or not np.array_equal(one.keys, theirs[name].keys):
+            raise DataError(f"{name}: the evaluations to compare were made on different sentences")
+    return {name: Scores(one.values - theirs[name].values, one.keys) for name, one in ours.items()}
+
+
+def mean(strata: Strata) -> float:
+    """Unweighted mean over strata of the mean of each, left-out items aside."""
+    return float(np.mean([np.nanmean(one.values) for one in strata.values()]))
 
 
 def interval(
     strata: Strata, *, resamples: int, confidence: float, generator: np.random.Generator
 ) -> Interval:
-    """Unweighted mean over strata with a stratified bootstrap percentile interval.
+    """Unweighted mean over strata with a bootstrap percentile interval over pivot sentences.
 
     Args:
-        strata: {stratum: (N,) scores, NaN for left out}.
+        strata: {stratum: scores, NaN for left out}.
         resamples: bootstrap draws.
         confidence: e.g. 0.95.
         generator: of the draws.
@@ -80,28 +106,31 @@ def interval(
 def compare(
     ours: Strata, theirs: Strata, *, resamples: int, confidence: float, generator: np.random.Generator
 ) -> Comparison:
-    """Paired comparison of two methods on the same items.
+    """Paired comparison of two methods on the same items; the models that gave the scores are taken as fixed.
 
     d_i = ours_i - theirs_i over items that both scored. Bootstrap p: share of draws whose mean lies at
     least as far from the observed mean as that mean lies from 0, with the observed one counted in
-    (Koehn 2004; the centred form of sacreBLEU). McNemar: exact binomial test of the signs of d_i, which for
-    hits and misses of one seed each is McNemar's test itself.
+    (Koehn 2004; the centred form of sacreBLEU). Sign test: see `sign_test`, on the signs of d_i.
 
     Source: methods 7.14.
     """
-    differences = _scored({name: ours[name] - theirs[name] for name in ours})
+    differences = _scored(subtract(ours, theirs))
     means = _resampled(differences, resamples, generator)
     found = _interval(differences, means, confidence)
     deviations = np.abs(means - found.value)
     # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
     extreme = int((deviations >= abs(found.value) - 1e-12).sum())
-    pooled = np.concatenate(list(differences.values()))
-    mcnemar = sign_test(int((pooled > 0).sum()), int((pooled < 0).sum()))
-    return Comparison(found, (extreme + 1) / (resamples + 1), mcnemar)
+    pooled = np.concatenate([one.values for one in differences.values()])
+    sign_p = sign_test(int((pooled > 0).sum()), int((pooled < 0).sum()))
+    return Comparison(found, (extreme + 1) / (resamples + 1), sign_p)
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """McNemar's exact two-sided p that wins and losses are equally likely, from their two counts."""
+    """Exact two-sided p that wins and losses are equally likely, from their two counts; ties do not count.
+
+    An item wins if its score, a mean over seeds and directions, is higher, by however little. Items count
+    as independent and alike, whatever their language pair, unlike in the bootstrap.
+    """
     return float(min(1.0, 2 * binom.cdf(min(wins, losses), wins + losses, 0.5)))
 
 
@@ -116,21 +145,58 @@ def holm(probabilities: Sequence[float]) -> list[float]:
     return corrected.tolist()
 
 
-def _scored(strata: Strata) -> dict[str, np.ndarray]:
-    scored = {name: scores[~np.isnan(scores)] for name, scores in strata.items()}
-    for name, scores in scored.items():
-        if len(scores) == 0:
-            raise DataError(
-                f"{name}: n = 0, each of {len(strata[name])} items has a zero or non-finite vector"
-            )
+def _scored(strata: Strata) -> dict[str, Scores]:
+    scored = {}
+    for name, one in strata.items():
+        kept = ~np.isnan(one.values)
+        if not kept.any():
+            raise DataError(f"{name}: n = 0, each of {len(kept)} items has a zero or non-finite vector")
+        scored[name] = Scores(one.values[kept], one.keys[kept])
     return scored
 
 
 def _interval(scored: Strata, means: np.ndarray, confidence: float) -> Interval:
-    value = float(np.mean([scores.mean() for scores in scored.values()]))
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(value, float(low), float(high), sum(map(len, scored.values())))
+    keys = np.concatenate([one.keys for one in scored.values()])
+    return Interval(mean(scored), float(low), float(high), len(keys), len(np.unique(keys)))
 
 
 def _resampled(strata: Strata, resamples: int, generator: np.random.Generator) -> np.ndarray:
-    return np.mean([resample(scores, resamples, generator) for scores in strata.values()], axis=0)
+    """Means over strata of `resamples` draws, (resamples,)."""
+    table, counts = _kinds(strata)
+    observed = np.array([one.values.mean() for one in strata.values()])
+    means = np.empty(resamples)
+    block = max(1, BLOCK_ENTRIES // int(counts.sum()))
+    for start in range(0, resamples, block):
+        weights = _weights(counts, min(block, resamples - start), generator)
+        sums, sizes = np.split(weights.astype(np.float64) @ table, 2, axis=1)
+        # A stratum so small that a draw misses it keeps its mean.
+        drawn = np.where(sizes > 0, sums / np.maximum(sizes, 1), observed)
+        means[start : start + block] = drawn.mean(axis=1)
+    return means
+
+
+def _kinds(strata: Strata) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds of pivot sentences, (M, 2 * strata): sums of scores, then items; and how many of each kind, (M,)."""
+    keys, places = np.unique(np.concatenate([one.keys for one in strata.values()]), return_inverse=True)
+    shape = len(keys), len(strata)
+    column = np.repeat(np.arange(len(strata)), [len(one.keys) for one in strata.values()])
+    cells = places * len(strata) + column
+    values = np.concatenate([one.values for one in strata.values()])
+    sums = np.bincount(cells, weights=values, minlength=shape[0] * shape[1]).reshape(shape)
+    sizes = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    # Differences of thirds and sixths that are equal but for a rounding error are one value.
+    rows = np.round(np.hstack([sums, sizes]), 12) + 0.0
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")  # frequent ones first: fewer are left to draw for the others
+    return kinds[order], counts[order]
+
+
+def _weights(counts: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
+    """How often each kind is hit when as many sentences as there are get drawn, (draws, M)."""
+    n, m = int(counts.sum()), len(counts)
+    if m * MULTINOMIAL_COST <= n:
+        return generator.multinomial(n, counts / n, size=draws)
+    kinds = np.repeat(np.arange(m), counts)
+    cells = kinds[generator.integers(n, size=(draws, n))] + m * np.arange(draws)[:, None]
+    return np.bincount(cells.ravel(), minlength=draws * m).reshape(draws, m)

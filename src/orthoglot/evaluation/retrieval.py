@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from orthoglot.errors import DataError
-from orthoglot.evaluation.base import LEFT_OUT, unit, usable
+from orthoglot.evaluation.base import LEFT_OUT, Result, keys_of, unit, usable
 from orthoglot.evaluation.neighbours import nearest
 
 
@@ -17,7 +18,7 @@ class Retrieval:
     """One language pair's aligned sentences; either side queries the other.
 
     Scale 0 to 100. Higher is better for the meaning view, lower for the language view, whose ideal is
-    chance, 100 / N.
+    chance, 100 / N. `dropped` counts, by reason, the pairs that were kept out.
 
     Source: methods 7.1 to 7.3.
     """
@@ -28,7 +29,8 @@ class Retrieval:
     target: str
     source_sentences: Sequence[str]
     target_sentences: Sequence[str]
-    duplicates: int = 0
+    pivot: Literal["source", "target"] = "source"
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Both sides must be aligned and not empty."""
@@ -46,10 +48,15 @@ class Retrieval:
             "target": (self.target_sentences, self.target),
         }
 
-    def score(self, vectors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Hits of both directions, {"source": (N, D), "target": (N, D)} -> {direction: (N,) int8}."""
+    def keys(self) -> np.ndarray:
+        """(N,) uint64 of the pivot's side."""
+        return keys_of(self.source_sentences if self.pivot == "source" else self.target_sentences)
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """Hits of both directions of {"source": (N, D), "target": (N, D)}."""
         forward, backward = hits(vectors["source"], vectors["target"])
-        return {f"{self.source}->{self.target}": forward, f"{self.target}->{self.source}": backward}
+        there, back = f"{self.source}->{self.target}", f"{self.target}->{self.source}"
+        return Result({there: forward, back: backward}, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Candidates, tie rule, chance."""
@@ -59,7 +66,7 @@ class Retrieval:
             "direction": subset,
             "candidates": n,
             "ties": "lowest-index",
-            "duplicates_dropped": self.duplicates,
+            **self.dropped,
             "chance": round(100 / n, 6),
         }
 

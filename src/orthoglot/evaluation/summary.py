@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.evaluation.base import ALL, LEFT_OUT, Record, sign
-from orthoglot.evaluation.resampling import interval, pool
+from orthoglot.evaluation.resampling import Scores, interval, pool
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.streams import derive
 
@@ -30,12 +30,12 @@ class Key(NamedTuple):
         return "-".join(sorted(self.subset.split("->")))
 
 
-Hits = dict[Key, np.ndarray]
+Hits = dict[Key, Scores]
 
 
 def summarise(
     hits: Hits,
-    facts: Mapping[tuple[str, str, str], Mapping[str, object]],
+    facts: Mapping[Key, Mapping[str, object]],
     settings: EvaluationSettings,
     *,
     encoder: str,
@@ -46,7 +46,7 @@ def summarise(
 
     Args:
         hits: all of one encoder and method.
-        facts: what the tasks say of (task, dataset, subset).
+        facts: what the tasks say of each.
         settings: resampling.
         encoder: name.
         method: name.
@@ -59,7 +59,7 @@ def summarise(
                 groups[key.task, key.dataset, subset, key.view, seed].append(key)
     how = {
         "interval": "bootstrap-percentile",
-        "resampled": "items-within-pairs",
+        "resampled": "pivot-sentences",
         "resamples": settings.resamples,
         "confidence": settings.confidence,
         "resampling_seed": settings.seed,
@@ -72,10 +72,10 @@ def summarise(
             confidence=settings.confidence,
             generator=np.random.default_rng(derive(settings.seed, task, dataset, subset, name, seed)),
         )
-        about = combine([facts[task, dataset, key.subset] for key in keys])
-        left_out = sum(int((hits[key] == LEFT_OUT).sum()) for key in keys)
+        about = combine([facts[key] for key in keys])
+        left_out = sum(int((hits[key].values == LEFT_OUT).sum()) for key in keys)
         seeds = sorted({key.seed for key in keys})
-        signature = {"metric": "accuracy", **about, "left_out": left_out, "seeds": ",".join(map(str, seeds))}
+        counted = {"left_out": left_out, "seeds": ",".join(map(str, seeds)), "units": found.units}
         value, low, high = (round(100 * number, 6) for number in found[:3])
         records.append(
             Record(
@@ -91,19 +91,18 @@ def summarise(
                 low=low,
                 high=high,
                 n=found.n,
-                signature=sign({**signature, **how, **made}),
+                signature=sign({"metric": "accuracy", **about, **counted, **how, **made}),
             )
         )
     return records
 
 
-def strata(hits: Hits, label: str = "") -> dict[str, np.ndarray]:
-    """{pair: (N,) scores}: hits of both directions and all seeds of a language pair pooled by sentence pair.
+def strata(hits: Hits, label: str = "") -> dict[str, Scores]:
+    """{pair: scores}: hits of both directions and all seeds of a language pair pooled by sentence pair.
 
-    Sentence pairs, not queries, are what a mean resamples: the two directions of a pair share their sentences
-    and would otherwise be counted as independent.
+    Sentence pairs, not queries, are the items of a mean: the two directions of a pair share their sentences.
     """
-    by_pair: dict[str, list[np.ndarray]] = defaultdict(list)
+    by_pair: dict[str, list[Scores]] = defaultdict(list)
     for key, found in hits.items():
         by_pair[label + key.pair].append(found)
     return {pair: pool(found) for pair, found in by_pair.items()}
@@ -127,16 +126,20 @@ def combine(facts: Sequence[Mapping[str, object]]) -> dict[str, object]:
 
 
 def write_hits(path: Path, hits: Hits) -> None:
-    """Write every array under "task|dataset|subset|view|seed"."""
-    arrays = {"|".join(map(str, key)): found for key, found in hits.items()}
+    """Write hits under "task|dataset|subset|view|seed", keys of pivot sentences under "task|dataset|pair"."""
+    arrays = {"|".join(map(str, key)): found.values for key, found in hits.items()}
+    arrays |= {"|".join((key.task, key.dataset, key.pair)): found.keys for key, found in hits.items()}
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
 def read_hits(path: Path) -> Hits:
     """Read the hits that `write_hits` wrote."""
     with np.load(path, allow_pickle=False) as stored:
-        found = {}
-        for name in stored.files:
-            task, dataset, subset, view, seed = name.split("|")
-            found[Key(task, dataset, subset, view, int(seed))] = stored[name]
-        return found
+        arrays = {tuple(name.split("|")): stored[name] for name in stored.files}
+    found = {}
+    for name, values in arrays.items():
+        if len(name) == len(Key._fields):
+            task, dataset, subset, view, seed = name
+            key = Key(task, dataset, subset, view, int(seed))
+            found[key] = Scores(values, arrays[key.task, key.dataset, key.pair])
+    return found

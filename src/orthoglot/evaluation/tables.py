@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from orthoglot.evaluation.base import ALL, Record, unsign
-from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL
+from orthoglot.evaluation.comparisons import ORIGINAL, host_of
 
 PROBE = "language-probe"
 # Families of methods in the order of the papers; unknown ones follow by name.
-METHOD_ORDER = (ORIGINAL, "centering", "oracle", "dream", "dream+oracle", "meat", "meat+oracle", "seed")
+METHOD_ORDER = (
+    ORIGINAL,
+    "centering",
+    "oracle",
+    "oracle-printed",
+    "dream",
+    "dream+oracle",
+    "dream-released",
+    "dream+oracle-released",
+    "meat",
+    "meat+oracle",
+    "meat+oracle-released",
+    "seed",
+)
 TITLES = {"heldout": "Held-out retrieval", "tatoeba": "Tatoeba retrieval", PROBE: "Language probe"}
 LEVEL = 0.05
+FIXED = (
+    "Intervals and p take the trained models as fixed: they tell what other sentences would change, ± what "
+    f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
+)
 ARROWS = {"higher": "↑", "lower": "↓"}
 
 
@@ -111,38 +130,69 @@ def overall(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparisons(records: pd.DataFrame) -> pd.DataFrame:
-    """One row per paired difference, with its `baseline` and both corrected probabilities beside it."""
+    """One row per paired difference, with `baseline`, both corrected probabilities, and what the seeds say.
+
+    `sd` is over the differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
+    """
     chosen = records[records["metric"] != "accuracy"]
     names = chosen["metric"].str.split(":", n=1)
     chosen = chosen.assign(kind=names.str[0], baseline=names.str[1])
     keys = ["task", "dataset", "encoder", "method", "view", "baseline"]
+    by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda rows: np.sign(rows["value"]))
+    spread = by_seed.groupby(keys, sort=False).agg(
+        sd=("value", "std"), lowest=("sign", "min"), highest=("sign", "max")
+    )
+    chosen = chosen[chosen["seed"].isna()]
     wide = chosen.pivot(index=keys, columns="kind", values="value")
-    wide = wide.reindex(columns=["p", "mcnemar"]).reset_index()
-    return chosen[chosen["kind"] == "difference"].merge(wide, on=keys, validate="one_to_one")
+    wide = wide.reindex(columns=["p", "sign"]).rename(columns={"sign": "sign_p"}).join(spread)
+    found = chosen[chosen["kind"] == "difference"].merge(wide.reset_index(), on=keys, validate="one_to_one")
+    direction = np.sign(found["value"])
+    return found.assign(agreed=(found["lowest"] == direction) & (found["highest"] == direction))
+
+
+def hosted(records: pd.DataFrame) -> Iterator[Any]:
+    """The comparisons of ORACLE on a host with the host, in retrieval, by encoder."""
+    differences = comparisons(records)
+    for encoder in records["encoder"].unique():
+        methods = set(records.loc[records["encoder"] == encoder, "method"])
+        for found in lines(differences[differences["encoder"] == encoder]):
+            if found.task != PROBE and found.baseline == host_of(found.method, methods):
+                yield found
+
+
+def verdict(records: pd.DataFrame) -> str:
+    """The headline in one sentence: how often ORACLE made each view better or worse; empty without a host."""
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    for found in hosted(records):
+        counted[found.view][tone(found)] += 1
+    views = [
+        f"the {name} view better in {tones['good']} and worse in {tones['bad']} of {tones.total()}"
+        for name, tones in counted.items()
+    ]
+    if not views:
+        return ""
+    return f"Of the comparisons with its hosts in retrieval, ORACLE made {', '.join(views)}."
 
 
 def headline(records: pd.DataFrame) -> Table:
     """What ORACLE adds to each host in retrieval, meaning and language view, per encoder."""
     values = overall(records)
-    differences = comparisons(records)
     rows = []
-    for encoder in records["encoder"].unique():
-        for found in lines(differences[differences["encoder"] == encoder]):
-            host = found.baseline
-            if found.method != host + ORACLE or found.task == PROBE:
-                continue
-            chosen = values[_same(values, found, "task", "dataset", "encoder", "view")]
-            before, after = (first(chosen[chosen["method"] == name]) for name in (host, found.method))
-            arrow = ARROWS[wanted(found.task, found.view)]
-            names = encoder, host.upper(), title(found.task, found.dataset), f"{found.view} {arrow}"
-            rows.append([*map(Cell, names), *map(_accuracy, (before, after)), *_difference(found)])
+    for found in hosted(records):
+        chosen = values[_same(values, found, "task", "dataset", "encoder", "view")]
+        before, after = (first(chosen[chosen["method"] == name]) for name in (found.baseline, found.method))
+        arrow = ARROWS[wanted(found.task, found.view)]
+        task = title(found.task, found.dataset)
+        names = found.encoder, found.baseline, found.method, task, f"{found.view} {arrow}"
+        rows.append([*map(Cell, names), *map(_accuracy, (before, after)), *_difference(found)])
     note = (
         "Accuracy in percent [interval] ± standard deviation over seeds. The arrow says which way is better. "
-        "The difference is paired by sentence pair over seeds and directions; p is a paired bootstrap over "
-        "sentence pairs, Holm-corrected over the comparisons of its task: it cannot be smaller than their "
-        "number over the number of resamples."
+        "The difference is paired by sentence pair over seeds and directions [interval] ± standard deviation "
+        "of the differences by seed; p is a paired bootstrap over pivot sentences, Holm-corrected over the "
+        "comparisons of its task: it cannot be smaller than their number over the number of resamples. "
+        f"{FIXED}"
     )
-    columns = ["Encoder", "Host", "Task", "View", "Host alone", "Host + ORACLE", "Difference", "p"]
+    columns = ["Encoder", "Host", "Method", "Task", "View", "Host alone", "Host + ORACLE", "Difference", "p"]
     return Table("What ORACLE adds", note, columns, rows)
 
 
@@ -202,7 +252,7 @@ def details(records: pd.DataFrame, task: str, dataset: str) -> Iterator[Table]:
 
 
 def comparison_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
-    """Every paired comparison of a task, with both p."""
+    """Every paired comparison of a task, with the p of both tests."""
     chosen = comparisons(records)
     chosen = chosen[(chosen["task"] == task) & (chosen["dataset"] == dataset)]
     rows = []
@@ -210,18 +260,13 @@ def comparison_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
         against = f"{found.baseline}, {unsign(found.signature)['baseline_view']}"
         names = Cell(found.encoder), Cell(f"{found.method}, {found.view}"), Cell(against)
         n = Cell(f"{found.n:,}")
-        rows.append([*names, *_difference(found), _probability(found.mcnemar), n])
-    columns = ["Encoder", "Method, view", "Against", "Difference", "p", "McNemar p", "n"]
+        rows.append([*names, *_difference(found), _probability(found.sign_p), n])
+    columns = ["Encoder", "Method, view", "Against", "Difference", "p", "Sign test p", "n"]
     note = (
-        "Points of accuracy. Both p are Holm-corrected over the rows of this table; n counts resampled items."
+        "Points of accuracy. Both p are Holm-corrected over the rows of this table; the sign test counts wins "
+        f"and losses of sentence pairs and takes them as independent; n counts sentence pairs. {FIXED}"
     )
     return Table("Paired comparisons", note, columns, rows)
-
-
-def markdown_table(records: Sequence[Record]) -> str:
-    """Every table of the report in Markdown, per direction and comparisons included."""
-    table = frame(records)
-    return markdown(headline(table), sections(table))
 
 
 def markdown(top: Table, told: Sequence[Section]) -> str:
@@ -273,11 +318,18 @@ def _same(records: pd.DataFrame, row: Any, *names: str) -> pd.Series:
 
 
 def _difference(row: Any) -> list[Cell]:
-    """Difference and p of a comparison; the tone says whether a clear difference is a good one."""
-    tone = ""
-    if row.p < LEVEL:
-        tone = "good" if (row.value > 0) == (wanted(row.task, row.view) == "higher") else "bad"
-    return [Cell(_points(row.value), f"[{_points(row.low)}, {_points(row.high)}]", tone), _probability(row.p)]
+    """Difference and p of a comparison."""
+    small = f"[{_points(row.low)}, {_points(row.high)}]"
+    if pd.notna(row.sd):
+        small += f" ± {row.sd:.1f}"
+    return [Cell(_points(row.value), small, tone(row)), _probability(row.p)]
+
+
+def tone(row: Any) -> str:
+    """ "good" or "bad" for a significant difference in whose sign all seeds agree, else nothing."""
+    if row.p >= LEVEL or not row.agreed:
+        return ""
+    return "good" if (row.value > 0) == (wanted(row.task, row.view) == "higher") else "bad"
 
 
 def _points(value: float) -> str:
@@ -295,5 +347,10 @@ def _note(values: pd.DataFrame) -> str:
         told.append(f"{facts['candidates']} candidates, unweighted mean over pairs and both directions")
     if "languages" in facts:
         told.append(f"{facts['languages']} languages, linear classifier, {facts['test']} sentences scored")
-    told.append(f"{values['n'].max():,} items resampled for the {float(facts['confidence']):.0%} interval")
+    if "seen_dropped" in facts:
+        told.append(f"{facts['seen_dropped']} pairs dropped as training saw one of their sentences")
+    told.append(
+        f"{values['n'].max():,} sentence pairs, of which the {float(facts['confidence']):.0%} interval "
+        f"resamples {int(facts['units']):,} distinct pivot sentences"
+    )
     return "; ".join(told) + ". ± is the standard deviation over seeds."

@@ -4,6 +4,13 @@
 loading PyTorch; `orthoglot.objectives.base.Objective` resolves them.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from orthoglot.errors import ConfigError
+
 TERMS: dict[str, str] = {
     "dream.reconstruction": "dream:reconstruction",
     "dream.meaning": "dream:meaning",
@@ -28,3 +35,36 @@ TERMS: dict[str, str] = {
     "seed.language_swap": "seed:language_swap",
     "seed.meaning_swap": "seed:meaning_swap",
 }
+NEEDS_PARTNERS = frozenset(
+    {"dream.meaning", "dream.language", "seed.meaning", "seed.language", "seed.language_swap"}
+)
+TRAINED = ("two_head", "residual")
+
+
+def check_method(architecture: str, partners: str, terms: Mapping[str, float]) -> None:
+    """Refuse combinations that mean nothing; a listed term counts whatever its weight, as it is computed.
+
+    Args:
+        architecture: `original` and `centering` are not trained, so take neither terms nor partners.
+        partners: name of the partner rule; `none` gives no partners.
+        terms: weight by term name.
+    Raises:
+        ConfigError: says which; for an unknown term the known names, nearest first.
+    """
+    for name in terms:
+        if name not in TERMS:
+            near = difflib.get_close_matches(name, TERMS, n=len(TERMS), cutoff=0.0)
+            raise ConfigError(f"term {name!r} is unknown; known: {', '.join(near)}")
+    if architecture not in TRAINED:
+        if terms or partners != "none":
+            raise ConfigError(f"architecture {architecture!r} is not trained: it takes no terms, no partners")
+        return
+    if not any(weight > 0 for weight in terms.values()):
+        raise ConfigError(f"architecture {architecture!r} is trained: it needs a term with a weight above 0")
+    using = sorted(NEEDS_PARTNERS & set(terms))
+    if using and partners == "none":
+        raise ConfigError(f"terms {', '.join(using)} need partners, but the partner rule is 'none'")
+    if not using and partners != "none":
+        raise ConfigError(
+            f"partner rule {partners!r} serves no term: none of {', '.join(terms)} uses partners"
+        )

@@ -9,7 +9,6 @@ import torch
 from torch import Generator, Tensor
 
 from orthoglot.decomposers.base import Decomposition
-from orthoglot.errors import ConfigError
 from orthoglot.objectives.base import Pairs, Side
 
 
@@ -130,13 +129,6 @@ RULES: dict[str, Callable[[PairRows, Generator], Partners]] = {
 }
 
 
-def draw_partners(rule: str, rows: PairRows, generator: Generator) -> Partners:
-    """Partners of a batch by the rule's name; a ConfigError lists the known rules."""
-    if rule not in RULES:
-        raise ConfigError(f"partner rule {rule!r} is unknown; known: {', '.join(RULES)}")
-    return RULES[rule](rows, generator)
-
-
 def batches(
     rows: PairRows,
     rule: str,
@@ -151,7 +143,7 @@ def batches(
 
     Args:
         rows: on the CPU.
-        rule: name of a partner rule.
+        rule: name in `RULES`.
         batch_size: B; data with fewer pairs makes one batch.
         drop_last: leave out a last batch of fewer than B pairs.
         order, partners: two streams, so that a rule's draws never change the order.
@@ -162,7 +154,7 @@ def batches(
     end = len(rows) - size + 1 if drop_last else len(rows)
     for start in range(0, end, max(size, 1)):
         batch = shuffled.take(slice(start, start + size))
-        drawn = draw_partners(rule, batch, partners)
+        drawn = RULES[rule](batch, partners)
         moved = Partners(drawn.other.to(device), drawn.peer.to(device), drawn.active.to(device))
         yield Batch(batch.to(device), moved)
 

@@ -20,12 +20,14 @@ from orthoglot.decomposers.closed_form import language_means
 from orthoglot.decomposers.linear import Residual, TwoHead
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
-from orthoglot.objectives.base import Objective, Pairs, check_terms
+from orthoglot.objectives import check_method
+from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import stream
 from orthoglot.training.batching import Batch, PairRows, batches, pairs_of
-from orthoglot.training.loop import History, Update, fit
+from orthoglot.training.loop import History, Update, ending, fit
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 MODULES: dict[str, type[TwoHead | Residual]] = {"two_head": TwoHead, "residual": Residual}
@@ -55,6 +57,7 @@ def decompose(
     embeddings: Path,
     bitext: Sequence[Path],
     *,
+    encoder: Path,
     seed: int,
     train_pairs: int,
     device: str,
@@ -67,24 +70,26 @@ def decompose(
         method: architecture, partner rule and weighted terms.
         recipe: how to train; None for `centering`, which is computed.
         name: the method's name, for the record.
-        embeddings: the store of one encoder.
+        embeddings: the store of the encoder.
         bitext: prepared language pairs, pooled; only their train and valid splits are read.
+        encoder: its folder; a store that another encoder made is refused.
         seed: of initial weights, order and partners.
         train_pairs: first so many training pairs per language pair.
         device: "auto", "cpu", "cuda", ...
         checkpoint: folder for the resume file.
         output: the decomposer.
     Raises:
-        ConfigError: the method is not trained, or a term or rule is wrong.
-        DataError: a split is empty, a sentence has no vector, or a loss is not finite.
+        ConfigError: the method is not trained, or its terms or rule are wrong.
+        DataError: another encoder made the store, a split is empty, a sentence has no vector, or a loss is
+            not finite.
     """
     if method.architecture == "original":
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
-    if method.architecture != "centering":
-        check_terms(method.terms, method.partners)
-    store = EmbeddingStore.open(embeddings)
+    check_method(method.architecture, method.partners, method.terms)
+    store = EmbeddingStore.open(embeddings, identity(encoder))
     data = collect(store, bitext, train_pairs)
     history: History = []
+    ended: dict[str, int | str] = {}
     if method.architecture == "centering":
         weights: Weights = center(data)
     elif recipe is None:
@@ -92,12 +97,14 @@ def decompose(
     else:
         chosen = resolve_device(device)
         weights, history = train(method, recipe, name, data, seed=seed, device=chosen, checkpoint=checkpoint)
+        ended = ending(history, recipe.patience)
     details = {
         "seed": seed,
         "partners": method.partners,
         "terms": method.terms,
         "train_pairs": len(data.train),
         "valid_pairs": len(data.valid),
+        **ended,
     }
     Decomposer(
         architecture=method.architecture,

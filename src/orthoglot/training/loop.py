@@ -28,10 +28,6 @@ History = list[dict[str, float]]
 logger = logging.getLogger(__name__)
 
 
-def _nothing() -> None:
-    """What most updates do after a step."""
-
-
 @dataclass
 class Update:
     """One optimiser step per batch.
@@ -40,15 +36,12 @@ class Update:
         name: told in messages, e.g. "maps".
         loss: batch -> {term: scalar, ..., "total": scalar}; only `total` is differentiated.
         optimizer: its parameters are the only ones that the step changes.
-        after_step: called after each step; must be a function of what model, optimiser and scheduler hold,
-            as nothing else is saved for a resume.
         scheduler: stepped after each step of the optimiser, saved and restored.
     """
 
     name: str
     loss: Callable[[Any], dict[str, Tensor]]
     optimizer: Optimizer
-    after_step: Callable[[], None] = _nothing
     scheduler: LRScheduler | None = None
 
 
@@ -113,9 +106,24 @@ def fit(
     if hasattr(ticks, "close"):
         ticks.close()
     model.load_state_dict(best)
-    kept = max((row["epoch"] for row in history if row["best"]), default=-1.0)
-    logger.info("%s: best epoch %d of %d, validation total %.6g", label, kept, len(history), _lowest(history))
+    lowest = _lowest(history)
+    logger.info("%s: best epoch %d of %d, validation total %.6g", label, _best(history), len(history), lowest)
+    if patience is not None and not _exhausted(history, patience):
+        logger.warning("%s: stopped at the cap of %d epochs with patience left", label, max_epochs)
     return history
+
+
+def ending(history: History, patience: int) -> dict[str, int | str]:
+    """How a training ended, for the record.
+
+    Args:
+        history: as `fit` returned it.
+        patience: as `fit` was given it.
+    Returns:
+        `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if more epochs might have helped.
+    """
+    stopped = "patience" if _exhausted(history, patience) else "cap"
+    return {"epochs": len(history), "best_epoch": _best(history), "stopped": stopped}
 
 
 def _train(
@@ -140,7 +148,6 @@ def _train(
             update.optimizer.step()
             if update.scheduler is not None:
                 update.scheduler.step()
-            update.after_step()
         for name, value in merged.items():
             sums[name] += value
         steps += 1
@@ -174,12 +181,14 @@ def _lowest(history: History) -> float:
     return min((row["valid.total"] for row in history), default=math.inf)
 
 
+def _best(history: History) -> int:
+    """The best epoch, from 0; -1 before the first."""
+    return int(max((row["epoch"] for row in history if row["best"]), default=-1))
+
+
 def _exhausted(history: History, patience: int | None) -> bool:
     """No better total in the last `patience` epochs."""
-    if patience is None or not history:
-        return False
-    best = max(row["epoch"] for row in history if row["best"])
-    return len(history) - 1 - best >= patience
+    return patience is not None and len(history) - 1 - _best(history) >= patience
 
 
 @contextmanager

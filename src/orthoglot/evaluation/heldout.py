@@ -1,0 +1,56 @@
+"""The held-out sentences that no training saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.prepare import read_split
+from orthoglot.corpora.splitting import Split
+from orthoglot.errors import DataError
+from orthoglot.languages import parse_pair
+
+TRAINED_ON: tuple[Split, ...] = ("train", "valid")
+
+
+class HeldOut(NamedTuple):
+    """The test pairs of one language pair neither side of which was trained on, and how many others fell."""
+
+    pairs: list[SentencePair]
+    seen_dropped: int
+
+
+def read_held_out(bitext: Sequence[Path]) -> dict[str, HeldOut]:
+    """The unseen test pairs of prepared folders, by language pair.
+
+    Splits go by the pivot sentence, so another pair of sentences, or another language pair, may hold the
+    same target in its train or valid part; both sides are therefore looked up, each in its language.
+
+    Raises:
+        DataError: every held-out pair of a language pair was seen.
+    """
+    tests = {folder.name: read_split(folder, "test") for folder in bitext}
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for name, pairs in tests.items():
+        for side, language in enumerate(parse_pair(name)):
+            wanted[language].update(normalised(pair[side]) for pair in pairs)
+    seen: dict[str, set[str]] = defaultdict(set)
+    for folder in bitext:
+        for split in TRAINED_ON:
+            pairs = read_split(folder, split)
+            for side, language in enumerate(parse_pair(folder.name)):
+                # Only what a test part holds is kept: training text may be large.
+                seen[language] |= wanted[language].intersection(normalised(pair[side]) for pair in pairs)
+    return {name: _unseen(name, pairs, seen) for name, pairs in tests.items()}
+
+
+def _unseen(name: str, pairs: list[SentencePair], seen: dict[str, set[str]]) -> HeldOut:
+    source, target = (seen[language] for language in parse_pair(name))
+    kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
+    if pairs and not kept:
+        raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
+    return HeldOut(kept, len(pairs) - len(kept))
