@@ -54,7 +54,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     job = {
         "verb": "prepare",
         "key": "k",
-        "output": str(old),
+        "output": "out",
         "inputs": {"benchmarks": [], "roots": []},
         "before": {},
         "settings": {
@@ -75,7 +75,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     assert result.returncode in (1, 4)
     assert "absent.tsv" in result.stderr
     assert "Traceback" not in result.stderr
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["job.json", "out"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json", "out"]
     assert (old / "kept.txt").read_text() == "old"
 
 
@@ -83,7 +83,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     job = {
         "verb": "generate",
         "key": "k",
-        "output": str(tmp_path / "world"),
+        "output": "world",
         "inputs": {},
         "before": {},
         "settings": {
@@ -103,6 +103,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
 
     result = subprocess.run(
         [str(ORTHOGLOT), "generate", str(tmp_path / "job.json")],
+        cwd=tmp_path,
         preexec_fn=at_most_ten_kilobytes_a_file,
         capture_output=True,
         text=True,
@@ -111,7 +112,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "File too large" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["job.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json"]
 
 
 def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:

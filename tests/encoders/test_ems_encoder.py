@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from orthoglot.encoders import ems
-from orthoglot.encoders.load import identity, load_encoder
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import TokenizerSettings
 from orthoglot.encoders.tokenization import train_tokenizer
 from orthoglot.errors import ConfigError, DataError

@@ -85,12 +85,10 @@ def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
 
 def test_a_known_cell_stands_in_the_page_and_in_markdown(made: SimpleNamespace) -> None:
     query = {"task": "heldout", "subset": "all", "seed": None, "view": "meaning", "metric": "accuracy"}
-    cell = one(made.records, encoder="toy", identity="abc", method="dream+oracle", **query)
+    cell = one(made.records, encoder="toy", method="dream+oracle", **query)
     sd = pd.Series(
         [
-            one(
-                made.records, encoder="toy", identity="abc", method="dream+oracle", **(query | {"seed": seed})
-            ).value
+            one(made.records, encoder="toy", method="dream+oracle", **(query | {"seed": seed})).value
             for seed in (1, 2, 3)
         ]
     ).std()
