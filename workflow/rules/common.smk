@@ -2,11 +2,8 @@
 # inputs only give the order, so none of their times counts.
 import shlex
 
-shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH={shlex.quote(HERE + '/src')}; ".replace(
-        "{", "{{"
-    ).replace("}", "}}")
-)
+SOURCE = shlex.quote(str(Path(HERE, "src"))).replace("{", "{{").replace("}", "}}")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
 
 
 def job(folder):

@@ -70,7 +70,9 @@ class MlmSettings(Transformer):
 
     kind: Literal["mlm"]
     vocabulary: Count
+    sentences_per_language: Count
     mask_share: Share
+    weight_decay: Annotated[float, Field(ge=0)]
     learning_rate: Positive
     warmup_steps: Whole
     batch_size: Count

@@ -31,7 +31,6 @@ from orthoglot.training.schedule import scheduler
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
 BOS, PAD, EOS, UNKNOWN, MASK = range(len(SPECIAL))
 IGNORED = -100
-SENTENCES_PER_LANGUAGE = 50_000
 logger = logging.getLogger(__name__)
 
 
@@ -150,7 +149,7 @@ def pretrain_mlm(
         "train": monolingual(bitext, "train"),
         "valid": monolingual(bitext, "valid"),
     }
-    sample = [line for lines in text["train"].values() for line in lines[:SENTENCES_PER_LANGUAGE]]
+    sample = [line for lines in text["train"].values() for line in lines[: settings.sentences_per_language]]
     tokenizer = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
     train, sizes = tokenise(tokenizer, text["train"], settings.max_tokens)
     valid, _ = tokenise(tokenizer, text["valid"], settings.max_tokens)
@@ -196,7 +195,9 @@ def _fit(
         temperature=1.0,
         seed=settings.seed,
     )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, fused=True)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+    )
     rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape="linear")
 
     def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
