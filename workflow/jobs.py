@@ -10,9 +10,7 @@ there exactly when the job is done.
 
 from __future__ import annotations
 
-import ast
 import functools
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -20,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from digests import digest, modules, shape_digest, verb_code
 from orthoglot import config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
@@ -30,7 +29,6 @@ from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
 from orthoglot.training.settings import MethodSettings
 
-SOURCE = Path(config.__file__).parent
 JOB_FILES = Path(".jobs")
 
 # What each verb runs; the code of a job is this module and all it imports.
@@ -148,9 +146,9 @@ class Plan:
         free: dict[str, Any] | None = None,
     ) -> str:
         used = modules(*(entries or [ENTRY[verb]]))
-        code = [_verb_code(verb), {module: _parsed(module)[0] for module in used}]
+        code = [verb_code(verb), {module: shape_digest(module) for module in used}]
         before = {folder: self.jobs[folder].key for folders in inputs.values() for folder in folders}
-        key = _digest([verb, output, settings, code, files_digest(files), inputs, before])
+        key = digest([verb, output, settings, code, files_digest(files), inputs, before])
         self.jobs[output] = Job(verb, output, settings, inputs, before, used, key, free or {})
         return output
 
@@ -320,81 +318,3 @@ def _term_modules(method: MethodSettings) -> list[str]:
 def _fill(patterns: list[str], pair: str) -> list[str]:
     source, target = parse_pair(pair)
     return [pattern.format(pair=pair, source=source, target=target) for pattern in patterns]
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-def files_digest(paths: Sequence[str]) -> list[str]:
-    """SHA-256 of outside files, remembered by path, size and time; "missing" where there is none."""
-    memory_file = JOB_FILES / "digests.json"
-    memory = json.loads(memory_file.read_text()) if memory_file.exists() else {}
-    found = []
-    for path in paths:
-        if not Path(path).is_file():
-            found.append("missing")
-            continue
-        stat = Path(path).stat()
-        identity = f"{Path(path).resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
-        if identity not in memory:
-            with open(path, "rb") as handle:
-                memory[identity] = hashlib.file_digest(handle, "sha256").hexdigest()
-            with replacing(memory_file) as partial:
-                partial.write_text(json.dumps(memory))
-        found.append(memory[identity])
-    return found
-
-
-def modules(*entries: str) -> list[str]:
-    """The `entries` and all orthoglot modules they import, directly or not, at any depth of the code."""
-    found: set[str] = set()
-    waiting = list(entries)
-    while waiting:
-        module = waiting.pop()
-        if module not in found:
-            found.add(module)
-            waiting += _parsed(module)[1]
-    return sorted(found)
-
-
-def path_of(module: str) -> Path | None:
-    """The file of an orthoglot module, or None if the name is not one."""
-    stem = SOURCE.parent.joinpath(*module.split("."))
-    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
-
-
-@functools.cache
-def _parsed(module: str) -> tuple[str, list[str]]:
-    """A digest of the module's syntax tree (and of templates beside it), and the orthoglot modules it names."""
-    path = path_of(module)
-    assert path is not None, module
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
-    known = [name for name in names if name.startswith("orthoglot") and path_of(name)]
-    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
-    return _digest([_shape(tree), templates]), sorted({*known, *parents} - {module, "orthoglot"})
-
-
-@functools.cache
-def _verb_code(verb: str) -> str:
-    """Digest of the part of the command line that runs a verb."""
-    path = path_of("orthoglot.cli")
-    assert path is not None
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = [node for node in tree.body if getattr(node, "name", None) in (verb, "Job", "main")]
-    return _digest([_shape(node) for node in parts])
-
-
-def _shape(node: Any) -> Any:
-    """A syntax tree as plain lists, the same on every Python version: empty fields and positions left out."""
-    if isinstance(node, ast.AST):
-        fields = [[name, _shape(value)] for name, value in ast.iter_fields(node) if value not in (None, [])]
-        return [type(node).__name__, *fields]
-    return [_shape(item) for item in node] if isinstance(node, list) else repr(node)

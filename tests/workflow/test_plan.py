@@ -13,6 +13,7 @@ import pytest
 import yaml
 from workspace import ROOT
 
+import digests
 import jobs
 from orthoglot import cli, config
 
@@ -142,7 +143,7 @@ def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: 
 
 
 def test_code_of_a_job_is_what_its_verb_imports() -> None:
-    used = set(jobs.modules(jobs.ENTRY["report"]))
+    used = set(digests.modules(jobs.ENTRY["report"]))
     assert "orthoglot.evaluation.report" in used
     assert "orthoglot.streams" in used
     assert not any("objectives" in module or "training" in module for module in used)
