@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from digests import digest, modules, shape_digest, verb_code
+from digests import digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
