@@ -28,7 +28,7 @@ include: "workflow/rules/evaluation.smk"
 rule all:
     default_target: True
     input:
-        plan.markers("report"),
+        plan.markers(),
 
 
 onsuccess:

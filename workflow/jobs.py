@@ -111,8 +111,8 @@ class Plan:
         self._evaluation()
 
     def markers(self, *verbs: str) -> list[str]:
-        """The markers of all jobs of these verbs."""
-        return [str(job.marker) for job in self.jobs.values() if job.verb in verbs]
+        """The markers of all jobs of these verbs; of every job if none is named."""
+        return [str(job.marker) for job in self.jobs.values() if not verbs or job.verb in verbs]
 
     @functools.cached_property
     def due(self) -> set[str]:

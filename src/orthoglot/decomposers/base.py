@@ -121,7 +121,7 @@ def _centering(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple
     missing = sorted(set(names) - set(row))
     if missing:
         raise DataError(
-            f"decomposer {self.method}: no mean for {', '.join(missing)}; known: {', '.join(row)}"
+            f"decomposer {self.method}: no mean of language {', '.join(map(repr, missing))}; known: {', '.join(row)}"
         )
     language = self.weights["means"][[row[name] for name in names]]
     return vectors - language, language
