@@ -80,7 +80,7 @@ def test_centering_takes_a_language_per_row() -> None:
 
 def test_centering_refuses_an_unknown_language_and_lists_the_known() -> None:
     centering = build("centering", {"means": np.zeros((2, 6), dtype=np.float32)})
-    with pytest.raises(DataError, match="no mean for fr; known: de, zh"):
+    with pytest.raises(DataError, match="no mean of language 'fr'; known: de, zh"):
         centering.transform(np.ones((1, 6)), "fr")
 
 
