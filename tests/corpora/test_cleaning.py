@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +53,7 @@ def test_keys_hold_letters_and_digits_only(text: str, key: str) -> None:
 def test_key_is_the_plain_definition(text: str) -> None:
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert normalised(text) == "".join(
-        letter for letter in folded if unicodedata.category(letter)[0] in "LNM"
+        letter for letter in folded if regex.match(r"[\p{L}\p{N}\p{M}]", letter)
     )
 
 
