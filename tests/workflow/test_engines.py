@@ -151,9 +151,14 @@ def test_killed_run_resumes_and_ends_with_the_same_bytes(
     assert digests(killed) == digests(finished)
 
 
-def test_deleted_or_cut_output_is_made_again(done: Workspace) -> None:
+def test_deleted_or_cut_output_is_made_again(done: Workspace, finished: Workspace) -> None:
     shutil.rmtree(done.folder / "evaluations/mini/ems-mini/dream")
-    assert done.jobs_due() == {"evaluate": 1}
+    due = done.jobs_due()
+    # Snakemake looks at the report again; its verb finds the receipt in order and leaves it as it is.
+    assert due == {"evaluate": 1, "report": 1}
     vectors = done.folder / "embeddings/mini/ems-mini/vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-8])
-    assert done.jobs_due() == {"evaluate": 1, "embed": 1}
+    assert done.jobs_due()["embed"] == 1
+    done.run("snakemake", "--cores", "2")
+    assert digests(done) == digests(finished)
+    assert done.jobs_due() == {}
