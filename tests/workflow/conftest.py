@@ -30,6 +30,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     params.write_text(yaml.safe_dump(tiny(yaml.safe_load(params.read_text())), sort_keys=False))
     workspace = Workspace(folder)
     workspace.run("git", "init", "-q", "-b", "main")
+    workspace.run("git", "config", "user.name", "t")  # dvc exp run commits, too
+    workspace.run("git", "config", "user.email", "t@t")
     workspace.commit("miniature")
     return workspace
 
