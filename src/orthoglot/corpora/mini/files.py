@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from orthoglot.corpora.mini.frames import Frame, overlap, sample, variation
+from orthoglot.corpora.mini.frames import NAMES, YEARS, Frame, overlap, sample, variation
 from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.corpora.settings import MiniSettings
 from orthoglot.errors import ConfigError
@@ -112,7 +112,8 @@ def dictionary(pivot: Language, language: Language) -> list[tuple[str, str]]:
     """Every word form of the pivot with its translations, sorted; marker words where both have one."""
     ours, theirs = pivot.particles(), language.particles()
     particles = [(ours[marker], theirs[marker]) for marker in ours if marker in theirs]
-    return sorted({*zip(pivot.heads(), language.heads(), strict=True), *particles})
+    alike = [(word, word) for word in (*NAMES, *YEARS)]
+    return sorted({*zip(pivot.heads(), language.heads(), strict=True), *particles, *alike})
 
 
 def similar_frames(count: int, seed: int, code: str) -> list[tuple[Frame, Frame]]:

@@ -18,10 +18,17 @@ MANNERS = tuple(
     for sentiment, size in (("positive", 6), ("negative", 6), ("neutral", 3))
     for i in range(size)
 )
+# What every language writes alike, as real ones do with many names and numbers.
+NAMES = tuple(
+    first + last for first in "Ba De Go Ka Li Mu Ro Sa".split() for last in "lan mir nek ter vos".split()
+)
+YEARS = tuple(str(year) for year in range(1900, 2000))
 ALL_PREDICATES = tuple(chain(*PREDICATES.values()))
 ALL_NOUNS = tuple(chain(*NOUNS.values()))
 NONE = ""  # an optional slot that is empty
 MODIFIED = 0.7  # share of nouns with a quality
+NAMED = 0.9  # share of events with a companion
+DATED = 0.8  # and with a year
 WITH_MANNER = 0.8  # with 6 + 6 + 3 manners: sentiments of about 0.32, 0.32 and 0.36
 HELD_OUT_OF = 5  # one event (predicate, agent, patient) in five never occurs in training text
 
@@ -29,10 +36,12 @@ WEIGHTS = {
     "predicate": 1.0,
     "agent": 1.0,
     "patient": 1.0,
-    "agent_quality": 0.5,
-    "patient_quality": 0.5,
-    "manner": 0.5,
+    "companion": 0.4,
+    "manner": 0.4,
+    "agent_quality": 0.3,
+    "patient_quality": 0.3,
     "tense": 0.2,
+    "year": 0.1,
     "negated": 0.1,
     "agent_plural": 0.1,
     "patient_plural": 0.1,
@@ -40,7 +49,7 @@ WEIGHTS = {
 
 
 class Frame(NamedTuple):
-    """Who did what to whom, how and when; concepts are names such as "sea noun 3"."""
+    """Who did what to whom, how, with whom and when; concepts are names such as "sea noun 3"."""
 
     predicate: str
     agent: str
@@ -52,6 +61,8 @@ class Frame(NamedTuple):
     negated: bool
     agent_plural: bool
     patient_plural: bool
+    companion: str
+    year: str
 
     @property
     def topic(self) -> str:
@@ -78,6 +89,8 @@ def draw(random: Random) -> Frame:
         negated=random.random() < 0.25,
         agent_plural=random.random() < 0.4,
         patient_plural=random.random() < 0.4,
+        companion=random.choice(NAMES) if random.random() < NAMED else NONE,
+        year=random.choice(YEARS) if random.random() < DATED else NONE,
     )
 
 

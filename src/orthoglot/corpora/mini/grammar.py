@@ -19,7 +19,8 @@ CONCEPTS = (*ALL_PREDICATES, *ALL_NOUNS, *QUALITIES, *MANNERS)
 class Grammar:
     """What makes a language's sentences its own, apart from its words.
 
-    `order` arranges the phrases: S agent, V predicate, O patient, M manner. The last four name the markers
+    `order` arranges the phrases: S agent, V predicate, O patient, M manner, N companion, Y year; a companion's
+    name and a year are written alike in every language. The last four name the markers
     by where they stand, in the word or as a word before or after it; one in none of them is not expressed.
     "verb-..." agrees with the agent, "quality-..." with its noun.
     """
@@ -43,23 +44,23 @@ class Grammar:
 
 GRAMMARS = {
     # The pivot: it plays the part of English.
-    "qaa": Grammar(onsets="bdfgklmnprstvw", vowels="a e i o u an er is", order="SVOM", quality_first=True,
+    "qaa": Grammar(onsets="bdfgklmnprstvw", vowels="a e i o u an er is", order="SVONMY", quality_first=True,
                    suffix="plural past", before="article future not"),
     # Suffixes on suffixes.
-    "qab": Grammar(onsets="chjklmnqtxyz", vowels="a i u ai ua", order="MSOV", quality_first=True,
+    "qab": Grammar(onsets="chjklmnqtxyz", vowels="a i u ai ua", order="YMSNOV", quality_first=True,
                    suffix="plural agent patient past present future not"),
     # The verb comes first; particles do what suffixes do elsewhere.
-    "qac": Grammar(onsets="бвгджзклмнпрстхш", vowels="а е и о у ы", order="VSOM", quality_first=False,
+    "qac": Grammar(onsets="бвгджзклмнпрстхш", vowels="а е и о у ы", order="VSNOMY", quality_first=False,
                    prefix="not", suffix="plural verb-plural", before="past future patient"),
     # Articles, an augment for the past, the agent last.
-    "qad": Grammar(onsets="βγδζθκλμνξπρτφχ", vowels="α ε η ι ο ω ου", order="MVOS", quality_first=False,
+    "qad": Grammar(onsets="βγδζθκλμνξπρτφχ", vowels="α ε η ι ο ω ου", order="YMVONS", quality_first=False,
                    prefix="past", suffix="plural quality-plural", before="article future", after="not"),
     # Written without spaces; one letter is one syllable.
     "qae": Grammar(onsets="あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよ",
-                   order="SMOV", quality_first=True, separator="",
+                   order="SNMYOV", quality_first=True, separator="",
                    suffix="plural past future not", after="agent patient"),
     # Two noun classes: qualities and verbs agree in class and number.
-    "qaf": Grammar(onsets="कखगजचटडतदनपबमयरलवसह", vowels="ा ि ी ु े ो", order="OSMV", quality_first=True,
+    "qaf": Grammar(onsets="कखगजचटडतदनपबमयरलवसह", vowels="ा ि ी ु े ो", order="YOSNMV", quality_first=True,
                    suffix="plural quality-class quality-plural verb-class verb-plural",
                    before="not", after="past future patient"),
 }  # fmt: skip
@@ -93,6 +94,8 @@ class Language:
             "V": [*verb.before, verb.head, *verb.after],
             "O": self._noun_phrase(frame.patient, "patient", frame.patient_plural, frame.patient_quality),
             "M": [self.lexicon[frame.manner]] if frame.manner else [],
+            "N": [frame.companion] if frame.companion else [],
+            "Y": [frame.year] if frame.year else [],
         }
         return [word for role in self.grammar.order for word in phrases[role]]
 
