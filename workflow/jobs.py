@@ -62,7 +62,6 @@ class Job:
     settings: dict[str, Any]
     inputs: dict[str, list[str]]
     before: dict[str, str]
-    modules: list[str]
     key: str
     free: dict[str, Any]
 
@@ -149,7 +148,7 @@ class Plan:
         code = [verb_code(verb), {module: shape_digest(module) for module in used}]
         before = {folder: self.jobs[folder].key for folders in inputs.values() for folder in folders}
         key = digest([verb, output, settings, code, files_digest(files), inputs, before])
-        self.jobs[output] = Job(verb, output, settings, inputs, before, used, key, free or {})
+        self.jobs[output] = Job(verb, output, settings, inputs, before, key, free or {})
         return output
 
     def _corpora(self) -> None:

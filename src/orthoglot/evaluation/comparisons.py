@@ -50,6 +50,15 @@ def questions(methods: Sequence[str]) -> Iterator[Question]:
             yield Question(method, "meaning", ORIGINAL, "sentence")
 
 
+class Contest(NamedTuple):
+    """A question put to the hits of one encoder."""
+
+    encoder: str
+    question: Question
+    ours: Hits
+    theirs: Hits
+
+
 class Answer(NamedTuple):
     """What was found for one encoder; `by_seed` is the difference of each seed, in the unit of the scores."""
 
@@ -73,26 +82,17 @@ def compare_methods(
         settings: resampling.
         made: ends the signatures.
     """
-    answers: dict[tuple[str, str], list[Answer]] = defaultdict(list)
     methods: dict[str, list[str]] = defaultdict(list)
     for encoder, method in hits:
         methods[encoder].append(method)
+    contests: dict[tuple[str, str], list[Contest]] = defaultdict(list)
     for encoder, names in methods.items():
         for question in questions(names):
             ours, theirs = hits[encoder, question.method], hits[encoder, question.baseline]
             for task, dataset in dict.fromkeys(key[:2] for key in ours):
                 mine = _chosen(ours, task, dataset, question.view)
                 other = _chosen(theirs, task, dataset, question.baseline_view)
-                answer = compare(
-                    strata(mine, f"{task} "),
-                    strata(other, f"{task} "),
-                    resamples=settings.resamples,
-                    confidence=settings.confidence,
-                    generator=np.random.default_rng(
-                        derive(settings.seed, "compare", task, dataset, *question)
-                    ),
-                )
-                answers[task, dataset].append(Answer(encoder, question, answer, _by_seed(mine, other)))
+                contests[task, dataset].append(Contest(encoder, question, mine, other))
     how = {
         "test": "paired-bootstrap",
         "resamples": settings.resamples,
@@ -100,7 +100,20 @@ def compare_methods(
         "resampling_seed": settings.seed,
         **made,
     }
-    return [record for table in answers for record in _records(*table, answers[table], how)]
+    records: list[Record] = []
+    for (task, dataset), asked in contests.items():
+        found = compare(
+            [(strata(one.ours, f"{task} "), strata(one.theirs, f"{task} ")) for one in asked],
+            resamples=settings.resamples,
+            confidence=settings.confidence,
+            generator=np.random.default_rng(derive(settings.seed, "compare", task, dataset)),
+        )
+        answers = [
+            Answer(one.encoder, one.question, comparison, _by_seed(one.ours, one.theirs))
+            for one, comparison in zip(asked, found, strict=True)
+        ]
+        records += _records(task, dataset, answers, how)
+    return records
 
 
 def _chosen(hits: Hits, task: str, dataset: str, view: str) -> Hits:

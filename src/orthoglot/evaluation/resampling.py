@@ -4,8 +4,9 @@ Items come in strata (one per language pair), and a mean over strata is unweight
 sentences, so what is drawn with replacement is the distinct pivot sentence, with all its items: U sentences
 give weights w ~ multinomial(U, 1/U), the same for every stratum, and a stratum's mean is sum(w s) / sum(w).
 
-Sentences whose scores agree in every stratum are of one kind, and a draw hits each kind a multinomial number
-of times; so a 10,000-fold resample of a thousand hits and misses takes about a millisecond.
+Drawing costs more than scoring, so tables of the same sentences (views, seeds, methods) share their draws.
+Sentences whose scores agree throughout are of one kind, and a draw hits each kind a multinomial number of
+times; so a 10,000-fold resample of a thousand hits and misses takes about a millisecond.
 """
 
 from __future__ import annotations
@@ -86,27 +87,32 @@ def mean(strata: Strata) -> float:
     return float(np.mean([np.nanmean(one.values) for one in strata.values()]))
 
 
-def interval(
-    strata: Strata, *, resamples: int, confidence: float, generator: np.random.Generator
-) -> Interval:
-    """Unweighted mean over strata with a bootstrap percentile interval over pivot sentences.
+def intervals(
+    tables: Sequence[Strata], *, resamples: int, confidence: float, generator: np.random.Generator
+) -> list[Interval]:
+    """Of each table the unweighted mean over strata, with a bootstrap percentile interval over pivot sentences.
 
     Args:
-        strata: {stratum: scores, NaN for left out}.
-        resamples: bootstrap draws.
+        tables: {stratum: scores, NaN for left out} each, on the same sentences.
+        resamples: bootstrap draws, the same for all tables.
         confidence: e.g. 0.95.
         generator: of the draws.
     Raises:
         DataError: a stratum without a single scored item.
     """
-    scored = _scored(strata)
-    return _interval(scored, _resampled(scored, resamples, generator), confidence)
+    scored = [_scored(strata) for strata in tables]
+    drawn = _resampled(scored, resamples, generator)
+    return [_interval(strata, means, confidence) for strata, means in zip(scored, drawn, strict=True)]
 
 
 def compare(
-    ours: Strata, theirs: Strata, *, resamples: int, confidence: float, generator: np.random.Generator
-) -> Comparison:
-    """Paired comparison of two methods on the same items; the models that gave the scores are taken as fixed.
+    contests: Sequence[tuple[Strata, Strata]],
+    *,
+    resamples: int,
+    confidence: float,
+    generator: np.random.Generator,
+) -> list[Comparison]:
+    """Paired comparisons (ours, theirs) on the same items; the models that gave the scores are taken as fixed.
 
     d_i = ours_i - theirs_i over items that both scored. Bootstrap p: share of draws whose mean lies at
     least as far from the observed mean as that mean lies from 0, with the observed one counted in
@@ -114,15 +120,9 @@ def compare(
 
     Source: methods 7.14.
     """
-    differences = _scored(subtract(ours, theirs))
-    means = _resampled(differences, resamples, generator)
-    found = _interval(differences, means, confidence)
-    deviations = np.abs(means - found.value)
-    # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
-    extreme = int((deviations >= abs(found.value) - 1e-12).sum())
-    pooled = np.concatenate([one.values for one in differences.values()])
-    sign_p = sign_test(int((pooled > 0).sum()), int((pooled < 0).sum()))
-    return Comparison(found, (extreme + 1) / (resamples + 1), sign_p)
+    differences = [_scored(subtract(ours, theirs)) for ours, theirs in contests]
+    drawn = _resampled(differences, resamples, generator)
+    return [_comparison(strata, means, confidence) for strata, means in zip(differences, drawn, strict=True)]
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -161,35 +161,51 @@ def _interval(scored: Strata, means: np.ndarray, confidence: float) -> Interval:
     return Interval(mean(scored), float(low), float(high), len(keys), len(np.unique(keys)))
 
 
-def _resampled(strata: Strata, resamples: int, generator: np.random.Generator) -> np.ndarray:
-    """Means over strata of `resamples` draws, (resamples,)."""
-    table, counts = _kinds(strata)
-    observed = np.array([one.values.mean() for one in strata.values()])
-    means = np.empty(resamples)
+def _comparison(differences: Strata, means: np.ndarray, confidence: float) -> Comparison:
+    found = _interval(differences, means, confidence)
+    deviations = np.abs(means - found.value)
+    # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
+    extreme = int((deviations >= abs(found.value) - 1e-12).sum())
+    pooled = np.concatenate([one.values for one in differences.values()])
+    sign_p = sign_test(int((pooled > 0).sum()), int((pooled < 0).sum()))
+    return Comparison(found, (extreme + 1) / (len(means) + 1), sign_p)
+
+
+def _resampled(tables: Sequence[Strata], resamples: int, generator: np.random.Generator) -> np.ndarray:
+    """Means over strata of `resamples` draws, (tables, resamples)."""
+    columns = [one for strata in tables for one in strata.values()]
+    sums, sizes, counts = _kinds(columns)
+    # Most tables score the same items: each pattern of items is weighed once.
+    patterns, pattern = np.unique(sizes, axis=1, return_inverse=True)
+    observed = np.array([one.values.mean() for one in columns])
+    ends = np.cumsum([len(strata) for strata in tables])[:-1]
+    means = np.empty((len(tables), resamples))
     block = max(1, BLOCK_ENTRIES // int(counts.sum()))
     for start in range(0, resamples, block):
-        weights = _weights(counts, min(block, resamples - start), generator)
-        sums, sizes = np.split(weights.astype(np.float64) @ table, 2, axis=1)
+        weights = _weights(counts, min(block, resamples - start), generator).astype(np.float64)
+        items = (weights @ patterns)[:, pattern]
         # A stratum so small that a draw misses it keeps its mean.
-        drawn = np.where(sizes > 0, sums / np.maximum(sizes, 1), observed)
-        means[start : start + block] = drawn.mean(axis=1)
+        drawn = np.where(items > 0, weights @ sums / np.maximum(items, 1), observed)
+        for row, part in zip(means, np.split(drawn, ends, axis=1), strict=True):
+            row[start : start + block] = part.mean(axis=1)
     return means
 
 
-def _kinds(strata: Strata) -> tuple[np.ndarray, np.ndarray]:
-    """Kinds of pivot sentences, (M, 2 * strata): sums of scores, then items; and how many of each kind, (M,)."""
-    keys, places = np.unique(np.concatenate([one.keys for one in strata.values()]), return_inverse=True)
-    shape = len(keys), len(strata)
-    column = np.repeat(np.arange(len(strata)), [len(one.keys) for one in strata.values()])
-    cells = places * len(strata) + column
-    values = np.concatenate([one.values for one in strata.values()])
+def _kinds(columns: Sequence[Scores]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Kinds of pivot sentences: sums of scores (M, C), numbers of items (M, C), how many of each kind (M,)."""
+    keys, places = np.unique(np.concatenate([one.keys for one in columns]), return_inverse=True)
+    shape = len(keys), len(columns)
+    column = np.repeat(np.arange(len(columns)), [len(one.keys) for one in columns])
+    cells = places * len(columns) + column
+    values = np.concatenate([one.values for one in columns])
     sums = np.bincount(cells, weights=values, minlength=shape[0] * shape[1]).reshape(shape)
     sizes = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     # Differences of thirds and sixths that are equal but for a rounding error are one value.
     rows = np.round(np.hstack([sums, sizes]), 12) + 0.0
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")  # frequent ones first: fewer are left to draw for the others
-    return kinds[order], counts[order]
+    found, items = np.split(kinds[order], 2, axis=1)
+    return found, items, counts[order]
 
 
 def _weights(counts: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.evaluation.base import ALL, LEFT_OUT, Record, sign
-from orthoglot.evaluation.resampling import Scores, interval, pool
+from orthoglot.evaluation.resampling import Scores, intervals, pool
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.streams import derive
 
@@ -52,11 +52,12 @@ def summarise(
         method: name.
         made: ends the signature, e.g. the encoder's identity.
     """
-    groups: dict[tuple[str, str, str, str, int | None], list[Key]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], dict[tuple[str, int | None], list[Key]]] = {}
     for key in hits:
         for subset in dict.fromkeys((key.subset, ALL)):
+            group = groups.setdefault((key.task, key.dataset, subset), {})
             for seed in (key.seed, None):
-                groups[key.task, key.dataset, subset, key.view, seed].append(key)
+                group.setdefault((key.view, seed), []).append(key)
     how = {
         "interval": "bootstrap-percentile",
         "resampled": "pivot-sentences",
@@ -65,35 +66,39 @@ def summarise(
         "resampling_seed": settings.seed,
     }
     records = []
-    for (task, dataset, subset, name, seed), keys in groups.items():
-        found = interval(
-            strata({key: hits[key] for key in keys}, f"{encoder} {method} {task} {name} "),
+    for (task, dataset, subset), group in groups.items():
+        found = intervals(
+            [
+                strata({key: hits[key] for key in keys}, f"{encoder} {method} {task} {name} ")
+                for (name, _), keys in group.items()
+            ],
             resamples=settings.resamples,
             confidence=settings.confidence,
-            generator=np.random.default_rng(derive(settings.seed, task, dataset, subset, name, seed)),
+            generator=np.random.default_rng(derive(settings.seed, task, dataset, subset)),
         )
-        about = combine([facts[key] for key in keys])
-        left_out = sum(int((hits[key].values == LEFT_OUT).sum()) for key in keys)
-        seeds = sorted({key.seed for key in keys})
-        counted = {"left_out": left_out, "seeds": ",".join(map(str, seeds)), "units": found.units}
-        value, low, high = (round(100 * number, 6) for number in found[:3])
-        records.append(
-            Record(
-                task=task,
-                dataset=dataset,
-                subset=subset,
-                view=name,
-                encoder=encoder,
-                method=method,
-                seed=seed,
-                metric="accuracy",
-                value=value,
-                low=low,
-                high=high,
-                n=found.n,
-                signature=sign({"metric": "accuracy", **about, **counted, **how, **made}),
+        for ((name, seed), keys), one in zip(group.items(), found, strict=True):
+            about = combine([facts[key] for key in keys])
+            left_out = sum(int((hits[key].values == LEFT_OUT).sum()) for key in keys)
+            seeds = sorted({key.seed for key in keys})
+            counted = {"left_out": left_out, "seeds": ",".join(map(str, seeds)), "units": one.units}
+            value, low, high = (round(100 * number, 6) for number in one[:3])
+            records.append(
+                Record(
+                    task=task,
+                    dataset=dataset,
+                    subset=subset,
+                    view=name,
+                    encoder=encoder,
+                    method=method,
+                    seed=seed,
+                    metric="accuracy",
+                    value=value,
+                    low=low,
+                    high=high,
+                    n=one.n,
+                    signature=sign({"metric": "accuracy", **about, **counted, **how, **made}),
+                )
             )
-        )
     return records
 
 

@@ -20,7 +20,9 @@ MANNERS = tuple(
 )
 # What every language writes alike, as real ones do with many names and numbers.
 NAMES = tuple(
-    first + last for first in "Ba De Go Ka Li Mu Ro Sa".split() for last in "lan mir nek ter vos".split()
+    first + last
+    for first in ("Ba", "De", "Go", "Ka", "Li", "Mu", "Ro", "Sa")
+    for last in ("lan", "mir", "nek", "ter", "vos")
 )
 YEARS = tuple(str(year) for year in range(1900, 2000))
 ALL_PREDICATES = tuple(chain(*PREDICATES.values()))
