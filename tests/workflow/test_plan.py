@@ -16,6 +16,7 @@ from workspace import ROOT
 import digests
 import jobs
 from orthoglot import cli, config
+from orthoglot.errors import ConfigError
 
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 RULES = {
@@ -49,6 +50,18 @@ def leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from leaves(value, (*path, key)) if isinstance(value, dict | list) and value else [(*path, key)]
 
 
+def lists(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where lists are."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        yield from [(*path, key)] if isinstance(value, list) else lists(value, (*path, key))
+
+
+def at(values: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        values = values[key]
+    return values
+
+
 def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any] | None:
     """The values with one leaf changed, or None where no other valid value is at hand."""
     result = copy.deepcopy(values)
@@ -70,7 +83,26 @@ def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any] |
     return None
 
 
-def test_every_parameter_that_makes_a_job_due_is_listed_in_its_dvc_stage(values: dict[str, Any]) -> None:
+def listed(preset: str, path: tuple[Any, ...]) -> set[str]:
+    """The DVC stages that watch this parameter."""
+    dotted = ".".join(map(str, path))
+    return {
+        name
+        for name, stage in DVC.items()
+        if any(f"{dotted}.".startswith(p.replace("${preset}", preset) + ".") for p in stage["params"])
+    }
+
+
+def first_stage(due: set[str]) -> set[str]:
+    """The first stage with a due job: those after it see its changed folder."""
+    return set([name for name in DVC if due & RULES[name]][:1])
+
+
+@pytest.mark.parametrize("preset", ["mini", "real-small"])
+def test_every_parameter_that_makes_a_job_due_is_listed_in_its_dvc_stage(
+    values: dict[str, Any], preset: str
+) -> None:
+    values["preset"] = preset
     before = keys(values)
     tried = 0
     for path in leaves(values):
@@ -79,17 +111,31 @@ def test_every_parameter_that_makes_a_job_due_is_listed_in_its_dvc_stage(values:
             continue
         tried += 1
         due = changed(before, keys(other))
-        dotted = ".".join(map(str, path))
-        listed = {
-            name
-            for name, stage in DVC.items()
-            if any(f"{dotted}.".startswith(p.replace("${preset}", "mini") + ".") for p in stage["params"])
-        }
-        first = [name for name in DVC if due & RULES[name]][:1]
-        if path[:2] == ("presets", "mini"):
-            assert due, f"{dotted} changes nothing"
-        assert set(first) <= listed, f"{dotted} makes {due} due but only the stages {listed} list it"
+        if path[:2] == ("presets", preset):
+            assert due, f"{path} changes nothing"
+        assert first_stage(due) <= listed(preset, path), f"{path} makes {due} due"
     assert tried > 100
+
+
+@pytest.mark.parametrize("preset", ["mini", "real-small"])
+def test_every_list_that_makes_a_job_due_by_growing_shorter_is_listed_in_its_dvc_stage(
+    values: dict[str, Any], preset: str
+) -> None:
+    """What is no longer selected stays in the folders, so DVC must see the list itself."""
+    values["preset"] = preset
+    before = keys(values)
+    tried = 0
+    for path in lists(values):
+        for place in range(len(at(values, path))):
+            other = copy.deepcopy(values)
+            del at(other, path)[place]
+            try:
+                due = changed(before, keys(other))
+            except ConfigError:
+                continue
+            tried += 1
+            assert first_stage(due) <= listed(preset, path), f"{path} without number {place} makes {due} due"
+    assert tried > 30
 
 
 def test_loss_decides_only_what_is_trained_evaluated_and_reported(values: dict[str, Any]) -> None:
