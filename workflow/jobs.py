@@ -22,7 +22,8 @@ from digests import digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
-from orthoglot.encoders.settings import EmsSettings, MlmSettings, PretrainedSettings
+from orthoglot.encoders.folder import check_revision
+from orthoglot.encoders.settings import EmsSettings, EncoderSettings, MlmSettings, PretrainedSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.objectives import TERMS
@@ -147,7 +148,7 @@ class Plan:
         used = modules(*(entries or [ENTRY[verb]]))
         code = [verb_code(verb), {module: shape_digest(module) for module in used}]
         before = {folder: self.jobs[folder].key for folders in inputs.values() for folder in folders}
-        key = digest([verb, output, settings, code, files_digest(files), inputs, before])
+        key = digest([verb, output, _decisive(settings), code, files_digest(files), inputs, before])
         self.jobs[output] = Job(verb, output, settings, inputs, before, key, free or {})
         return output
 
@@ -225,6 +226,7 @@ class Plan:
             settings = self.params.encoders[name]
             trained = isinstance(settings, EmsSettings | MlmSettings)
             files = []
+            self._check_encoder(name, settings)
             if isinstance(settings, PretrainedSettings) and Path(settings.checkpoint).is_dir():
                 files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
             self.encoders[name] = self._add(
@@ -246,6 +248,21 @@ class Plan:
                     "benchmarks": self.benchmarks,
                 },
                 free=free,
+            )
+
+    def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
+        """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""
+        bitext = {code for folder in self.bitext for code in parse_pair(Path(folder).name)}
+        covered = bitext
+        if isinstance(settings, PretrainedSettings):
+            check_revision(settings.checkpoint, settings.revision)
+            covered = set(settings.languages)
+        chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
+        needed = bitext.union(*({one.pivot, *one.languages} for one in chosen))
+        if covered and (missing := sorted(needed - covered)):
+            raise ConfigError(
+                f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "
+                f"it covers {', '.join(sorted(covered))}"
             )
 
     def _decomposers(self) -> None:
@@ -300,7 +317,11 @@ class Plan:
         self.report = self._add(
             "report",
             "results",
-            {"title": f"orthoglot: preset {self.name}, loss {self.params.loss}", "evaluation": settings},
+            {
+                "title": f"orthoglot: preset {self.name}, loss {self.params.loss}",
+                "licences": self._licences(),
+                "evaluation": settings,
+            },
             inputs={
                 "evaluations": evaluations,
                 "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
@@ -308,6 +329,26 @@ class Plan:
                 "bitext": self.bitext,
             },
         )
+
+    def _licences(self) -> dict[str, str]:
+        """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
+        chosen = {
+            **{name: self.params.corpora[name] for name in self.preset.corpora},
+            **{name: self.params.benchmarks[name] for name in self.preset.benchmarks},
+            **{name: self.params.encoders[name] for name in self.preset.encoders},
+        }
+        return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
+
+    def threads(self, encoder: str) -> int:
+        """How many threads the pretraining of this encoder takes."""
+        return getattr(self.params.encoders[encoder], "threads", 1)
+
+
+def _decisive(settings: Any) -> Any:
+    """The settings without their licences, which are told to the reader and change no result."""
+    if isinstance(settings, dict):
+        return {name: _decisive(value) for name, value in settings.items() if name != "licence"}
+    return settings
 
 
 def _term_modules(method: MethodSettings) -> list[str]:

@@ -238,6 +238,7 @@ def report(job_file: JobFile) -> None:
             [folder / "counts.json" for folder in job.folders("bitext")],
             job.settings["title"],
             EvaluationSettings.model_validate(job.settings["evaluation"]),
+            licences=job.settings["licences"],
             output=output,
         )
     )
@@ -275,9 +276,10 @@ def encode(
     import numpy as np
 
     from orthoglot import load
+    from orthoglot.corpora.bitext import decoded
 
-    content = sys.stdin.read() if str(text) == "-" else text.read_text(encoding="utf-8")
-    sentences = content.removesuffix("\n").split("\n")
+    content = sys.stdin.buffer.read() if str(text) == "-" else text.read_bytes()
+    sentences = list(decoded([content], str(text)))
     vectors = load(folder, device=device).encode(sentences, part=part, language=language)
     with atomic.replacing(output) as partial, open(partial, "wb") as handle:
         np.save(handle, vectors)

@@ -62,7 +62,7 @@ class Params(Settings):
 
     preset: str
     loss: str
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?|mps)$")]
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
     opus_api: str
     presets: dict[str, Preset]
     corpora: dict[str, CorpusSettings]
@@ -92,6 +92,8 @@ class Params(Settings):
             if not isinstance(corpus, MiniSettings):
                 _pairs_and_files(corpus, f"corpora.{name}")
         for name, benchmark in self.benchmarks.items():
+            if benchmark.kind == "local":
+                _fill([benchmark.files], f"benchmarks.{name}", foreign="", pivot="")
             for code in (benchmark.pivot, *benchmark.languages):
                 if canonical(code) != code:
                     raise ConfigError(
@@ -135,12 +137,17 @@ def check(values: Any, where: str) -> Params:
 def describe(error: ValidationError) -> str:
     """The first problem of a validation error in one line, with the nearest known key for a misspelt one."""
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
+    place = ".".join(str(part) for part in _written(first["loc"]))
     if first["type"] != "extra_forbidden":
         given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
         message = first["msg"].removeprefix("Value error, ")
         return f"{place}: {message}{given}" if place else message
     return f"unknown key {place!r}{_closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
+
+
+def _written(location: Sequence[int | str]) -> Sequence[int | str]:
+    """The location as params.yaml has it: pydantic puts an entry's kind into it."""
+    return [*location[:2], *location[3:]] if location[:1] in (("corpora",), ("encoders",)) else location
 
 
 def nearest(name: str, known: Iterable[object]) -> str:
@@ -159,14 +166,18 @@ def _pairs_and_files(corpus: OpusSettings | LocalSettings, where: str) -> None:
     try:
         for pair in corpus.pairs:
             parse_pair(pair)
-        for pattern in getattr(corpus, "files", []):
-            pattern.format(pair="", source="", target="")
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
-    except (KeyError, IndexError, ValueError) as error:
-        raise ConfigError(
-            f"{where}.files: {pattern!r} may name {{pair}}, {{source}}, {{target}}, not {error}"
-        ) from error
+    _fill(getattr(corpus, "files", []), where, pair="", source="", target="")
+
+
+def _fill(patterns: Sequence[str], where: str, **names: str) -> None:
+    for pattern in patterns:
+        try:
+            pattern.format(**names)
+        except (KeyError, IndexError, ValueError) as error:
+            known = ", ".join(f"{{{name}}}" for name in names)
+            raise ConfigError(f"{where}.files: {pattern!r} may name {known}, not {error}") from error
 
 
 def _known(name: str, names: Collection[str], where: str) -> None:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from tqdm import tqdm
+
 T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 30.0
 logger = logging.getLogger(__name__)
@@ -23,9 +25,7 @@ def track(items: Iterable[T], *, total: int, label: str, unit: str = "items") ->
         unit: what is counted, e.g. "sentences".
     """
     if sys.stderr.isatty():
-        from rich.progress import track as bar
-
-        yield from bar(items, description=label, total=total)
+        yield from tqdm(items, total=total, desc=label, unit=f" {unit}")
         return
     started = last = time.monotonic()
     for done, item in enumerate(items):

@@ -61,11 +61,6 @@ def test_all_languages_without_a_file_are_named(files: str, tmp_path: Path) -> N
         collect(_settings(files, "de", "fr", "sw"), None, tmp_path)
 
 
-def test_a_pattern_with_another_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"only \{foreign\} and \{pivot\}"):
-        collect(_settings("{language}.tsv", "de"), None, tmp_path)
-
-
 def test_an_empty_folder_is_no_benchmark(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no benchmark"):
         read_benchmark(tmp_path)

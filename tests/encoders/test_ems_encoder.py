@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -136,3 +137,11 @@ def test_identity_follows_the_weights_and_nothing_else(folder: Path, tmp_path: P
 def test_no_pickle_in_the_folder(folder: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     assert names == {"encoder.json", "model.safetensors", "tokenizer.model"}
+
+
+@pytest.mark.parametrize("spread", [1.0, 0.02])
+def test_embeddings_start_with_the_spread_that_is_asked_for(spread: float) -> None:
+    torch.manual_seed(0)
+    model = ems.EmsModel(dataclasses.replace(SIZES, vocabulary=500), spread)
+    assert model.tokens.weight[1:].std().item() == pytest.approx(spread, rel=0.05)
+    assert model.positions.weight[1:].std().item() == pytest.approx(spread, rel=0.2)

@@ -41,7 +41,7 @@ def made(
     output = root / "results"
     output.mkdir()
     title = "<script>alert('title')</script> $x"
-    report(folders, histories, world.bitext, title, settings, output=output)
+    report(folders, histories, world.bitext, title, settings, licences={"toy": "CC0-1.0"}, output=output)
     page = (output / "report.html").read_text()
     records = read_records(output / "records.jsonl")
     return SimpleNamespace(output=output, page=page, records=records, folders=folders, histories=histories)
@@ -73,6 +73,10 @@ def test_hostile_text_stays_text(made: SimpleNamespace) -> None:
     assert "b" not in tags.tags
     assert "&lt;script&gt;alert(&#39;title&#39;)" in made.page
     assert "&lt;b&gt;toy &amp; co&lt;/b&gt;" in made.page
+
+
+def test_the_page_tells_the_licences_of_what_was_used(made: SimpleNamespace) -> None:
+    assert "<dt>Licences</dt><dd>toy CC0-1.0</dd>" in made.page
 
 
 def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
@@ -159,7 +163,7 @@ def test_same_inputs_same_bytes(
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         inputs = made.folders[:3], made.histories, world.bitext, "title", settings
-        report(*inputs, output=tmp_path / name)
+        report(*inputs, licences={}, output=tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
     assert len(files) == 7
     for file in files:
@@ -170,7 +174,7 @@ def test_same_inputs_same_bytes(
 def test_one_evaluation_alone_is_a_report_too(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    report(made.folders[:1], [], [], "original only", settings, output=tmp_path)
+    report(made.folders[:1], [], [], "original only", settings, licences={}, output=tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert "What ORACLE adds" not in page
     assert "Held-out retrieval" in page
@@ -180,9 +184,9 @@ def test_no_or_doubled_evaluations_are_refused(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match="no evaluation"):
-        report([], [], [], "t", settings, output=tmp_path)
+        report([], [], [], "t", settings, licences={}, output=tmp_path)
     with pytest.raises(DataError, match="both evaluate toy with original"):
-        report([made.folders[0]] * 2, [], [], "t", settings, output=tmp_path)
+        report([made.folders[0]] * 2, [], [], "t", settings, licences={}, output=tmp_path)
 
 
 def test_methods_come_in_the_order_of_the_papers() -> None:

@@ -28,6 +28,7 @@ SETTINGS = EmsSettings(
     heads=2,
     feed_forward=64,
     max_tokens=24,
+    embedding_spread=0.02,
     dropout=0.1,
     attention_dropout=0.1,
     language_width=8,

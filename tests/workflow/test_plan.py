@@ -76,7 +76,7 @@ def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any] |
     for new in others:
         node[path[-1]] = new
         try:
-            config.check(result, "p")
+            keys(result)
         except ValueError:
             continue
         return result
@@ -150,6 +150,7 @@ def test_loss_decides_only_what_is_trained_evaluated_and_reported(values: dict[s
     [
         ("device", set()),
         ("opus_api", set()),
+        ("benchmarks.mini-tatoeba.licence", {"report"}),
         ("presets.real-small.seeds.0", set()),
         ("presets.mini.evaluation.resamples", {"evaluate", "report"}),
         ("presets.mini.decomposition.learning_rate", {"decompose", "evaluate", "report"}),
@@ -186,6 +187,34 @@ def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: 
     after = keys(values)
     prepared = {f for f in after if after[f][0] == "prepare" and after[f] != before[f]}
     assert prepared == {"data/mini/bitext/en-de"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"revision": "main"}, "needs a commit of 40 hex digits as revision, not 'main'"),
+        (
+            {"languages": ["qaa", "qab", "qac", "qad", "qae"]},
+            "encoders.other: does not cover qaf of the preset",
+        ),
+    ],
+)
+def test_what_an_encoder_cannot_do_is_refused_before_any_job(
+    values: dict[str, Any], change: dict[str, Any], message: str
+) -> None:
+    other = {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"}
+    values["encoders"]["other"] = {**other, "max_tokens": 64, "licence": "none"}
+    values["presets"]["mini"]["encoders"] = ["other"]
+    keys(values)
+    values["encoders"]["other"] |= change
+    with pytest.raises(ConfigError, match=message):
+        keys(values)
+
+
+def test_a_benchmark_language_without_training_text_is_refused_before_any_job(values: dict[str, Any]) -> None:
+    del values["corpora"]["mini"]["languages"]["qaf"]
+    with pytest.raises(ConfigError, match=r"encoders\.ems-mini: does not cover qaf"):
+        keys(values)
 
 
 def test_code_of_a_job_is_what_its_verb_imports() -> None:

@@ -75,12 +75,7 @@ def _path(settings: BenchmarkSettings, raw: Path | None, code: str) -> Path:
             raise ConfigError("a benchmark of kind 'mini' needs the invented world's folder")
         return raw / "retrieval" / f"{canonical(code)}-{canonical(settings.pivot)}.tsv.gz"
     spelled = iso3 if settings.spelling == "iso639-3" else canonical
-    try:
-        return Path(settings.files.format(foreign=spelled(code), pivot=spelled(settings.pivot)))
-    except (KeyError, IndexError, ValueError) as error:
-        raise ConfigError(
-            f"files {settings.files!r}: only {{foreign}} and {{pivot}} are filled in"
-        ) from error
+    return Path(settings.files.format(foreign=spelled(code), pivot=spelled(settings.pivot)))
 
 
 def _read_set(path: Path) -> RetrievalSet:

@@ -107,8 +107,10 @@ def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
         if start not in (0, have) or (start and _version(response) not in ("", version)):
             part.unlink()
             raise _Transient(f"the server sent bytes from {start} on of another version, asked for {have}")
+        if not start:  # else a kill between the next two lines would join the old bytes to the new version
+            part.unlink(missing_ok=True)
         _version_of(part).write_text(_version(response))
-        with part.open("ab" if start else "wb") as file:
+        with part.open("ab") as file:
             for chunk in response.iter_content(CHUNK_BYTES):
                 file.write(chunk)
     length = part.stat().st_size

@@ -102,7 +102,7 @@ def fetch(settings: OpusSettings, api: str, output: Path, checkpoint: Path | Non
         # The path, not the host: a replay of OPUS must give the same bytes.
         files[pair] = {"path": urlsplit(entry.url).path, "sha256": digest, "version": entry.version}
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, pair, entry.kibibytes)
-    manifest = {"corpus": settings.corpus, "licence": settings.licence, "files": files}
+    manifest = {"corpus": settings.corpus, "files": files}
     with replacing(output / "manifest.json") as partial:
         partial.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
 

@@ -32,7 +32,13 @@ class OpusSettings(Settings):
     version: str
     pairs: Annotated[list[str], Field(min_length=1)]
     licence: str
-    sha256: dict[str, str] = {}
+    sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]] = {}
+
+    @model_validator(mode="after")
+    def _pins_are_of_its_pairs(self) -> Self:
+        if strange := sorted(set(self.sha256) - set(self.pairs)):
+            raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
+        return self
 
 
 class LocalSettings(Settings):
@@ -64,6 +70,12 @@ class BenchmarkSettings(Settings):
     languages: Annotated[list[str], Field(min_length=1)]
     pivot: str
     licence: str
+
+    @model_validator(mode="after")
+    def _local_has_files(self) -> Self:
+        if self.kind == "local" and not self.files:
+            raise ValueError("a local benchmark needs files")
+        return self
 
 
 class CleaningSettings(Settings):

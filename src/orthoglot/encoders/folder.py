@@ -65,25 +65,30 @@ def locate(checkpoint: str, revision: str) -> Path:
     """The folder of a checkpoint: itself, or the hub's local copy at exactly that commit; never downloads.
 
     Raises:
-        ConfigError: a hub id without a commit hash: `main` may be another model tomorrow.
+        ConfigError: a hub id without a commit hash.
         OfflineError: not on this machine; the message tells the command that fetches it.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
+    check_revision(checkpoint, revision)
     if Path(checkpoint).is_dir():
         return Path(checkpoint)
-    if not COMMIT.fullmatch(revision):
-        raise ConfigError(
-            f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
-            f" as revision, not {revision!r}"
-        )
     try:
         return Path(snapshot_download(checkpoint, revision=revision, local_files_only=True))
     except HFValidationError as error:
         raise ConfigError(f"checkpoint {checkpoint!r}: neither a folder nor a hub id") from error
     except LocalEntryNotFoundError as error:
         raise OfflineError(_fetch_hint(checkpoint, revision)) from error
+
+
+def check_revision(checkpoint: str, revision: str) -> None:
+    """Refuse what is neither a folder nor a hub id at a commit: `main` may be another model tomorrow."""
+    if not Path(checkpoint).is_dir() and not COMMIT.fullmatch(revision):
+        raise ConfigError(
+            f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
+            f" as revision, not {revision!r}"
+        )
 
 
 def _fetch_hint(checkpoint: str, revision: str) -> str:

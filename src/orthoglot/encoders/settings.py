@@ -40,12 +40,14 @@ class Transformer(Settings):
 class EmsSettings(Transformer):
     """EMS (methods: dual encoder trained with XTR and a contrastive objective).
 
+    Embeddings start as N(0, embedding_spread^2): from the paper's 1 Adam takes several hundred steps to leave.
     After the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is the
     first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
     """
 
     kind: Literal["ems"]
     tokenizer: TokenizerSettings
+    embedding_spread: Positive
     dropout: Share
     attention_dropout: Share
     language_width: Count

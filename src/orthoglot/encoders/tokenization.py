@@ -19,7 +19,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import has_spaces
 from orthoglot.streams import derive
 
-PAD, UNKNOWN, MASK = 0, 1, 2
+PAD, UNKNOWN = 0, 1
 logger = logging.getLogger(__name__)
 
 
@@ -57,21 +57,19 @@ class Ragged:
 
     def take(self, rows: np.ndarray) -> Ragged:
         """The named rows, in that order."""
-        padded, keep = self._gather(rows)
         lengths = self.lengths[rows]
-        return Ragged(padded[keep], np.concatenate([np.zeros(1, np.int64), lengths.cumsum()]))
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Ragged(self.ids[places], offsets)
 
     def padded(self, rows: np.ndarray, pad: int = PAD) -> np.ndarray:
         """Ids of the named rows (B, T) int64, filled up with `pad` to the longest of them."""
-        ids, keep = self._gather(rows)
-        return np.where(keep, ids, pad).astype(np.int64)
-
-    def _gather(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         lengths = self.lengths[rows]
         steps = np.arange(lengths.max(initial=0))
         keep = steps < lengths[:, None]
         places = np.where(keep, self.offsets[rows][:, None] + steps, 0)
-        return self.ids[places] if self.ids.size else places.astype(np.int32), keep
+        ids = self.ids[places] if self.ids.size else places
+        return np.where(keep, ids, pad).astype(np.int64)
 
 
 @functools.cache
@@ -170,10 +168,6 @@ class Tokenizer:
     def size(self) -> int:
         """V, reserved ids included."""
         return self._pieces.get_piece_size()
-
-    def language_id(self, language: str) -> int:
-        """The reserved id of a language; unknown (1) for one that it was not trained for."""
-        return self._pieces.piece_to_id(language_symbol(language))
 
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of raw sentences, each cut after `max_tokens`; how many were cut is logged."""

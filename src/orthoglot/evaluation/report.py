@@ -39,6 +39,7 @@ def report(
     title: str,
     settings: EvaluationSettings,
     *,
+    licences: Mapping[str, str],
     output: Path,
 ) -> None:
     """Write report.html, tables.md, records.jsonl, records.parquet, metrics.json and plots/*.csv.
@@ -52,6 +53,7 @@ def report(
         counts: prepared folders, or their counts.json, called by language pair.
         title: of the page, e.g. "orthoglot, preset mini".
         settings: resampling of the comparisons.
+        licences: of the data and checkpoints used, by name.
         output: an existing folder.
     Raises:
         DataError: no evaluation, or two of the same encoder and method.
@@ -72,7 +74,7 @@ def report(
     page = render(
         title=title,
         verdict=tables.verdict(table),
-        facts=facts(table),
+        facts=facts(table, licences),
         headline=top,
         sections=sections,
         corners=[_figure(figures.corner, table, *section[:2]) for section in sections if _has_parts(table)],
@@ -141,8 +143,8 @@ def render(**told: Any) -> str:
     return environment.get_template(TEMPLATE).render(**told)
 
 
-def facts(records: pd.DataFrame) -> dict[str, str]:
-    """What was run, where and with which versions."""
+def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
+    """What was run, on whose terms, where and with which versions."""
     seeds = sorted(records.loc[records["method"] != ORIGINAL, "seed"].dropna().unique())
     installed = [f"{name} {version(name)}" for name in LIBRARIES]
     return {
@@ -150,6 +152,7 @@ def facts(records: pd.DataFrame) -> dict[str, str]:
         "Methods": ", ".join(tables.ordered(records["method"])),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
         "Tasks": ", ".join(tables.title(*task) for task in tables.tasks(records)),
+        "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
         "Numbers": f"{len(records):,} records",
         "Day": _now().strftime("%Y-%m-%d"),
         "Versions": ", ".join(

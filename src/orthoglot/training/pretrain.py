@@ -123,7 +123,7 @@ class Network(nn.Module):
 
     def __init__(self, settings: EmsSettings, sizes: ems.Sizes, languages: int):
         super().__init__()
-        self.encoder = ems.EmsModel(sizes)
+        self.encoder = ems.EmsModel(sizes, settings.embedding_spread)
         self.objective = Ems(
             XtrHead(
                 languages=languages,

@@ -1,0 +1,42 @@
+"""Long work tells its rate and what is left: a bar on a terminal, log lines elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import pytest
+
+from orthoglot import progress
+
+
+def test_elsewhere_than_on_a_terminal_a_line_tells_done_total_rate_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = iter(range(0, 1000, 20))  # every look at the clock is 20 s after the last
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
+    with caplog.at_level(logging.INFO, logger="orthoglot.progress"):
+        assert list(progress.track("abcdef", total=6, label="embed", unit="chunks")) == list("abcdef")
+    assert [record.getMessage() for record in caplog.records] == [
+        "embed 1/6, 0.0 chunks/s, 200 s left",
+        "embed 3/6, 0.0 chunks/s, 80 s left",
+        "embed 5/6, 0.0 chunks/s, 24 s left",
+    ]
+
+
+def test_quick_work_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        assert list(progress.track(range(100), total=100, label="embed")) == list(range(100))
+    assert not caplog.records
+
+
+def test_on_a_terminal_a_bar_on_standard_error_tells_the_rate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(progress.track(range(5), total=5, label="embed", unit="chunks")) == list(range(5))
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "embed: 100%" in shown.err
+    assert "5/5" in shown.err
+    assert "chunks/s" in shown.err
