@@ -18,13 +18,12 @@ MANNERS = tuple(
     for sentiment, size in (("positive", 6), ("negative", 6), ("neutral", 3))
     for i in range(size)
 )
-# What every language writes alike, as real ones do with many names and numbers.
+# What every language writes alike, as real ones do with many names and numbers: few enough that a sentence
+# cannot be found by them alone.
 NAMES = tuple(
-    first + last
-    for first in ("Ba", "De", "Go", "Ka", "Li", "Mu", "Ro", "Sa")
-    for last in ("lan", "mir", "nek", "ter", "vos")
+    first + last for first in ("Ba", "De", "Ka", "Mu", "So") for last in ("lan", "mir", "nek", "vot")
 )
-YEARS = tuple(str(year) for year in range(1900, 2000))
+YEARS = tuple(str(year) for year in range(1980, 1990))
 ALL_PREDICATES = tuple(chain(*PREDICATES.values()))
 ALL_NOUNS = tuple(chain(*NOUNS.values()))
 NONE = ""  # an optional slot that is empty
