@@ -90,7 +90,7 @@ def corner(records: pd.DataFrame, task: str, dataset: str) -> str:
         handles = [_handle(name) for name in methods]
         if ORIGINAL in set(values["method"]):
             handles.append(Line2D([], [], color=OTHER, linestyle="--", label="original (sentence)"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=3 * min(3, len(encoders)))
+        figure.legend(handles=handles, loc="outside lower center", ncols=2 * min(3, len(encoders)))
         return _svg(figure)
 
 

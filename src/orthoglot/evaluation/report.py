@@ -60,7 +60,8 @@ def report(
     """
     records, hits, drawn = _read(evaluations)
     records += compare_methods(hits, settings, {"orthoglot": __version__})
-    trainings = [read_curve(path) for path in histories]
+    # What is computed in closed form has no epochs.
+    trainings = [curve for path in histories if (curve := read_curve(path)).rows]
     write_records(output / "records.jsonl", records)
     table = tables.frame(records)
     table.to_parquet(output / "records.parquet", index=False)
