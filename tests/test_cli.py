@@ -8,12 +8,47 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opus_server import OpusServer, write_opus
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
+VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(ORTHOGLOT), *arguments], cwd=cwd, capture_output=True, text=True, timeout=60)
+
+
+def run_job(
+    folder: Path,
+    verb: str,
+    settings: dict[str, Any],
+    *,
+    inputs: dict[str, list[str]] | None = None,
+    **free: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a verb in `folder` on a job file of its own; the output is to be `out`."""
+    job = {
+        "verb": verb,
+        "key": "k",
+        "output": "out",
+        "inputs": inputs or {},
+        "before": {},
+        "settings": settings,
+    }
+    (folder / "job.json").write_text(json.dumps({**job, **free}))
+    return run(verb, "job.json", cwd=folder)
+
+
+def told(result: subprocess.CompletedProcess[str]) -> str:
+    """The cause of a failure: the last line, and the only one of its kind."""
+    *before, last = result.stderr.splitlines()
+    assert last.startswith("orthoglot: "), result.stderr
+    assert not any(line.startswith(("orthoglot: ", "Traceback")) for line in before), result.stderr
+    return last
 
 
 def test_help_lists_the_verbs_without_loading_torch() -> None:
@@ -51,32 +86,51 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     old = tmp_path / "out"
     old.mkdir()
     (old / "kept.txt").write_text("old")
-    job = {
-        "verb": "prepare",
-        "key": "k",
-        "output": "out",
-        "inputs": {"benchmarks": [], "roots": []},
-        "before": {},
-        "settings": {
-            "pair": "qaa-qab",
-            "sources": [{"name": "mine", "kind": "files", "paths": [str(tmp_path / "absent.tsv")]}],
-            "cleaning": {
-                "min_characters": 1,
-                "max_characters": 100,
-                "max_ratio": 9.0,
-                "drop_copies": True,
-                "drop_duplicates": True,
-            },
-            "splits": {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0},
-        },
+    cleaning = {
+        "min_characters": 1,
+        "max_characters": 100,
+        "max_ratio": 9.0,
+        "drop_copies": True,
+        "drop_duplicates": True,
     }
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    result = run("prepare", str(tmp_path / "job.json"), cwd=tmp_path)
-    assert result.returncode in (1, 4)
-    assert "absent.tsv" in result.stderr
-    assert "Traceback" not in result.stderr
+    settings = {
+        "pair": "qaa-qab",
+        "sources": [{"name": "mine", "kind": "files", "paths": [str(tmp_path / "absent.tsv")]}],
+        "cleaning": cleaning,
+        "splits": {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0},
+    }
+    result = run_job(tmp_path, "prepare", settings, inputs={"benchmarks": [], "roots": []})
+    assert result.returncode == 4
+    assert "absent.tsv" in told(result)
     assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json", "out"]
     assert (old / "kept.txt").read_text() == "old"
+
+
+def test_no_network_is_status_3_and_leaves_nothing(tmp_path: Path) -> None:
+    result = run_job(tmp_path, "fetch", VOICES, api="http://127.0.0.1:9/")
+    assert result.returncode == 3
+    assert "http://127.0.0.1:9/: cannot be reached" in told(result)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json"]
+
+
+@pytest.mark.parametrize("lacking", ["/opusapi/", "/aym-en.txt.zip"])
+def test_http_404_is_status_4_and_leaves_no_output(lacking: str, tmp_path: Path) -> None:
+    write_opus(tmp_path / "served", "Voices", {("aym", "en"): [("kuna", "what")]})
+    with OpusServer(tmp_path / "served") as server:
+        server.faults[lacking] = ["404"]
+        result = run_job(tmp_path, "fetch", VOICES, api=server.api)
+    assert result.returncode == 4
+    assert lacking in told(result)
+    assert "HTTP 404" in told(result)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_opus_verb_lists_what_there_is(tmp_path: Path) -> None:
+    write_opus(tmp_path, "Voices", {("aym", "en"): [("kuna", "what")] * 7, ("de", "en"): [("was", "what")]})
+    with OpusServer(tmp_path) as server:
+        result = run("opus", "--source", "en", "--target", "aym", "--api", server.api)
+    assert result.returncode == 0
+    assert result.stdout == "Voices\tv1\taym-en\t7 pairs\t0 KiB\n"
 
 
 def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
