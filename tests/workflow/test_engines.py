@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
-import os
+import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
+import pytest
 from workspace import Workspace
+
+# What `loss=oracle` adds to the miniature's `loss=all`.
+DEPEND_ON_LOSS = [
+    "evaluations/mini/ems-mini/oracle",
+    "models/mini/decomposers/ems-mini/oracle/seed1",
+    "results",
+]
 
 
 def digests(workspace: Workspace) -> dict[str, str]:
@@ -41,18 +47,14 @@ def test_dvc_repro_does_the_same_work_and_snakemake_then_runs_no_job(
     fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     repro = fresh.copy(tmp_path / "w")
-    assert len(repro.jobs_run("dvc", "repro")) == len(list(finished.folder.glob(".jobs/**/*.json"))) - 0
+    assert len(repro.jobs_run("dvc", "repro")) == len(list(finished.folder.glob(".jobs/**/*.json")))
     assert repro.jobs_due() == {}
     assert digests(repro) == digests(finished)
 
 
 def test_experiment_with_another_loss_runs_only_what_depends_on_it(done: Workspace) -> None:
     run = done.jobs_run("dvc", "exp", "run", "-S", "loss=oracle")
-    assert run == [
-        "evaluations/mini/ems-mini/oracle",
-        "models/mini/decomposers/ems-mini/oracle/seed1",
-        "results",
-    ]
+    assert run == DEPEND_ON_LOSS
     assert done.jobs_due() == {}
     assert done.jobs_run("dvc", "repro") == []
     assert "oracle" in json.loads((done.folder / "results/metrics.json").read_text())["ems-mini"]
@@ -60,6 +62,38 @@ def test_experiment_with_another_loss_runs_only_what_depends_on_it(done: Workspa
     assert "oracle" in done.run("dvc", "metrics", "diff").stdout
     assert "oracle" in done.run("dvc", "exp", "show", "--csv").stdout
     assert "html" in done.run("dvc", "plots", "show").stdout
+
+
+def test_experiment_in_a_copy_runs_the_copys_source_and_leaves_the_workspace_as_it_is(
+    done: Workspace,
+) -> None:
+    tell = 'import os\nimport sys\n\nprint("source of", os.path.basename(sys.argv[0]), __file__, file=sys.stderr)\n'
+    with open(done.folder / "src/orthoglot/__init__.py", "a") as handle:  # which no job's key holds
+        handle.write(f"\n{tell}")
+    before = digests(done)
+    text = done.run("dvc", "exp", "run", "--temp", "-S", "loss=oracle").stdout
+    assert sorted(re.findall(r"done: (\S+)", text)) == DEPEND_ON_LOSS
+    told = re.findall(r"source of (\S+) (\S+)", text)
+    assert {program for program, _ in told} >= {"snakemake", "orthoglot"}
+    assert all(Path(file).is_relative_to(done.folder / ".dvc/tmp/exps") for _, file in told), told
+    assert digests(done) == before
+    assert done.jobs_due() == {}
+
+
+def test_queued_experiments_all_run_and_are_shown(done: Workspace) -> None:
+    for loss in ("oracle", "dream"):
+        done.run("dvc", "exp", "run", "--queue", "-n", f"only-{loss}", "-S", f"loss={loss}")
+    done.run("dvc", "exp", "run", "--run-all")
+    text = done.run("dvc", "exp", "show", "--csv").stdout
+    rows = {row["Experiment"]: row for row in csv.DictReader(io.StringIO(text))}
+    measured = "ems-mini.{}.heldout.meaning"
+    for loss, other in (("oracle", "dream"), ("dream", "oracle")):
+        row = rows[f"only-{loss}"]
+        assert row["State"] == "Success"
+        assert row["loss"] == loss
+        assert row[measured.format(loss)]
+        assert not row[measured.format(other)]
+    assert done.jobs_due() == {}
 
 
 def test_checkout_after_an_experiment_leaves_nothing_to_do(done: Workspace) -> None:
@@ -128,27 +162,41 @@ def test_unknown_loss_stops_before_any_job_and_names_the_known_ones(done: Worksp
         assert "done:" not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("engine", "moment"),
+    [
+        ("snakemake --cores 2", "models/mini/encoders/ems-mini.partial"),
+        ("snakemake --cores 2", "checkpoints/*"),
+        ("snakemake --cores 2", "results.partial"),
+        ("dvc repro", ".jobs/models/mini/encoders/ems-mini.done"),
+    ],
+)
 def test_killed_run_resumes_and_ends_with_the_same_bytes(
-    fresh: Workspace, finished: Workspace, tmp_path: Path
+    engine: str, moment: str, fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     killed = fresh.copy(tmp_path / "w")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    process = subprocess.Popen(
-        ["snakemake", "--cores", "2"],
-        cwd=killed.folder,
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 120
-    while not list(killed.folder.glob("checkpoints/*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    killed.kill_when(moment, *engine.split())
     assert not (killed.folder / "results/receipt.json").exists()
-    killed.run("snakemake", "--cores", "2")
+    killed.run(*engine.split())
     assert digests(killed) == digests(finished)
+    assert killed.jobs_due() == {}
+    assert not list(killed.folder.rglob("*.partial"))
+
+
+def test_training_killed_between_epochs_goes_on_from_there_to_the_same_bytes(
+    fresh: Workspace, finished: Workspace, tmp_path: Path
+) -> None:
+    def without_keys(workspace: Workspace) -> dict[str, str]:
+        return {
+            path: digest for path, digest in digests(workspace).items() if not path.endswith("receipt.json")
+        }
+
+    killed = fresh.copy(tmp_path / "w")
+    loop = killed.folder / "src/orthoglot/training/loop.py"
+    loop.write_text(re.sub(r"(?m)^(SECONDS_BETWEEN_SAVES) = .*$", r"\1 = 0.0", loop.read_text()))
+    killed.kill_when("checkpoints/*/training.safetensors", "snakemake", "--cores", "2")
+    assert "ems-mini: resumed after epoch" in killed.run("snakemake", "--cores", "2").stdout
+    assert without_keys(killed) == without_keys(finished)
 
 
 def test_deleted_or_cut_output_is_made_again(done: Workspace, finished: Workspace) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,18 +46,10 @@ class Workspace:
 
     def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command with this Python's tools first on PATH."""
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         result = subprocess.run(
             command,
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PATH": path,
-                "DVC_NO_ANALYTICS": "1",
-                "SOURCE_DATE_EPOCH": "1790000000",
-                "OMP_NUM_THREADS": "1",
-                **environment,
-            },
+            env=self._environment(environment),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -64,9 +59,37 @@ class Workspace:
             raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
         return result
 
-    def jobs_run(self, *command: str, **environment: str) -> list[str]:
+    def kill_when(self, pattern: str, *command: str, seconds: float = 120) -> None:
+        """Run a command and kill all of it, as `kill -9` does, when a file or folder like `pattern` appears."""
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self._environment({}),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + seconds
+        found: list[Path] = []
+        while not found and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+            found = list(self.folder.glob(pattern))
+        running = process.poll() is None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert found, f"{command} never made {pattern}"
+        assert running, f"{command} had ended before it could be killed"
+
+    @staticmethod
+    def _environment(more: dict[str, str]) -> dict[str, str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        fixed = {"DVC_NO_ANALYTICS": "1", "SOURCE_DATE_EPOCH": "1790000000", "OMP_NUM_THREADS": "1"}
+        return {**os.environ, "PATH": path, **fixed, **more}
+
+    def jobs_run(self, *command: str) -> list[str]:
         """The output folders of the jobs that a command ran."""
-        return sorted(re.findall(r"done: (\S+)", self.run(*command, **environment).stdout))
+        return sorted(re.findall(r"done: (\S+)", self.run(*command).stdout))
 
     def jobs_due(self) -> dict[str, int]:
         """What `snakemake -n` would run: jobs by rule."""
@@ -86,7 +109,7 @@ class Workspace:
             *parents, last = dotted.split("__")
             node = params
             for key in parents:
-                node = node[key.replace("_minus_", "-")]
+                node = node[key]
             node[last] = value
         path.write_text(yaml.safe_dump(params, sort_keys=False))
 
