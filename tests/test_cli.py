@@ -175,3 +175,12 @@ def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].endswith("holds neither encoder.json nor decomposer.json")
     assert not (tmp_path / "o.npy").exists()
+
+
+def test_text_that_is_not_utf8_is_status_4_and_names_the_line(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"one\n\xff\xfe\n")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert result.returncode == 4
+    assert "text.txt" in told(result)
+    assert "line 2" in told(result)
+    assert not (tmp_path / "o.npy").exists()
