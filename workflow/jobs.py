@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from digests import digest, files_digest, modules, shape_digest, verb_code
-from orthoglot import config
+from orthoglot import __version__, config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
 from orthoglot.encoders.folder import check_revision
@@ -303,7 +303,8 @@ class Plan:
             self._add(
                 "evaluate",
                 f"evaluations/{self.name}/{encoder}/{method}",
-                {"encoder": encoder, "method": method, "evaluation": settings},
+                # The version is written into every record.
+                {"encoder": encoder, "method": method, "version": __version__, "evaluation": settings},
                 inputs={
                     "encoder": [self.encoders[encoder]],
                     "embeddings": [self.embeddings[encoder]],
