@@ -17,7 +17,7 @@ from orthoglot.embeddings import embed as module
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.settings import EmbeddingSettings
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
 
 
 class CountingEncoder:
@@ -181,7 +181,7 @@ def test_a_language_that_the_encoder_lacks_is_refused_before_any_work(
     tmp_path: Path,
 ) -> None:
     encoder = CountingEncoder(languages=["qaa", "qab"])
-    with pytest.raises(DataError, match="does not cover qac of the data; it covers qaa, qab"):
+    with pytest.raises(ConfigError, match="does not cover qac of the data; it covers qaa, qab"):
         run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out")
     assert not encoder.seen
 

@@ -19,7 +19,7 @@ from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmbeddingSettings
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 
@@ -60,7 +60,8 @@ def embed(
         checkpoint: folder for finished chunks, kept until the caller removes it.
         output: the store.
     Raises:
-        DataError: the encoder does not cover a language, or gives vectors of a wrong size or not finite.
+        ConfigError: the encoder does not cover a language.
+        DataError: it gives vectors of a wrong size or not finite.
     """
     sentences = collect(bitext, benchmarks, settings.train_pairs)
     encoder = load_encoder(encoder_folder, device)
@@ -144,7 +145,7 @@ def _covered(encoder: Encoder, sentences: dict[str, set[str]]) -> None:
     missing = sorted(set(sentences) - set(encoder.languages)) if encoder.languages else []
     if missing:
         known = ", ".join(encoder.languages)
-        raise DataError(
+        raise ConfigError(
             f"encoder {encoder.name}: does not cover {', '.join(missing)} of the data; it covers {known}"
         )
 
