@@ -33,3 +33,7 @@ rule all:
 
 onsuccess:
     bridge.commit()
+
+
+onerror:
+    bridge.tell_causes()

@@ -184,3 +184,10 @@ def test_text_that_is_not_utf8_is_status_4_and_names_the_line(tmp_path: Path) ->
     assert "text.txt" in told(result)
     assert "line 2" in told(result)
     assert not (tmp_path / "o.npy").exists()
+
+
+def test_empty_line_is_status_4_and_named(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("one\n\ntwo\n")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert result.returncode == 4
+    assert "text.txt: line 2 is empty" in told(result)

@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,15 @@ class Bridge:
         self._conda_fallback()
         self._clear_dead_lock()
         plan.announce()
+        self.started = time.time()
+
+    def tell_causes(self) -> None:
+        """After a failed run, repeat the cause of each failed job where it is seen: at the end."""
+        for log in sorted(Path("logs").rglob("*.log")):
+            if log.stat().st_mtime >= self.started:
+                lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+                if lines and lines[-1].startswith("orthoglot: "):
+                    logger.error(f"{log}: {lines[-1].removeprefix('orthoglot: ')}")
 
     def commit(self) -> None:
         """After a successful run, tell DVC that the outputs of all stages are what their inputs make."""
@@ -62,7 +72,11 @@ class Bridge:
         try:
             fcntl.flock(self._alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return
+            if self.workflow.dryrun:
+                return
+            # A killed `dvc repro` leaves its Snakemake at work, for example.
+            logger.warning("another run is at work in this folder: waiting for its end")
+            fcntl.flock(self._alive, fcntl.LOCK_EX)
         for lock in Path(".snakemake/locks").glob("*.lock"):
             logger.warning(f"removing {lock}, left by a run that was killed")
             lock.unlink()

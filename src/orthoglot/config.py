@@ -136,7 +136,8 @@ def check(values: Any, where: str) -> Params:
 
 def describe(error: ValidationError) -> str:
     """The first problem of a validation error in one line, with the nearest known key for a misspelt one."""
-    first = error.errors()[0]
+    # A misspelt key is two problems, one strange and one missing: the first helps.
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     place = ".".join(str(part) for part in _written(first["loc"]))
     if first["type"] != "extra_forbidden":
         given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
@@ -168,7 +169,12 @@ def _pairs_and_files(corpus: OpusSettings | LocalSettings, where: str) -> None:
             parse_pair(pair)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
-    _fill(getattr(corpus, "files", []), where, pair="", source="", target="")
+    files = getattr(corpus, "files", [])
+    _fill(files, where, pair="", source="", target="")
+    if files and len(corpus.pairs) > 1 and not any("{" in pattern for pattern in files):
+        raise ConfigError(
+            f"{where}.files: the same for {len(corpus.pairs)} pairs; tell them apart by {{pair}}"
+        )
 
 
 def _fill(patterns: Sequence[str], where: str, **names: str) -> None:

@@ -43,9 +43,9 @@ class Model:
         if not description.is_file():
             raise ConfigError(f"{folder}: holds neither encoder.json nor decomposer.json")
         trained_on = json.loads(description.read_text(encoding="utf-8"))
-        home = folder.resolve().parents[3] / "encoders" / trained_on["encoder"]
+        home = folder.resolve().joinpath("../../../..", "encoders", trained_on["encoder"]).resolve()
         if not home.is_dir():
-            raise DataError(f"{folder}: its encoder is not at {home}")
+            raise DataError(f"{folder}: its encoder is not at {home}; copy the whole folder models/PRESET")
         found = identity(home)
         if found != trained_on["identity"]:
             raise DataError(f"{folder}: trained on encoder {trained_on['identity']}, but {home} is {found}")

@@ -183,6 +183,24 @@ def test_killed_run_resumes_and_ends_with_the_same_bytes(
     assert not list(killed.folder.rglob("*.partial"))
 
 
+def test_killed_parent_leaves_a_run_that_the_same_command_waits_for(
+    fresh: Workspace, finished: Workspace, tmp_path: Path
+) -> None:
+    killed = fresh.copy(tmp_path / "w")
+    killed.kill_when("models/mini/encoders/ems-mini.partial", "dvc", "repro", alone=True)
+    assert "another run is at work" in killed.run("dvc", "repro").stdout
+    assert digests(killed) == digests(finished)
+    assert killed.jobs_due() == {}
+
+
+def test_the_cause_of_a_failure_is_told_last(done: Workspace) -> None:
+    done.edit(**{"encoders__ems-mini__tokenizer__vocabulary": 100_000})
+    text = done.run("snakemake", "--cores", "2", check=False).stdout
+    causes = [line for line in text.splitlines() if "tokenizer with vocabulary 100000" in line]
+    assert causes[-1].startswith("logs/mini/pretrain/ems-mini.log: ")
+    assert text.rindex(causes[-1]) > text.rindex("Exiting because a job execution failed")
+
+
 def test_training_killed_between_epochs_goes_on_from_there_to_the_same_bytes(
     fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:

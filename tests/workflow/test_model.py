@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -60,6 +61,13 @@ def test_decomposer_beside_another_encoder_is_refused(
     weights.write_bytes(content)
     with pytest.raises(DataError, match="trained on encoder"):
         orthoglot.load(tmp_path / decomposer.relative_to(finished.folder))
+
+
+def test_decomposer_without_its_encoder_is_refused_wherever_it_lies(decomposer: Path) -> None:
+    with TemporaryDirectory(dir="/tmp") as shallow:
+        copied = shutil.copytree(decomposer, Path(shallow) / "copied")
+        with pytest.raises(DataError, match=r"its encoder is not at .*; copy the whole folder models/PRESET"):
+            orthoglot.load(copied)
 
 
 def test_folder_that_holds_no_model_is_refused(tmp_path: Path) -> None:

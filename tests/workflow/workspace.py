@@ -59,8 +59,8 @@ class Workspace:
             raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
         return result
 
-    def kill_when(self, pattern: str, *command: str, seconds: float = 120) -> None:
-        """Run a command and kill all of it, as `kill -9` does, when a file or folder like `pattern` appears."""
+    def kill_when(self, pattern: str, *command: str, alone: bool = False, seconds: float = 120) -> None:
+        """Run a command and kill it when a file or folder like `pattern` appears: all of it, or its parent alone."""
         process = subprocess.Popen(
             command,
             cwd=self.folder,
@@ -76,7 +76,7 @@ class Workspace:
             found = list(self.folder.glob(pattern))
         running = process.poll() is None
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            (os.kill if alone else os.killpg)(process.pid, signal.SIGKILL)
         process.wait()
         assert found, f"{command} never made {pattern}"
         assert running, f"{command} had ended before it could be killed"

@@ -85,7 +85,7 @@ def report(
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
-    logger.info("report: %d records of %d evaluations, %s", len(records), len(hits), output / "report.html")
+    logger.info("report: %d records of %d evaluations", len(records), len(hits))
 
 
 def nested(records: pd.DataFrame) -> dict[str, Any]:
