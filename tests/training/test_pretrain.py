@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
@@ -193,3 +194,15 @@ def test_monolingual_text_is_distinct_by_language(tmp_path: Path) -> None:
     pairs = [SentencePair("a", "x"), SentencePair("a", "y"), SentencePair("b", "x")]
     folder = write_folder(tmp_path / "en-de", {"train": pairs})
     assert pretrain.monolingual([folder], "train") == {"de": ["x", "y"], "en": ["a", "b"]}
+
+
+def test_the_catalogued_paper_settings_have_the_papers_size() -> None:
+    """Methods 5.1: recomputed 137.1 M parameters at inference, 208.8 M in training."""
+    settings = config.load(Path(__file__).parents[2] / "params.yaml").encoders["ems-paper"]
+    assert isinstance(settings, EmsSettings)
+    shape = settings.model_dump(include=set(pretrain.ems.Sizes.__dataclass_fields__))
+    sizes = pretrain.ems.Sizes(vocabulary=settings.tokenizer.vocabulary, **shape)
+    with torch.device("meta"):
+        network = pretrain.Network(settings, sizes, languages=62)
+    kept, trained = (sum(p.numel() for p in part.parameters()) for part in (network.encoder, network))
+    assert (round(kept / 1e6, 1), round(trained / 1e6, 1)) == (137.1, 208.8)
