@@ -25,7 +25,7 @@ from orthoglot.corpora.settings import LocalSettings, MiniSettings
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import EmsSettings, EncoderSettings, MlmSettings, PretrainedSettings
 from orthoglot.errors import ConfigError
-from orthoglot.languages import canonical, iso3, parse_pair
+from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
 from orthoglot.training.settings import MethodSettings
@@ -171,7 +171,7 @@ class Plan:
                 root = self._add("fetch", f"{data}/opus/{name}", corpus.model_dump(), inputs={}, free=free)
                 pairs = corpus.pairs
             for pair in pairs:
-                paths = _fill(corpus.files, pair) if isinstance(corpus, LocalSettings) else []
+                paths = corpus.paths(pair) if isinstance(corpus, LocalSettings) else []
                 folder = f"{root}/opus" if isinstance(corpus, MiniSettings) else root
                 source = (
                     {"name": name, "kind": "files", "paths": paths}
@@ -205,11 +205,7 @@ class Plan:
                 raise ConfigError(f"benchmarks.{name}: kind mini needs an invented corpus in the preset")
             roots = list(invented.values())[:1]
         else:
-            spell = iso3 if settings.spelling == "iso639-3" else canonical
-            files = [
-                settings.files.format(foreign=spell(language), pivot=spell(settings.pivot))
-                for language in settings.languages
-            ]
+            files = [settings.path(language) for language in settings.languages]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
@@ -354,8 +350,3 @@ def _decisive(settings: Any) -> Any:
 
 def _term_modules(method: MethodSettings) -> list[str]:
     return sorted({f"orthoglot.objectives.{TERMS[term].partition(':')[0]}" for term in method.terms})
-
-
-def _fill(patterns: list[str], pair: str) -> list[str]:
-    source, target = parse_pair(pair)
-    return [pattern.format(pair=pair, source=source, target=target) for pattern in patterns]

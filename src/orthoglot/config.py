@@ -14,15 +14,12 @@ from orthoglot.corpora.settings import (
     BenchmarkSettings,
     CleaningSettings,
     CorpusSettings,
-    LocalSettings,
-    MiniSettings,
-    OpusSettings,
     SplitSettings,
 )
 from orthoglot.encoders.settings import EmbeddingSettings, EncoderSettings
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.languages import canonical, parse_pair
+from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.settings import Settings, Whole
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
@@ -88,12 +85,7 @@ class Params(Settings):
                 check_method(method.architecture, method.partners, method.terms)
             except ConfigError as error:
                 raise ConfigError(f"methods.{name}: {error}") from error
-        for name, corpus in self.corpora.items():
-            if not isinstance(corpus, MiniSettings):
-                _pairs_and_files(corpus, f"corpora.{name}")
         for name, benchmark in self.benchmarks.items():
-            if benchmark.kind == "local":
-                _fill([benchmark.files], f"benchmarks.{name}", foreign="", pivot="")
             for code in (benchmark.pivot, *benchmark.languages):
                 if canonical(code) != code:
                     raise ConfigError(
@@ -160,30 +152,6 @@ def nearest(name: str, known: Iterable[object]) -> str:
 def _closest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
     return f"; nearest known: {close[0]}" if close else ""
-
-
-def _pairs_and_files(corpus: OpusSettings | LocalSettings, where: str) -> None:
-    """Refuse a pair or a path pattern that could not be filled in."""
-    try:
-        for pair in corpus.pairs:
-            parse_pair(pair)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
-    files = getattr(corpus, "files", [])
-    _fill(files, where, pair="", source="", target="")
-    if files and len(corpus.pairs) > 1 and not any("{" in pattern for pattern in files):
-        raise ConfigError(
-            f"{where}.files: the same for {len(corpus.pairs)} pairs; tell them apart by {{pair}}"
-        )
-
-
-def _fill(patterns: Sequence[str], where: str, **names: str) -> None:
-    for pattern in patterns:
-        try:
-            pattern.format(**names)
-        except (KeyError, IndexError, ValueError) as error:
-            known = ", ".join(f"{{{name}}}" for name in names)
-            raise ConfigError(f"{where}.files: {pattern!r} may name {known}, not {error}") from error
 
 
 def _known(name: str, names: Collection[str], where: str) -> None:

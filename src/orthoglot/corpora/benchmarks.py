@@ -12,7 +12,7 @@ from orthoglot.corpora.bitext import read_pairs, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.settings import BenchmarkSettings
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical, iso3, parse_pair
+from orthoglot.languages import canonical, parse_pair
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,7 @@ def _path(settings: BenchmarkSettings, raw: Path | None, code: str) -> Path:
         if raw is None:
             raise ConfigError("a benchmark of kind 'mini' needs the invented world's folder")
         return raw / "retrieval" / f"{canonical(code)}-{canonical(settings.pivot)}.tsv.gz"
-    spelled = iso3 if settings.spelling == "iso639-3" else canonical
-    return Path(settings.files.format(foreign=spelled(code), pivot=spelled(settings.pivot)))
+    return Path(settings.path(code))
 
 
 def _read_set(path: Path) -> RetrievalSet:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from orthoglot.errors import ConfigError
+from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.settings import Count, Settings, Share, Whole
 
 
@@ -24,6 +26,14 @@ class MiniSettings(Settings):
     graded_items: Count
 
 
+def _filled(pattern: str, **names: str) -> str:
+    try:
+        return pattern.format(**names)
+    except (KeyError, IndexError, ValueError) as error:
+        known = ", ".join(f"{{{name}}}" for name in names)
+        raise ConfigError(f"files: {pattern!r} may name {known}, not {error}") from error
+
+
 class OpusSettings(Settings):
     """One OPUS corpus in one or more language pairs ("en-de"); `sha256` pins an archive by pair."""
 
@@ -35,7 +45,9 @@ class OpusSettings(Settings):
     sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]] = {}
 
     @model_validator(mode="after")
-    def _pins_are_of_its_pairs(self) -> Self:
+    def _pairs_are_pairs_and_pins_are_of_them(self) -> Self:
+        for pair in self.pairs:
+            parse_pair(pair)
         if strange := sorted(set(self.sha256) - set(self.pairs)):
             raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
         return self
@@ -52,6 +64,19 @@ class LocalSettings(Settings):
     pairs: Annotated[list[str], Field(min_length=1)]
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
     licence: str
+
+    @model_validator(mode="after")
+    def _each_pair_has_files_of_its_own(self) -> Self:
+        if len({tuple(self.paths(pair)) for pair in self.pairs}) < len(set(self.pairs)):
+            raise ValueError(
+                f"files: the same for two of {len(self.pairs)} pairs; tell them apart by {{pair}}"
+            )
+        return self
+
+    def paths(self, pair: str) -> list[str]:
+        """The files of one of the pairs."""
+        source, target = parse_pair(pair)
+        return [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
 
 
 CorpusSettings = Annotated[MiniSettings | OpusSettings | LocalSettings, Field(discriminator="kind")]
@@ -73,9 +98,18 @@ class BenchmarkSettings(Settings):
 
     @model_validator(mode="after")
     def _local_has_files(self) -> Self:
-        if self.kind == "local" and not self.files:
+        if self.kind == "mini":
+            return self
+        if not self.files:
             raise ValueError("a local benchmark needs files")
+        if len({self.path(language) for language in self.languages}) < len(set(self.languages)):
+            raise ValueError("files: the same for two languages; tell them apart by {foreign}")
         return self
+
+    def path(self, language: str) -> str:
+        """The user's file of one of the languages."""
+        spelled = iso3 if self.spelling == "iso639-3" else canonical
+        return _filled(self.files, foreign=spelled(language), pivot=spelled(self.pivot))
 
 
 class CleaningSettings(Settings):
