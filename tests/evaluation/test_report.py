@@ -41,11 +41,8 @@ def made(
     output = root / "results"
     output.mkdir()
     title = "<script>alert('title')</script> $x"
-    computed = root / "toy" / "computed" / "seed1" / "history.jsonl"
-    computed.parent.mkdir(parents=True)
-    computed.touch()
-    drawn = [*histories, computed]
-    report(folders, drawn, world.bitext, title, settings, licences={"toy": "CC0-1.0"}, output=output)
+    licences = {"toy": "CC0-1.0"}
+    report(folders, histories, world.bitext, title, settings, licences=licences, output=output)
     page = (output / "report.html").read_text()
     records = read_records(output / "records.jsonl")
     return SimpleNamespace(output=output, page=page, records=records, folders=folders, histories=histories)
@@ -77,10 +74,6 @@ def test_hostile_text_stays_text(made: SimpleNamespace) -> None:
     assert "b" not in tags.tags
     assert "&lt;script&gt;alert(&#39;title&#39;)" in made.page
     assert "&lt;b&gt;toy &amp; co&lt;/b&gt;" in made.page
-
-
-def test_what_has_no_epochs_gets_no_panel(made: SimpleNamespace) -> None:
-    assert "computed" not in made.page
 
 
 def test_the_page_tells_the_licences_of_what_was_used(made: SimpleNamespace) -> None:

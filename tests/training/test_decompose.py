@@ -340,7 +340,7 @@ def test_files_of_a_trained_method(tmp_path: Path) -> None:
 
 def test_s10_centering_from_files_has_zero_means(tmp_path: Path) -> None:
     output = run(tmp_path, METHODS["centering"], "centering")
-    assert (output / "history.jsonl").read_text() == ""
+    assert not (output / "history.jsonl").exists()
     vectors = np.load(tmp_path / "store" / VECTORS)
     loaded = load_decomposer(output)
     assert np.abs(loaded.transform(vectors[:60], "qaa").meaning.mean(axis=0)).max() < 1e-6

@@ -81,7 +81,7 @@ def corner(records: pd.DataFrame, task: str, dataset: str) -> str:
     y, x = ("language", "meaning") if task == PROBE else ("meaning", "language")
     encoders = list(values["encoder"].unique())
     with _figure(len(encoders), columns=3, width=4.2, height=3.4) as (figure, axes):
-        for axis, encoder in zip(axes, encoders, strict=False):
+        for axis, encoder in zip(axes, encoders, strict=True):
             _corner_panel(axis, values[values["encoder"] == encoder], x, y)
             axis.set_title(encoder, loc="left")
             axis.set_xlabel(f"{x} view, accuracy (%)")
@@ -100,7 +100,7 @@ def curves(trainings: Sequence[Curve]) -> str:
     for training in trainings:
         groups.setdefault((training.encoder, training.method), []).append(training)
     with _figure(len(groups), columns=4, width=3.0, height=2.2) as (figure, axes):
-        for axis, ((encoder, method), members) in zip(axes, groups.items(), strict=False):
+        for axis, ((encoder, method), members) in zip(axes, groups.items(), strict=True):
             for training in members:
                 epochs = [row["epoch"] for row in training.rows]
                 for part, width in (("train", 0.8), ("valid", 1.8)):
@@ -122,7 +122,7 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
     palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
     colours = {language: palette(i % palette.N) for i, language in enumerate(languages)}
     with _figure(len(shown), columns=4, width=3.0, height=2.8) as (figure, axes):
-        for axis, ((encoder, method), one) in zip(axes, shown.items(), strict=False):
+        for axis, ((encoder, method), one) in zip(axes, shown.items(), strict=True):
             for part, marker, size in (("sentence", "o", 7), ("meaning", "o", 7), ("language", "x", 10)):
                 chosen = np.flatnonzero(one.parts == part)[:: 1 + len(one.points) // MAP_POINTS]
                 axis.scatter(
@@ -216,7 +216,7 @@ def _figure(panels: int, *, columns: int, width: float, height: float) -> Iterat
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for spare in grid[panels:]:
             spare.set_axis_off()
-        yield figure, list(grid)
+        yield figure, list(grid[:panels])
 
 
 def _svg(figure: Figure) -> str:

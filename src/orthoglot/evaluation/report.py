@@ -60,8 +60,7 @@ def report(
     """
     records, hits, drawn = _read(evaluations)
     records += compare_methods(hits, settings, {"orthoglot": __version__})
-    # What is computed in closed form has no epochs.
-    trainings = [curve for path in histories if (curve := read_curve(path)).rows]
+    trainings = [read_curve(path) for path in histories]
     write_records(output / "records.jsonl", records)
     table = tables.frame(records)
     table.to_parquet(output / "records.parquet", index=False)

@@ -64,7 +64,7 @@ def decompose(
     checkpoint: Path,
     output: Path,
 ) -> None:
-    """Write decomposer.json, weights.safetensors and history.jsonl into the existing folder `output`.
+    """Write decomposer.json, weights.safetensors and, of a training, history.jsonl into the existing folder `output`.
 
     Args:
         method: architecture, partner rule and weighted terms.
@@ -116,8 +116,9 @@ def decompose(
         weights=weights,
         details=details,
     ).save(output)
-    lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
-    (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
+    if history:
+        lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
+        (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> Data:
