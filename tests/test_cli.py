@@ -22,24 +22,17 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
     return subprocess.run([str(ORTHOGLOT), *arguments], cwd=cwd, capture_output=True, text=True, timeout=60)
 
 
+def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
+    """A job file in `folder`; the output is to be `out`."""
+    job = {"key": "k", "output": "out", "inputs": {}, "before": {}, "settings": settings}
+    (folder / "job.json").write_text(json.dumps({**job, **more}))
+
+
 def run_job(
-    folder: Path,
-    verb: str,
-    settings: dict[str, Any],
-    *,
-    inputs: dict[str, list[str]] | None = None,
-    **free: str,
+    folder: Path, verb: str, settings: dict[str, Any], **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a verb in `folder` on a job file of its own; the output is to be `out`."""
-    job = {
-        "verb": verb,
-        "key": "k",
-        "output": "out",
-        "inputs": inputs or {},
-        "before": {},
-        "settings": settings,
-    }
-    (folder / "job.json").write_text(json.dumps({**job, **free}))
+    """Run a verb in `folder` on a job file of its own."""
+    write_job(folder, settings, **more)
     return run(verb, "job.json", cwd=folder)
 
 
@@ -134,22 +127,15 @@ def test_opus_verb_lists_what_there_is(tmp_path: Path) -> None:
 
 
 def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    job = {
-        "verb": "generate",
-        "key": "k",
-        "output": "world",
-        "inputs": {},
-        "before": {},
-        "settings": {
-            "kind": "mini",
-            "seed": 1,
-            "pivot": "qaa",
-            "languages": {"qab": 2000},
-            "retrieval_pairs": 100,
-            "graded_items": 10,
-        },
+    settings = {
+        "kind": "mini",
+        "seed": 1,
+        "pivot": "qaa",
+        "languages": {"qab": 2000},
+        "retrieval_pairs": 100,
+        "graded_items": 10,
     }
-    (tmp_path / "job.json").write_text(json.dumps(job))
+    write_job(tmp_path, settings)
 
     def at_most_ten_kilobytes_a_file() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

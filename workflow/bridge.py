@@ -30,7 +30,7 @@ class Bridge:
         if not workflow.is_main_process:
             return
         self._conda_fallback()
-        self._clear_dead_lock()
+        self._be_the_only_run()
         plan.announce()
         self.started = time.time()
 
@@ -65,8 +65,11 @@ class Bridge:
             )
             settings.deployment_method = set(settings.deployment_method) - {DeploymentMethod.CONDA}
 
-    def _clear_dead_lock(self) -> None:
-        """A killed run leaves .snakemake/locks behind; a file lock dies with its process and tells dead from alive."""
+    def _be_the_only_run(self) -> None:
+        """Wait for a run that is at work, and clear the lock of one that was killed.
+
+        A killed run leaves .snakemake/locks behind; a file lock dies with its process and tells dead from alive.
+        """
         Path(".snakemake").mkdir(exist_ok=True)
         self._alive = open(".snakemake/alive", "w")  # noqa: SIM115 - held until this process ends
         try:

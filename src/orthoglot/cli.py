@@ -280,8 +280,9 @@ def encode(
 
     content = sys.stdin.buffer.read() if str(text) == "-" else text.read_bytes()
     sentences = list(decoded([content], str(text)))
-    if empty := [number for number, line in enumerate(sentences, start=1) if not line.strip()]:
-        raise DataError(f"{text}: line {empty[0]} is empty, as are {len(empty) - 1} others")
+    for number, line in enumerate(sentences, start=1):
+        if not line.strip():
+            raise DataError(f"{text}: line {number} is empty")
     vectors = load(folder, device=device).encode(sentences, part=part, language=language)
     with atomic.replacing(output) as partial, open(partial, "wb") as handle:
         np.save(handle, vectors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +68,7 @@ def test_encode_is_the_chain_cut_at_the_limit(tokenizer: Tokenizer, caplog: pyte
     with caplog.at_level("INFO"):
         tokens = tokenizer.encode(sentences, "en", 3)
     assert tokens.ids.dtype == np.int32
-    assert [tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)] == [
-        row[:3] for row in whole
-    ]
+    assert [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)] == [row[:3] for row in whole]
     assert f"{sum(len(row) > 3 for row in whole)} of 2 en sentences cut at 3 tokens" in caplog.text
 
 

@@ -64,7 +64,7 @@ def test_decomposer_beside_another_encoder_is_refused(
 
 
 def test_decomposer_without_its_encoder_is_refused_wherever_it_lies(decomposer: Path) -> None:
-    with TemporaryDirectory(dir="/tmp") as shallow:
+    with TemporaryDirectory() as shallow:
         copied = shutil.copytree(decomposer, Path(shallow) / "copied")
         with pytest.raises(DataError, match=r"its encoder is not at .*; copy the whole folder models/PRESET"):
             orthoglot.load(copied)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import jobs
 from orthoglot import cli, config
 from orthoglot.errors import ConfigError
 
+Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], dict[str, Any]]]]
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 RULES = {
     name: set(stage["cmd"].split(" -- ")[0].split("--allowed-rules ")[1].split())
@@ -98,44 +100,40 @@ def first_stage(due: set[str]) -> set[str]:
     return set([name for name in DVC if due & RULES[name]][:1])
 
 
+def with_another_value(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Every parameter, and the values in which it differs."""
+    for path in leaves(values):
+        other = perturbed(values, path)
+        if other is not None and path[0] not in ("preset", "device", "opus_api"):
+            yield path, other
+
+
+def with_a_shorter_list(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Every list, and the values without one of its entries, which stays in the folders that an earlier run made."""
+    for path in lists(values):
+        for place in range(len(at(values, path))):
+            other = copy.deepcopy(values)
+            del at(other, path)[place]
+            with contextlib.suppress(ConfigError):
+                keys(other)
+                yield path, other
+
+
 @pytest.mark.parametrize("preset", ["mini", "real-small"])
-def test_every_parameter_that_makes_a_job_due_is_listed_in_its_dvc_stage(
-    values: dict[str, Any], preset: str
+@pytest.mark.parametrize(("changes", "least"), [(with_another_value, 100), (with_a_shorter_list, 30)])
+def test_what_makes_a_job_due_is_listed_in_its_dvc_stage(
+    values: dict[str, Any], preset: str, changes: Changes, least: int
 ) -> None:
     values["preset"] = preset
     before = keys(values)
     tried = 0
-    for path in leaves(values):
-        other = perturbed(values, path)
-        if other is None or path[0] in ("preset", "device", "opus_api"):
-            continue
+    for path, other in changes(values):
         tried += 1
         due = changed(before, keys(other))
         if path[:2] == ("presets", preset):
             assert due, f"{path} changes nothing"
         assert first_stage(due) <= listed(preset, path), f"{path} makes {due} due"
-    assert tried > 100
-
-
-@pytest.mark.parametrize("preset", ["mini", "real-small"])
-def test_every_list_that_makes_a_job_due_by_growing_shorter_is_listed_in_its_dvc_stage(
-    values: dict[str, Any], preset: str
-) -> None:
-    """What is no longer selected stays in the folders, so DVC must see the list itself."""
-    values["preset"] = preset
-    before = keys(values)
-    tried = 0
-    for path in lists(values):
-        for place in range(len(at(values, path))):
-            other = copy.deepcopy(values)
-            del at(other, path)[place]
-            try:
-                due = changed(before, keys(other))
-            except ConfigError:
-                continue
-            tried += 1
-            assert first_stage(due) <= listed(preset, path), f"{path} without number {place} makes {due} due"
-    assert tried > 30
+    assert tried > least
 
 
 def test_loss_decides_only_what_is_trained_evaluated_and_reported(values: dict[str, Any]) -> None:

@@ -20,9 +20,9 @@ class Grammar:
     """What makes a language's sentences its own, apart from its words.
 
     `order` arranges the phrases: S agent, V predicate, O patient, M manner, N companion, Y year; a companion's
-    name and a year are written alike in every language. The last four name the markers
-    by where they stand, in the word or as a word before or after it; one in none of them is not expressed.
-    "verb-..." agrees with the agent, "quality-..." with its noun.
+    name and a year are written alike in every language. The last four name the markers by where they stand, in
+    the word or as a word before or after it; one in none of them is not expressed. "verb-..." agrees with the
+    agent, "quality-..." with its noun.
     """
 
     onsets: str
