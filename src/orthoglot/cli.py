@@ -7,12 +7,14 @@ one function and leaves the whole output folder with its receipt, or nothing. `o
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,6 +67,19 @@ class Job:
         Raises:
             DataError: an input folder is not the result that the job's key speaks of.
         """
+        with self.due() as due:
+            if due:
+                with self.building() as output:
+                    work(output)
+        self.end()
+
+    @contextmanager
+    def due(self) -> Iterator[bool]:
+        """Hold the job's lock; yields whether it is still to be done.
+
+        Raises:
+            DataError: an input folder is not the result that the job's key speaks of.
+        """
         for folder, key in self._before.items():
             if receipts.read_key(Path(folder)) != key:
                 raise DataError(
@@ -75,10 +90,17 @@ class Job:
         with open(lock, "w") as held:
             # A killed workflow may have left this very job running: wait for it, then find its work done.
             fcntl.flock(held, fcntl.LOCK_EX)
-            if receipts.read_key(self.output) != self.key:
-                with atomic.building(self.output) as output:
-                    work(output)
-                    receipts.write(output, self.key)
+            yield receipts.read_key(self.output) != self.key
+
+    @contextmanager
+    def building(self) -> Iterator[Path]:
+        """Yield the folder to fill, which becomes the output, sealed with the job's receipt."""
+        with atomic.building(self.output) as output:
+            yield output
+            receipts.write(output, self.key)
+
+    def end(self) -> None:
+        """Clear away what an interrupted run would have gone on from."""
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
 
@@ -172,28 +194,43 @@ def embed(job_file: JobFile) -> None:
 
 
 @app.command()
-def decompose(job_file: JobFile) -> None:
-    """Train one decomposer on stored vectors."""
+def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of one encoder")]) -> None:
+    """Train decomposers on stored vectors: all seeds of a method together, one method after the other."""
+    from orthoglot.embeddings.store import EmbeddingStore
+    from orthoglot.encoders.folder import identity
     from orthoglot.training import decompose as training
     from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
-    job = Job(job_file)
-    recipe = job.settings["recipe"]
-    job.run(
-        lambda output: training.decompose(
-            MethodSettings.model_validate(job.settings["method"]),
-            DecompositionSettings.model_validate(recipe) if recipe else None,
-            job.settings["name"],
-            job.folder("embeddings"),
-            job.folders("bitext"),
-            encoder=job.folder("encoder"),
-            seed=job.settings["seed"],
-            train_pairs=job.settings["train_pairs"],
-            device=job.device,
-            checkpoint=job.checkpoint,
-            output=output,
-        )
-    )
+    @functools.cache
+    def stored(encoder: Path, folder: Path) -> EmbeddingStore:
+        return EmbeddingStore.open(folder, identity(encoder))
+
+    @functools.cache
+    def collected(store: Path, encoder: Path, bitext: tuple[Path, ...], train_pairs: int) -> training.Data:
+        return training.collect(stored(encoder, store), bitext, train_pairs)
+
+    methods: dict[str, list[Job]] = {}
+    for job in map(Job, job_files):
+        methods.setdefault(str(job.output.parent), []).append(job)
+    for jobs in methods.values():
+        with ExitStack() as held:
+            due = [job for job in jobs if held.enter_context(job.due())]
+            if due:
+                (first, *_), settings = due, due[0].settings
+                encoder, store = first.folder("encoder"), first.folder("embeddings")
+                recipe = settings["recipe"]
+                training.decompose(
+                    MethodSettings.model_validate(settings["method"]),
+                    DecompositionSettings.model_validate(recipe) if recipe else None,
+                    settings["name"],
+                    stored(encoder, store),
+                    collected(store, encoder, tuple(first.folders("bitext")), settings["train_pairs"]),
+                    device=first.device,
+                    checkpoint=first.checkpoint,
+                    outputs={job.settings["seed"]: held.enter_context(job.building()) for job in due},
+                )
+        for job in jobs:
+            job.end()
 
 
 @app.command()

@@ -7,19 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orthoglot.decomposers.linear import TwoHead
-from orthoglot.streams import stream
+from orthoglot.streams import Draws, stream
+from orthoglot.training import batching
 from orthoglot.training.batching import (
     RULES,
-    Batch,
+    Batches,
     PairRows,
     any_other,
-    batches,
     half_batch,
     pairs_of,
     same_language,
+    together,
 )
-
-CPU = torch.device("cpu")
 
 
 def pair_rows(n: int, n_languages: int = 3) -> PairRows:
@@ -27,52 +26,56 @@ def pair_rows(n: int, n_languages: int = 3) -> PairRows:
     return PairRows(rows, rows + n, torch.zeros_like(rows), rows % n_languages)
 
 
+def one_batch(n: int, n_languages: int = 3) -> PairRows:
+    return pair_rows(n, n_languages).each(lambda t: t[None])
+
+
 def cut(
     rows: PairRows, size: int, *, drop_last: bool = False, rule: str = "dream", seed: int = 0
-) -> list[Batch]:
-    order, partners = stream(seed, "order"), stream(seed, "partners")
-    return list(
-        batches(rows, rule, batch_size=size, drop_last=drop_last, order=order, partners=partners, device=CPU)
-    )
+) -> list[Batches]:
+    order, partners = Draws(seed, "order"), Draws(seed, "partners")
+    parts = batching.cut(rows, rule, batch_size=size, drop_last=drop_last, order=order, partners=partners)
+    return [part[number] for part in parts for number in range(len(part))]
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 4), max_size=40), st.integers(0, 1000))
-def test_same_language_is_another_row_of_the_language_or_nobody(ids: list[int], seed: int) -> None:
-    language = torch.tensor(ids, dtype=torch.long)
-    partners = same_language(language, stream(seed))
-    for i, partner in enumerate(partners.tolist()):
-        if ids.count(ids[i]) == 1:
-            assert partner == -1
-        else:
-            assert partner != i
-            assert ids[partner] == ids[i]
+@given(st.integers(1, 3), st.lists(st.integers(0, 4), max_size=40), st.integers(0, 1000))
+def test_same_language_is_another_row_of_the_batch_and_language_or_nobody(
+    n: int, ids: list[int], seed: int
+) -> None:
+    batch = len(ids) // n
+    language = torch.tensor(ids[: n * batch], dtype=torch.long).view(n, batch)
+    partners = same_language(language, Draws(seed))
+    for codes, drawn in zip(language.tolist(), partners.tolist(), strict=True):
+        for i, partner in enumerate(drawn):
+            if codes.count(codes[i]) == 1:
+                assert partner == -1
+            else:
+                assert partner != i
+                assert codes[partner] == codes[i]
 
 
 def test_same_language_is_uniform_over_the_others() -> None:
-    language = torch.tensor([1, 0, 1, 1, 0, 1])
-    generator = stream(0)
-    drawn = torch.stack([same_language(language, generator) for _ in range(6000)])
-    counts = torch.bincount(drawn[:, 2], minlength=6)
+    language = torch.tensor([[1, 0, 1, 1, 0, 1]]).expand(6000, 6)
+    counts = torch.bincount(same_language(language, Draws(0))[:, 2], minlength=6)
     assert counts[[1, 2, 4]].tolist() == [0, 0, 0]
     # 2000 expected, standard deviation 37
     assert (counts[[0, 3, 5]] - 2000).abs().max() < 180
 
 
 @settings(deadline=None)
-@given(st.integers(0, 40), st.integers(0, 1000))
-def test_any_other_is_never_the_row_itself(n: int, seed: int) -> None:
-    partners = any_other(n, stream(seed))
-    assert len(partners) == n
-    if n < 2:
+@given(st.integers(0, 3), st.integers(0, 40), st.integers(0, 1000))
+def test_any_other_is_never_the_row_itself(n: int, batch: int, seed: int) -> None:
+    partners = any_other(n, batch, Draws(seed))
+    assert partners.shape == (n, batch)
+    if batch < 2:
         assert (partners == -1).all()
     else:
-        assert ((partners >= 0) & (partners < n) & (partners != torch.arange(n))).all()
+        assert ((partners >= 0) & (partners < batch) & (partners != torch.arange(batch))).all()
 
 
 def test_any_other_is_uniform_over_the_others() -> None:
-    generator = stream(0)
-    drawn = torch.stack([any_other(4, generator) for _ in range(6000)])
+    drawn = any_other(6000, 4, Draws(0))
     for row in range(4):
         counts = torch.bincount(drawn[:, row], minlength=4)
         counts[row] += 2000
@@ -80,23 +83,24 @@ def test_any_other_is_uniform_over_the_others() -> None:
 
 
 def test_half_batch_pairs_the_halves_and_leaves_the_rest_inactive() -> None:
-    assert half_batch(5).tolist() == [2, 3, -1, -1, -1]
-    partners = RULES["half_batch"](pair_rows(5), stream(0))
-    assert partners.active.tolist() == [True, True, False, False, False]
-    assert partners.other.tolist() == partners.peer.tolist() == [[2, 3, -1, -1, -1]] * 2
+    assert half_batch(2, 5).tolist() == [[2, 3, -1, -1, -1]] * 2
+    partners = RULES["half_batch"](one_batch(5), Draws(0))
+    assert partners.active.tolist() == [[True, True, False, False, False]]
+    for drawn in (*partners.other, *partners.peer):
+        assert drawn.tolist() == [[2, 3, -1, -1, -1]]
 
 
 def test_dream_draws_sides_and_kinds_apart() -> None:
-    partners = RULES["dream"](pair_rows(64), stream(0))
+    partners = RULES["dream"](one_batch(64), Draws(0))
     assert partners.active.all()
     drawn = [*partners.other, *partners.peer]
-    assert len({tuple(index.tolist()) for index in drawn}) == 4
+    assert len({tuple(index[0].tolist()) for index in drawn}) == 4
 
 
 def test_seed_uses_one_partner_for_everything() -> None:
-    partners = RULES["same_language"](pair_rows(64), stream(0))
-    assert torch.equal(partners.other, partners.peer)
-    assert not torch.equal(partners.peer[0], partners.peer[1])
+    partners = RULES["same_language"](one_batch(64), Draws(0))
+    assert all(map(torch.equal, partners.other, partners.peer))
+    assert not torch.equal(*partners.peer)
 
 
 def test_an_epoch_holds_every_pair_once_and_keeps_pairs_together() -> None:
@@ -131,3 +135,30 @@ def test_pairs_of_puts_each_row_on_its_side() -> None:
     assert torch.equal(pairs.target.language_id, batch.rows.target_language)
     assert torch.equal(pairs.target.peer, batch.partners.peer[1])
     assert torch.equal(pairs.source.other, batch.partners.other[0])
+
+
+def test_models_together_keep_their_own_batches() -> None:
+    maps = TwoHead(4, [stream(0), stream(1)])
+    vectors = torch.randn(40, 4, generator=stream(2))
+    ones = [cut(pair_rows(20), 5, seed=seed) for seed in (0, 1)]
+    parts = [
+        batching.cut(
+            pair_rows(20),
+            "dream",
+            batch_size=5,
+            drop_last=False,
+            order=Draws(seed, "order"),
+            partners=Draws(seed, "partners"),
+        )[0]
+        for seed in (0, 1)
+    ]
+    pairs = pairs_of(maps, vectors, together(parts)[3], 3)
+    for model, batches in enumerate(ones):
+        alone = TwoHead(4, stream(model))
+        expected = pairs_of(alone, vectors, batches[3], 3)
+        for mine, theirs in zip(pairs, expected, strict=True):
+            torch.testing.assert_close(mine.parts.meaning[model], theirs.parts.meaning)
+            torch.testing.assert_close(mine.parts.language[model], theirs.parts.language)
+            for name in ("other", "peer", "language_id"):
+                assert torch.equal(getattr(mine, name)[model], getattr(theirs, name))
+        assert torch.equal(pairs.active[model], expected.active)

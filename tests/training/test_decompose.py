@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,21 +14,23 @@ import torch
 import yaml
 from synthetic_world import World, make_world
 from torch import Tensor
+from torch.optim import Adam
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.linear import TwoHead
-from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
+from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.retrieval import hits
-from orthoglot.objectives.base import Objective, Pairs
-from orthoglot.streams import stream
+from orthoglot.objectives.base import Objective
+from orthoglot.streams import Draws, stream
+from orthoglot.training import batching, loop, together
 from orthoglot.training import decompose as training
-from orthoglot.training import loop
-from orthoglot.training.batching import Batch, batches, pairs_of
-from orthoglot.training.decompose import center, decompose, train, updates_of
+from orthoglot.training.batching import cut, pairs_of
+from orthoglot.training.decompose import center, collect, decompose, train, train_seeds
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.together import Stack, Trainer
 
 CPU = torch.device("cpu")
 PARAMS = Path(__file__).parents[2] / "params.yaml"
@@ -169,54 +173,53 @@ def test_without_the_terms_on_meaning_there_is_no_answer(world: World) -> None:
     assert probe(source.meaning, target.meaning, world.target_language) > 0.9
 
 
-def one_batch(world: World) -> Batch:
-    return next(
-        batches(
-            world.data.train,
-            "none",
-            batch_size=64,
-            drop_last=True,
-            order=stream(0),
-            partners=stream(0),
-            device=CPU,
-        )
+def trainer_of(name: str, world: World) -> Trainer:
+    def build(seeds: Sequence[int]) -> Stack:
+        objective = Objective(METHODS[name].terms, dim=32, n_languages=3, generator=[stream(1)])
+        return Stack(TwoHead(32, [stream(0)]), objective)
+
+    trainer = Trainer(
+        build, lambda stack, batch: pairs_of(stack.maps, world.data.vectors, batch, 3), 1e-2, "m"
     )
+    trainer.start([1])
+    return trainer
 
 
-def test_m10_each_meat_update_leaves_the_others_parameters_bit_identical(world: World) -> None:
-    maps = TwoHead(32, stream(0))
-    objective = Objective(METHODS["meat"].terms, dim=32, n_languages=3, generator=stream(1))
+def test_m10_each_meat_update_leaves_the_others_parameters_bit_identical(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = trainer_of("meat", world)
+    theirs = [tensor for one in trainer.stack.objective.opponents() for tensor in one.parameters()]
+    ours = list(trainer.stack.maps.parameters())
+    moved: list[list[bool]] = []
 
-    def pairs(batch: Batch) -> Pairs:
-        return pairs_of(maps, world.data.vectors, batch, 3)
+    def watched(optimizer: Adam, losses: Tensor) -> None:
+        before = [tensor.detach().clone() for tensor in (*theirs, *ours)]
+        update(optimizer, losses)
+        moved.append([not torch.equal(a, b) for a, b in zip((*theirs, *ours), before, strict=True)])
 
-    updates = updates_of(maps, objective, pairs, 1e-2)
-    assert [update.name for update in updates] == ["discriminator", "maps"]
-    theirs = [tensor for opponent in objective.opponents() for tensor in opponent.parameters()]
-    ours = list(maps.parameters())
-    for update, moving, resting in ((updates[0], theirs, ours), (updates[1], ours, theirs)):
-        before = [[tensor.detach().clone() for tensor in group] for group in (moving, resting)]
-        values = update.loss(one_batch(world))
-        update.optimizer.zero_grad()
-        values["total"].backward()
-        update.optimizer.step()
-        assert not any(torch.equal(a, b) for a, b in zip(moving, before[0], strict=True))
-        assert all(torch.equal(a, b) for a, b in zip(resting, before[1], strict=True))
+    update = together._update
+    monkeypatch.setattr(together, "_update", watched)
+    draws = Draws(0), Draws(1)
+    (batches,) = cut(
+        world.data.train, "none", batch_size=64, drop_last=True, order=draws[0], partners=draws[1]
+    )
+    trainer.step(batching.together([batches])[0])
+    assert moved == [[True, True, False, False, False, False], [False, False, True, True, True, True]]
 
 
 def test_training_partners_differ_between_epochs_and_validation_partners_do_not(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: dict[str, Any] = {}
-    monkeypatch.setattr(training, "fit", lambda **arguments: given.update(arguments) or [])
-    chosen = method("residual", "dream", ["dream.meaning", "dream.language"])
-    train(chosen, recipe(), "m", world.data, seed=1, device=CPU, checkpoint=None)
-    # `other` is drawn from the batch's size alone: the order of the rows has no part in it
-    first, second, again = (next(iter(given["batches"](epoch))).partners.other for epoch in (0, 1, 0))
+    given: list[Any] = []
+    monkeypatch.setattr(training, "fit_together", lambda *functions, **_: given.extend(functions) or [])
+    train_seeds(METHODS["seed"], recipe(), "m", world.data, seeds=[1], device=CPU, checkpoint=None)
+    _, _, batches, valid = given
+    first, second, again = (batches(1, epoch)[0].partners.peer[1] for epoch in (0, 1, 0))
     assert not torch.equal(first, second)
     assert torch.equal(first, again)
-    with torch.no_grad():
-        assert given["validate"]() == given["validate"]()
+    once, twice = (valid(1)[0].partners.peer[1] for _ in range(2))
+    assert torch.equal(once, twice)
 
 
 def test_dream_head_is_trained_with_the_maps() -> None:
@@ -237,15 +240,56 @@ def test_same_seed_same_weights(world: World) -> None:
 def test_resumed_training_equals_the_uninterrupted_one(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both optimisers of MEAT and the best state survive."""
+    """Both optimisers of MEAT and the best states survive, also of a model that has stopped."""
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    chosen = METHODS["meat"]
-    whole, history = train(chosen, recipe(epochs=5), "m", world.data, seed=1, device=CPU, checkpoint=None)
-    train(chosen, recipe(epochs=3), "m", world.data, seed=1, device=CPU, checkpoint=tmp_path)
-    resumed, again = train(chosen, recipe(epochs=5), "m", world.data, seed=1, device=CPU, checkpoint=tmp_path)
-    assert again == history
-    for name, weight in whole.items():
-        assert np.array_equal(weight, resumed[name])
+    chosen, seeds = METHODS["meat"], [1, 2, 3]
+
+    def fitted(epochs: int, checkpoint: Path | None) -> list[tuple[dict[str, np.ndarray], Any]]:
+        # One seed's patience ends before the others'.
+        impatient = recipe(1.5e-2, epochs).model_copy(update={"patience": 3})
+        return train_seeds(chosen, impatient, "m", world.data, seeds=seeds, device=CPU, checkpoint=checkpoint)
+
+    whole = fitted(11, None)
+    lengths = [len(history) for _, history in whole]
+    assert len(set(lengths)) > 1
+    fitted(min(lengths) + 1, tmp_path)
+    for (weights, history), (resumed, again) in zip(whole, fitted(11, tmp_path), strict=True):
+        assert again == history
+        for name, weight in weights.items():
+            assert np.array_equal(weight, resumed[name])
+
+
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if one.terms])
+def test_models_trained_together_equal_those_trained_alone(world: World, name: str) -> None:
+    """Also when some stop before others; float64, so that only a real difference is one."""
+    data = replace(world.data, vectors=world.data.vectors.double())
+    chosen, seeds = METHODS[name], [1, 2, 3]
+    impatient = recipe(1.5e-2, 6).model_copy(update={"patience": 2})
+    settings: Any = {"device": CPU, "checkpoint": None}
+    found = train_seeds(chosen, impatient, name, data, seeds=seeds, **settings)
+    for seed, (weights, history) in zip(seeds, found, strict=True):
+        alone, own = train(chosen, impatient, name, data, seed=seed, **settings)
+        assert len(history) == len(own)
+        for mine, theirs in zip(history, own, strict=True):
+            assert mine == pytest.approx(theirs, rel=1e-10)
+        for key, weight in alone.items():
+            np.testing.assert_allclose(weights[key], weight, rtol=1e-8, atol=1e-12)
+    assert not np.allclose(found[0][0]["meaning.weight"], found[1][0]["meaning.weight"])
+
+
+def test_a_loss_that_is_not_finite_names_step_seed_and_term(world: World) -> None:
+    vectors = world.data.vectors.clone()
+    vectors[world.data.train.source[:300]] = float("nan")
+    with pytest.raises(DataError, match=r"m: epoch 0, step \d+, seed 1: .*not finite \(seed.meaning=nan"):
+        train(
+            METHODS["seed"],
+            recipe(),
+            "m",
+            replace(world.data, vectors=vectors),
+            seed=1,
+            device=CPU,
+            checkpoint=None,
+        )
 
 
 # --- files in, files out ---
@@ -289,25 +333,20 @@ def run(
     *,
     valid: int = 20,
     train_pairs: int = 1000,
-    encoder_changed: bool = False,
 ) -> Path:
     pair, encoder, store = folders(root, valid)
-    if encoder_changed:
-        (encoder / "model.safetensors").write_bytes(b"trained anew")
     output = root / "output"
     output.mkdir()
+    opened = EmbeddingStore.open(store, identity(encoder))
     decompose(
         chosen,
         None if chosen.architecture == "centering" else recipe(epochs=2),
         name,
-        store,
-        [pair],
-        encoder=encoder,
-        seed=1,
-        train_pairs=train_pairs,
+        opened,
+        collect(opened, [pair], train_pairs),
         device="cpu",
         checkpoint=root / "checkpoint",
-        output=output,
+        outputs={1: output},
     )
     return output
 
@@ -345,11 +384,6 @@ def test_s10_centering_from_files_has_zero_means(tmp_path: Path) -> None:
     loaded = load_decomposer(output)
     assert np.abs(loaded.transform(vectors[:60], "qaa").meaning.mean(axis=0)).max() < 1e-6
     assert np.abs(loaded.transform(vectors[80:140], "qab").meaning.mean(axis=0)).max() < 1e-6
-
-
-def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"made by encoder .*, needed is"):
-        run(tmp_path, METHODS["seed"], "seed", encoder_changed=True)
 
 
 def test_methods_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ V vocabulary.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -17,20 +17,23 @@ from torch import Tensor, nn
 
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.objectives import TERMS
-from orthoglot.objectives.cosine import mean_weights, unit
+from orthoglot.objectives.cosine import Dots, Rows, Sum, mean_weights
 
 Term = Callable[["Pairs"], Tensor]
+Streams = torch.Generator | Sequence[torch.Generator]
 
 
 @dataclass(frozen=True)
 class Side:
     """One side of a batch of sentence pairs.
 
+    Models that are trained together have batches of their own: then every shape has a first dimension S.
+
     Attributes:
-        parts: sentence, meaning and language vectors, each (B, D), not normalised.
-        language_id: (B,) integers in [0, K).
-        other: (B,) row of the same side whose meaning differs, or -1 for none.
-        peer: (B,) another row of the same side and, under most partner rules, the same language, or -1.
+        parts: sentence, meaning and language vectors, each (..., B, D), not normalised.
+        language_id: (..., B) integers in [0, K).
+        other: (..., B) row of the same side whose meaning differs, or -1 for none.
+        peer: (..., B) another row of the same side and, under most partner rules, the same language, or -1.
     """
 
     parts: Decomposition
@@ -39,19 +42,27 @@ class Side:
     peer: Tensor
 
     @cached_property
-    def sentence(self) -> Tensor:
-        """Unit sentence vectors (B, D)."""
-        return unit(self.parts.sentence)
+    def sentence(self) -> Sum:
+        """Sentence vectors."""
+        return Sum((Rows(self.parts.sentence),))
 
     @cached_property
-    def meaning(self) -> Tensor:
-        """Unit meaning vectors (B, D)."""
-        return unit(self.parts.meaning)
+    def meaning(self) -> Sum:
+        """Meaning vectors."""
+        return Sum((Rows(self.parts.meaning),))
 
     @cached_property
-    def language(self) -> Tensor:
-        """Unit language vectors (B, D)."""
-        return unit(self.parts.language)
+    def language(self) -> Sum:
+        """Language vectors."""
+        return Sum((Rows(self.parts.language),))
+
+    @cached_property
+    def _other_places(self) -> Tensor:
+        return _places(self.other)
+
+    @cached_property
+    def _peer_places(self) -> Tensor:
+        return _places(self.peer)
 
     @cached_property
     def _other_weights(self) -> Tensor:
@@ -61,21 +72,28 @@ class Side:
     def _peer_weights(self) -> Tensor:
         return mean_weights(self.peer >= 0, self.parts.sentence.dtype)
 
-    def of_other(self, rows: Tensor) -> Tensor:
-        """For each row that of its `other`, (B, D); some row or other where there is none."""
-        return rows.index_select(0, self.other.clamp(min=0))
+    def of_other(self, rows: Sum) -> Sum:
+        """For each row that of its `other`; some row or other where there is none."""
+        return rows.at(self._other_places)
 
-    def of_peer(self, rows: Tensor) -> Tensor:
-        """For each row that of its `peer`, (B, D); some row or other where there is none."""
-        return rows.index_select(0, self.peer.clamp(min=0))
+    def of_peer(self, rows: Sum) -> Sum:
+        """For each row that of its `peer`; some row or other where there is none."""
+        return rows.at(self._peer_places)
 
     def mean_with_other(self, values: Tensor) -> Tensor:
-        """Mean of values (B,) over the rows that have an `other`; 0 if none has."""
-        return values.dot(self._other_weights)
+        """Mean of values (..., B) over the rows that have an `other`, (...); 0 if none has."""
+        return (values * self._other_weights).sum(dim=-1)
 
     def mean_with_peer(self, values: Tensor) -> Tensor:
-        """Mean of values (B,) over the rows that have a `peer`; 0 if none has."""
-        return values.dot(self._peer_weights)
+        """Mean of values (..., B) over the rows that have a `peer`, (...); 0 if none has."""
+        return (values * self._peer_weights).sum(dim=-1)
+
+
+def _places(index: Tensor) -> Tensor:
+    """Row numbers (..., B) within each batch as places among the rows of all (... * B,); -1 becomes 0."""
+    n = index.shape[-1]
+    starts = torch.arange(index.numel() // max(n, 1), device=index.device) * n
+    return (index.clamp(min=0).reshape(-1, n) + starts[:, None]).reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ class Pairs:
 
     Attributes:
         source, target: the two sides.
-        active: (B,) booleans, the rows that the host terms (DREAM, MEAT, SEED) average over.
+        active: (..., B) booleans, the rows that the host terms (DREAM, MEAT, SEED) average over.
         n_languages: K.
     """
 
@@ -97,12 +115,29 @@ class Pairs:
         return iter((self.source, self.target))
 
     @cached_property
+    def dots(self) -> Dots:
+        """Dot products of this batch, shared by all terms."""
+        return Dots()
+
+    def cosine(self, a: Sum, b: Sum) -> Tensor:
+        """Cosine of matching rows (..., B), in [-1, 1]; 0 where a row is zero."""
+        return self.dots.cosine(a, b)
+
+    def pull(self, a: Sum, b: Sum) -> Tensor:
+        """1 - cos(a, b), (..., B) in [0, 2]: attraction (methods 2, D+)."""
+        return 1 - self.cosine(a, b)
+
+    def push(self, a: Sum, b: Sum) -> Tensor:
+        """max(0, cos(a, b)), (..., B) in [0, 1]: repulsion up to orthogonality (methods 2, D-)."""
+        return self.cosine(a, b).clamp(min=0)
+
+    @cached_property
     def _weights(self) -> Tensor:
         return mean_weights(self.active, self.source.parts.sentence.dtype)
 
     def mean(self, values: Tensor) -> Tensor:
-        """Mean of values (B,) over the active rows; 0 if none is."""
-        return values.dot(self._weights)
+        """Mean of values (..., B) over the active rows, (...); 0 if none is."""
+        return (values * self._weights).sum(dim=-1)
 
 
 @runtime_checkable
@@ -118,6 +153,11 @@ class Opponent(Protocol):
         ...
 
 
+def cross_entropy(logits: Tensor, language_id: Tensor) -> Tensor:
+    """-log softmax(logits)_y by row, (..., B, K) and (..., B) -> (..., B), nats."""
+    return -torch.log_softmax(logits, dim=-1).gather(-1, language_id.unsqueeze(-1)).squeeze(-1)
+
+
 def resolve(name: str) -> Any:
     """The function or module class that `TERMS` names."""
     module, attribute = TERMS[name].split(":")
@@ -127,17 +167,18 @@ def resolve(name: str) -> Any:
 class Objective(nn.Module):
     """Named terms and their weights; owns the heads that only training needs.
 
-    total = sum of weight * term. A term is a function of `Pairs`, or a module when it has parameters.
+    total = sum of weight * term, one value per model. A term is a function of `Pairs`, or a module when it has
+    parameters.
 
     Args:
         weights: weight by term name, as `check_method` accepts them.
         dim: D.
         n_languages: K, for heads that tell languages apart.
-        generator: of the heads' initial weights.
+        generator: of the heads' initial weights; several make a stack of models, one generator each.
     """
 
     def __init__(
-        self, weights: Mapping[str, float], *, dim: int, n_languages: int, generator: torch.Generator
+        self, weights: Mapping[str, float], *, dim: int, n_languages: int, generator: Streams
     ) -> None:
         super().__init__()
         self.weights = dict(weights)
@@ -154,7 +195,7 @@ class Objective(nn.Module):
     def forward(self, pairs: Pairs) -> dict[str, Tensor]:
         """Every term unweighted, and `total`."""
         values = {name: term(pairs) for name, term in self.terms.items()}
-        total = torch.stack([self.weights[name] * value for name, value in values.items()]).sum()
+        total = torch.stack([self.weights[name] * value for name, value in values.items()]).sum(dim=0)
         return {**values, "total": total}
 
     def opponents(self) -> list[Opponent]:

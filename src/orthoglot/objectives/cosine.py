@@ -1,7 +1,12 @@
-"""Cosines of rows, the two branches of the cosine-embedding loss (margin 0), means that leave rows out."""
+"""Cosines of a batch's rows and of their sums, from dot products that are computed once each.
+
+|a + b|^2 = a.a + 2 a.b + b.b, so that every cosine of a loss is arithmetic on few dot products; the sums and the
+unit vectors themselves are never formed. Passes over (B, D) are what a training costs beside its matrix products.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -9,55 +14,117 @@ from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 
-class _Unit(torch.autograd.Function):
-    """x / |x| by row, with the closed-form gradient (g - u (u . g)) / |x|.
-
-    Half of the passes over the batch that the chain rule of norm and division would make; on a CPU these
-    passes are what training costs.
-    """
+class _Dot(torch.autograd.Function):
+    """x . y by row."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, vectors: Tensor) -> Tensor:
-        length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-        # A zero row stays zero and passes its gradient on as it is: finite, where 1 / |x| is not.
-        length = torch.where(length > 0, length, 1.0)
-        units = vectors / length
-        ctx.save_for_backward(units, length)
-        return units
+    def forward(ctx: FunctionCtx, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(x, y)
+        return (x * y).sum(dim=-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, y = ctx.saved_tensors
+        g = gradient.unsqueeze(-1)
+        return (g * y if ctx.needs_input_grad[0] else None), (g * x if ctx.needs_input_grad[1] else None)
+
+
+class _Square(torch.autograd.Function):
+    """x . x by row: one product fewer each way."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return (x * x).sum(dim=-1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        units, length = ctx.saved_tensors
-        along = (units * gradient).sum(dim=-1, keepdim=True)
-        return torch.addcmul(gradient, units, along, value=-1) / length
+        (x,) = ctx.saved_tensors
+        return (2 * gradient).unsqueeze(-1) * x
 
 
-def unit(vectors: Tensor) -> Tensor:
-    """Rows (..., D) divided by their length; a zero row stays zero.
+@dataclass(frozen=True)
+class Sum:
+    """The row-wise sum of some `Rows`, never formed."""
 
-    Any positive scaling of a row leaves its result unchanged, so there is no epsilon here.
+    members: tuple[Rows, ...]
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.members + other.members)
+
+    def at(self, index: Tensor) -> Sum:
+        """The same sum with the rows in another order; see `Rows.at`."""
+        return Sum(tuple(rows.at(index) for rows in self.members))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows (..., B, D) of a batch; two of them are the same only if they are one object.
+
+    Attributes:
+        values: the rows.
+        origin, index: where `at` took them from.
     """
-    result: Tensor = _Unit.apply(vectors)
-    return result
+
+    values: Tensor
+    origin: Rows | None = None
+    index: Tensor | None = None
+    _taken: dict[int, Rows] = field(default_factory=dict, repr=False)
+
+    def at(self, index: Tensor) -> Rows:
+        """The rows in another order; gathered once for each index tensor.
+
+        Args:
+            index: (... * B,) places among all rows, the leading dimensions taken as one.
+        """
+        if id(index) not in self._taken:
+            flat = self.values.reshape(-1, self.values.shape[-1])
+            taken = flat.index_select(0, index).view_as(self.values)
+            self._taken[id(index)] = Rows(taken, self, index)
+        return self._taken[id(index)]
 
 
-def cosine(a: Tensor, b: Tensor) -> Tensor:
-    """Cosine of matching rows of unit vectors (B, D) -> (B,), in [-1, 1]; 0 where a row is zero."""
-    return (a * b).sum(dim=-1)
+class Dots:
+    """Dot products and cosines of matching rows of one batch, each computed once."""
 
+    def __init__(self) -> None:
+        self._products: dict[tuple[Rows, Rows], Tensor] = {}
+        self._inverses: dict[Sum, Tensor] = {}
 
-def pull(a: Tensor, b: Tensor) -> Tensor:
-    """1 - cos(a, b) of unit rows, in [0, 2]: attraction (methods 2, D+)."""
-    return 1 - cosine(a, b)
+    def dot(self, a: Sum, b: Sum) -> Tensor:
+        """a . b by row (..., B)."""
+        products = [self._product(x, y) for x in a.members for y in b.members]
+        return torch.stack(products).sum(dim=0) if len(products) > 1 else products[0]
 
+    def inverse_length(self, a: Sum) -> Tensor:
+        """1 / |a| by row (..., B); 0 for a zero row, so that its cosines are 0 and their gradients finite."""
+        if a not in self._inverses:
+            square = self.dot(a, a)
+            self._inverses[a] = torch.where(square > 0, square, 1.0).rsqrt() * (square > 0)
+        return self._inverses[a]
 
-def push(a: Tensor, b: Tensor) -> Tensor:
-    """max(0, cos(a, b)) of unit rows, in [0, 1]: repulsion up to orthogonality (methods 2, D-)."""
-    return cosine(a, b).clamp(min=0)
+    def cosine(self, a: Sum, b: Sum) -> Tensor:
+        """Cosine by row (..., B), in [-1, 1] up to rounding; 0 where a row is zero."""
+        return self.dot(a, b) * self.inverse_length(a) * self.inverse_length(b)
+
+    def _product(self, x: Rows, y: Rows) -> Tensor:
+        known = self._products.get((x, y), self._products.get((y, x)))
+        if known is None:
+            known = self._products[x, y] = self._compute(x, y)
+        return known
+
+    def _compute(self, x: Rows, y: Rows) -> Tensor:
+        if x.origin is not None and y.origin is not None and x.index is y.index:
+            assert x.index is not None
+            product = self._product(x.origin, y.origin)
+            return product.reshape(-1).index_select(0, x.index).view_as(product)
+        found: Tensor = _Square.apply(x.values) if x is y else _Dot.apply(x.values, y.values)
+        return found
 
 
 def mean_weights(valid: Tensor, dtype: torch.dtype) -> Tensor:
-    """Weights (B,) whose dot product with values is their mean where valid (B,) is true; 0 if none is."""
+    """Weights (..., B) that sum up values to their mean where valid (..., B) is true; to 0 if it nowhere is."""
     weights = valid.to(dtype)
-    return weights / weights.sum().clamp(min=1)
+    return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1)

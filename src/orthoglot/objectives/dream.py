@@ -6,13 +6,10 @@ which rule drew them decides whether this is the original or the ORACLE release 
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from orthoglot.decomposers.linear import linear
-from orthoglot.objectives.base import Pairs
-from orthoglot.objectives.cosine import pull, push
+from orthoglot.objectives.base import Pairs, Streams, cross_entropy
 
 
 def reconstruction(pairs: Pairs) -> Tensor:
@@ -31,8 +28,10 @@ def meaning(pairs: Pairs) -> Tensor:
     L_S = mean_i [1 - cos(ms_i, mt_i)] + sum over sides of mean_i max(0, cos(m_i, m_other(i)));  in [0, 4].
     Rows without another row are left out of the second mean.
     """
-    together = pairs.mean(pull(pairs.source.meaning, pairs.target.meaning))
-    source, target = (side.mean_with_other(push(side.meaning, side.of_other(side.meaning))) for side in pairs)
+    together = pairs.mean(pairs.pull(pairs.source.meaning, pairs.target.meaning))
+    source, target = (
+        side.mean_with_other(pairs.push(side.meaning, side.of_other(side.meaning))) for side in pairs
+    )
     return together + source + target
 
 
@@ -41,7 +40,9 @@ def language(pairs: Pairs) -> Tensor:
 
     L_L^m = sum over sides of mean_i [1 - cos(l_i, l_peer(i))];  in [0, 4], rows without a peer left out.
     """
-    source, target = (side.mean_with_peer(pull(side.language, side.of_peer(side.language))) for side in pairs)
+    source, target = (
+        side.mean_with_peer(pairs.pull(side.language, side.of_peer(side.language))) for side in pairs
+    )
     return source + target
 
 
@@ -51,14 +52,11 @@ class Identification(nn.Module):
     L_L^i = sum over sides of mean_i CE(W l_i + b, y_i);  2 ln K for a head that knows nothing.
     """
 
-    def __init__(self, *, dim: int, n_languages: int, generator: torch.Generator) -> None:
+    def __init__(self, *, dim: int, n_languages: int, generator: Streams) -> None:
         super().__init__()
         self.head = linear(dim, n_languages, generator)
 
     def forward(self, pairs: Pairs) -> Tensor:
         """The loss; its gradient reaches the head and the language map only."""
-        source, target = (
-            F.cross_entropy(self.head(side.parts.language), side.language_id, reduction="none")
-            for side in pairs
-        )
+        source, target = (cross_entropy(self.head(side.parts.language), side.language_id) for side in pairs)
         return pairs.mean(source + target)

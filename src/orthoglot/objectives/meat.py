@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from orthoglot.decomposers.linear import linear
-from orthoglot.objectives.base import Pairs
-from orthoglot.objectives.cosine import pull, push, unit
+from orthoglot.objectives.base import Pairs, Streams, cross_entropy
 
 
 def reconstruction(pairs: Pairs) -> Tensor:
@@ -20,7 +18,7 @@ def reconstruction(pairs: Pairs) -> Tensor:
 
     L_R = sum over sides of mean_i [1 - cos(m_i + l_i, e_i)];  in [0, 4].
     """
-    source, target = (pull(unit(side.parts.meaning + side.parts.language), side.sentence) for side in pairs)
+    source, target = (pairs.pull(side.meaning + side.language, side.sentence) for side in pairs)
     return pairs.mean(source + target)
 
 
@@ -30,8 +28,8 @@ def cross_reconstruction(pairs: Pairs) -> Tensor:
     L_CR = mean_i [1 - cos(ms_i + lt_i, et_i)] + mean_i [1 - cos(mt_i + ls_i, es_i)];  in [0, 4].
     """
     source, target = pairs
-    to_target = pull(unit(source.parts.meaning + target.parts.language), target.sentence)
-    to_source = pull(unit(target.parts.meaning + source.parts.language), source.sentence)
+    to_target = pairs.pull(source.meaning + target.language, target.sentence)
+    to_source = pairs.pull(target.meaning + source.language, source.sentence)
     return pairs.mean(to_target + to_source)
 
 
@@ -40,7 +38,7 @@ def language(pairs: Pairs) -> Tensor:
 
     L_L = mean_i max(0, cos(ls_i, lt_i));  in [0, 1].
     """
-    return pairs.mean(push(pairs.source.language, pairs.target.language))
+    return pairs.mean(pairs.push(pairs.source.language, pairs.target.language))
 
 
 class Adversarial(nn.Module):
@@ -51,26 +49,25 @@ class Adversarial(nn.Module):
     For the discriminator: sum over sides of mean_i CE(W sg[m_i] + b, y_i).
     """
 
-    def __init__(self, *, dim: int, n_languages: int, generator: torch.Generator) -> None:
+    def __init__(self, *, dim: int, n_languages: int, generator: Streams) -> None:
         super().__init__()
         self.discriminator = linear(dim, n_languages, generator)
 
     def forward(self, pairs: Pairs) -> Tensor:
-        """L_A against the discriminator as it stands."""
-        source, target = (uniform_cross_entropy(self.discriminator(side.parts.meaning)) for side in pairs)
+        """L_A against the discriminator as it stands; no gradient reaches the discriminator."""
+        source, target = (
+            uniform_cross_entropy(self.discriminator.frozen(side.parts.meaning)) for side in pairs
+        )
         return pairs.mean(source + target)
 
     def discriminate(self, pairs: Pairs) -> Tensor:
         """The discriminator's own loss; no gradient reaches the maps."""
         source, target = (
-            F.cross_entropy(
-                self.discriminator(side.parts.meaning.detach()), side.language_id, reduction="none"
-            )
-            for side in pairs
+            cross_entropy(self.discriminator(side.parts.meaning.detach()), side.language_id) for side in pairs
         )
         return pairs.mean(source + target)
 
 
 def uniform_cross_entropy(logits: Tensor) -> Tensor:
-    """Cross-entropy of the uniform distribution against logits (B, K) -> (B,); ln K at the least."""
+    """Cross-entropy of the uniform distribution against logits (..., B, K) -> (..., B); ln K at the least."""
     return -torch.log_softmax(logits, dim=-1).mean(dim=-1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from torch import Tensor
 
 from orthoglot.objectives.base import Pairs
-from orthoglot.objectives.cosine import pull, push, unit
 
 
 def meaning(pairs: Pairs) -> Tensor:
@@ -17,20 +16,24 @@ def meaning(pairs: Pairs) -> Tensor:
 
     L = 2 mean_i [1 - cos(ms_i, mt_i)] + sum over sides of mean_i max(0, cos(m_i, m_peer(i)));  in [0, 6].
     """
-    together = 2 * pairs.mean(pull(pairs.source.meaning, pairs.target.meaning))
-    source, target = (side.mean_with_peer(push(side.meaning, side.of_peer(side.meaning))) for side in pairs)
+    together = 2 * pairs.mean(pairs.pull(pairs.source.meaning, pairs.target.meaning))
+    source, target = (
+        side.mean_with_peer(pairs.push(side.meaning, side.of_peer(side.meaning))) for side in pairs
+    )
     return together + source + target
 
 
 def language(pairs: Pairs) -> Tensor:
     """L_L = sum over sides of mean_i [1 - cos(l_i, l_peer(i))];  in [0, 4]."""
-    source, target = (side.mean_with_peer(pull(side.language, side.of_peer(side.language))) for side in pairs)
+    source, target = (
+        side.mean_with_peer(pairs.pull(side.language, side.of_peer(side.language))) for side in pairs
+    )
     return source + target
 
 
 def separation(pairs: Pairs) -> Tensor:
     """First part of L_C: sum over sides of mean_i max(0, cos(m_i, l_i));  in [0, 2]."""
-    source, target = (push(side.meaning, side.language) for side in pairs)
+    source, target = (pairs.push(side.meaning, side.language) for side in pairs)
     return pairs.mean(source + target)
 
 
@@ -39,10 +42,9 @@ def language_swap(pairs: Pairs) -> Tensor:
 
     L = sum over sides of mean_i [1 - cos(e_i, m_i + l_peer(i))];  in [0, 4].
     """
-    swapped = (side.parts.meaning + side.of_peer(side.parts.language) for side in pairs)
     source, target = (
-        side.mean_with_peer(pull(side.sentence, unit(vectors)))
-        for side, vectors in zip(pairs, swapped, strict=True)
+        side.mean_with_peer(pairs.pull(side.sentence, side.meaning + side.of_peer(side.language)))
+        for side in pairs
     )
     return source + target
 
@@ -53,6 +55,6 @@ def meaning_swap(pairs: Pairs) -> Tensor:
     L = mean_i [1 - cos(es_i, mt_i + ls_i)] + mean_i [1 - cos(et_i, ms_i + lt_i)];  in [0, 4].
     """
     source, target = pairs
-    to_source = pull(source.sentence, unit(target.parts.meaning + source.parts.language))
-    to_target = pull(target.sentence, unit(source.parts.meaning + target.parts.language))
+    to_source = pairs.pull(source.sentence, target.meaning + source.language)
+    to_target = pairs.pull(target.sentence, source.meaning + target.language)
     return pairs.mean(to_source + to_target)

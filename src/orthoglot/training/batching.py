@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.objectives.base import Pairs, Side
+from orthoglot.streams import Draws
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class PairRows:
     """Translations as rows of one matrix of vectors: row `source[i]` and row `target[i]` mean the same.
 
     Attributes:
-        source, target: (P,) row numbers.
-        source_language, target_language: (P,) language ids.
+        source, target: (P,) row numbers, or (..., B) where they are cut into batches.
+        source_language, target_language: language ids, likewise.
     """
 
     source: Tensor
@@ -27,15 +28,11 @@ class PairRows:
     target_language: Tensor
 
     def __len__(self) -> int:
-        return len(self.source)
+        return self.source.shape[-1]
 
-    def take(self, rows: Tensor | slice) -> PairRows:
-        """The pairs at `rows`."""
-        return PairRows(*(getattr(self, field.name)[rows] for field in fields(self)))
-
-    def to(self, device: torch.device) -> PairRows:
-        """The same on another device."""
-        return PairRows(*(getattr(self, field.name).to(device) for field in fields(self)))
+    def each(self, change: Callable[[Tensor], Tensor]) -> PairRows:
+        """The same with every tensor changed."""
+        return PairRows(*(change(getattr(self, field.name)) for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -43,85 +40,109 @@ class Partners:
     """Row indices within a batch, -1 for none.
 
     Attributes:
-        other, peer: (2, B) for the source and the target side; see `orthoglot.objectives.base.Side`.
-        active: (B,) booleans, the rows that host terms average over.
+        other, peer: source and target side, (..., B) each; see `orthoglot.objectives.base.Side`.
+        active: (..., B) booleans, the rows that host terms average over.
     """
 
-    other: Tensor
-    peer: Tensor
+    other: tuple[Tensor, Tensor]
+    peer: tuple[Tensor, Tensor]
     active: Tensor
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Partners:
+        """The same with every tensor changed."""
+        other, peer = ((change(source), change(target)) for source, target in (self.other, self.peer))
+        return Partners(other, peer, change(self.active))
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Some pairs and their partners."""
+class Batches:
+    """Batches of one size with their partners, all tensors (n, B); of models trained together (n, S, B)."""
 
     rows: PairRows
     partners: Partners
 
+    def __len__(self) -> int:
+        return self.rows.source.shape[0]
 
-def any_other(n: int, generator: Generator) -> Tensor:
-    """For each of n rows a uniformly drawn other row (n,); -1 if there is none."""
-    if n < 2:
-        return torch.full((n,), -1)
-    drawn = torch.randint(n - 1, (n,), generator=generator)
-    return drawn + (drawn >= torch.arange(n))
+    def __getitem__(self, number: int) -> Batches:
+        """One batch, (B,) or (S, B)."""
+        return Batches(self.rows.each(lambda t: t[number]), self.partners.each(lambda t: t[number]))
 
 
-def same_language(language: Tensor, generator: Generator) -> Tensor:
-    """For each row a uniformly drawn other row of the same language id (B,) -> (B,); -1 if there is none."""
-    order = torch.argsort(language, stable=True)
-    _, group, sizes = torch.unique_consecutive(language[order], return_inverse=True, return_counts=True)
+def any_other(n: int, batch: int, draws: Draws, device: torch.device | str = "cpu") -> Tensor:
+    """For each row of n batches of `batch` rows a uniformly drawn other row (n, batch); -1 if there is none."""
+    if batch < 2:
+        return torch.full((n, batch), -1, device=device)
+    drawn = (draws.uniform(n * batch, device).view(n, batch) * (batch - 1)).long()
+    return drawn + (drawn >= torch.arange(batch, device=device))
+
+
+def same_language(language: Tensor, draws: Draws) -> Tensor:
+    """For each row of n batches a uniformly drawn other row of its batch and language id; -1 if there is none.
+
+    Args:
+        language: (n, B) language ids, at least 0.
+        draws: one number for each row.
+    Returns:
+        (n, B) places within the batch.
+    """
+    n, batch = language.shape
+    if not language.numel():
+        return torch.empty_like(language)
+    starts = torch.arange(n, device=language.device)[:, None]
+    groups = (language + starts * (language.max() + 1)).reshape(-1)
+    order = torch.argsort(groups, stable=True)
+    _, group, sizes = torch.unique_consecutive(groups[order], return_inverse=True, return_counts=True)
     size = sizes[group]
     start = (sizes.cumsum(0) - sizes)[group]
     # A shift by 1 .. size - 1 within the group never lands on the row itself and is uniform over the rest.
-    draw = torch.rand(len(language), generator=generator, dtype=torch.float64)
-    shift = 1 + (draw * (size - 1)).long()
-    place = start + (torch.arange(len(language)) - start + shift) % size
+    shift = 1 + (draws.uniform(len(order), language.device) * (size - 1)).long()
+    place = start + (torch.arange(len(order), device=language.device) - start + shift) % size
     partners = torch.empty_like(order)
-    partners[order] = torch.where(size > 1, order[place], -1)
-    return partners
+    partners[order] = torch.where(size > 1, order[place] % batch, -1)
+    return partners.view(n, batch)
 
 
-def half_batch(n: int) -> Tensor:
-    """Row i + n // 2 for the first n // 2 rows, -1 for the others (n,): the ORACLE release's rule."""
-    half = n // 2
-    partners = torch.full((n,), -1)
-    partners[:half] = torch.arange(half) + half
-    return partners
+def half_batch(n: int, batch: int, device: torch.device | str = "cpu") -> Tensor:
+    """Row i + B // 2 for the first B // 2 rows, -1 for the others (n, B): the ORACLE release's rule."""
+    rows = torch.arange(batch, device=device)
+    return torch.where(rows < batch // 2, rows + batch // 2, -1).expand(n, batch)
 
 
-def _none(rows: PairRows, _: Generator) -> Partners:
-    nobody = torch.full((2, len(rows)), -1)
-    return Partners(nobody, nobody, torch.ones(len(rows), dtype=torch.bool))
+def _everybody(rows: PairRows) -> Tensor:
+    return torch.ones_like(rows.source, dtype=torch.bool)
 
 
-def _dream(rows: PairRows, generator: Generator) -> Partners:
+def _none(rows: PairRows, _: Draws) -> Partners:
+    nobody = torch.full_like(rows.source, -1)
+    return Partners((nobody, nobody), (nobody, nobody), _everybody(rows))
+
+
+def _dream(rows: PairRows, draws: Draws) -> Partners:
     """Any other row for meaning, another of the language for language (methods 3.2, original DREAM)."""
-    n = len(rows)
-    other = torch.stack([any_other(n, generator), any_other(n, generator)])
-    return Partners(other, _peers(rows, generator), torch.ones(n, dtype=torch.bool))
+    n, batch = rows.source.shape
+    other = (any_other(n, batch, draws, rows.source.device), any_other(n, batch, draws, rows.source.device))
+    return Partners(other, _peers(rows, draws), _everybody(rows))
 
 
-def _half_batch(rows: PairRows, _: Generator) -> Partners:
+def _half_batch(rows: PairRows, _: Draws) -> Partners:
     """The second half of the batch serves the first; only that one is active (methods 3.2, release)."""
-    partners = half_batch(len(rows)).expand(2, -1)
-    return Partners(partners, partners, partners[0] >= 0)
+    n, batch = rows.source.shape
+    partners = half_batch(n, batch, rows.source.device)
+    return Partners((partners, partners), (partners, partners), partners >= 0)
 
 
-def _same_language(rows: PairRows, generator: Generator) -> Partners:
+def _same_language(rows: PairRows, draws: Draws) -> Partners:
     """One partner of the same language for everything (methods 4.2, SEED)."""
-    peers = _peers(rows, generator)
-    return Partners(peers, peers, torch.ones(len(rows), dtype=torch.bool))
+    peers = _peers(rows, draws)
+    return Partners(peers, peers, _everybody(rows))
 
 
-def _peers(rows: PairRows, generator: Generator) -> Tensor:
-    return torch.stack(
-        [same_language(ids, generator) for ids in (rows.source_language, rows.target_language)]
-    )
+def _peers(rows: PairRows, draws: Draws) -> tuple[Tensor, Tensor]:
+    return same_language(rows.source_language, draws), same_language(rows.target_language, draws)
 
 
-RULES: dict[str, Callable[[PairRows, Generator], Partners]] = {
+RULES: dict[str, Callable[[PairRows, Draws], Partners]] = {
     "none": _none,
     "dream": _dream,
     "half_batch": _half_batch,
@@ -129,51 +150,64 @@ RULES: dict[str, Callable[[PairRows, Generator], Partners]] = {
 }
 
 
-def batches(
-    rows: PairRows,
-    rule: str,
-    *,
-    batch_size: int,
-    drop_last: bool,
-    order: Generator,
-    partners: Generator,
-    device: torch.device,
-) -> Iterator[Batch]:
-    """Shuffle the pairs and cut them into batches with partners.
+def cut(
+    rows: PairRows, rule: str, *, batch_size: int, drop_last: bool, order: Draws, partners: Draws
+) -> list[Batches]:
+    """Shuffle the pairs and cut them into batches with partners, all at once and where the rows lie.
 
     Args:
-        rows: on the CPU.
+        rows: (P,), on any device: the draws are the same on every one.
         rule: name in `RULES`.
         batch_size: B; data with fewer pairs makes one batch.
         drop_last: leave out a last batch of fewer than B pairs.
         order, partners: two streams, so that a rule's draws never change the order.
-        device: where the batches go.
+    Returns:
+        The batches of B pairs, and the one of fewer if there is one and it is kept.
     """
     size = min(batch_size, len(rows))
-    shuffled = rows.take(torch.randperm(len(rows), generator=order))
-    end = len(rows) - size + 1 if drop_last else len(rows)
-    for start in range(0, end, max(size, 1)):
-        batch = shuffled.take(slice(start, start + size))
-        drawn = RULES[rule](batch, partners)
-        moved = Partners(drawn.other.to(device), drawn.peer.to(device), drawn.active.to(device))
-        yield Batch(batch.to(device), moved)
+    shuffled = order.permutation(len(rows), rows.source.device)
+    whole = len(rows) // max(size, 1) * size
+    parts = [shuffled[:whole].view(-1, max(size, 1))]
+    if whole < len(rows) and not drop_last:
+        parts.append(shuffled[whole:].view(1, -1))
+    chosen = [rows.each(lambda t, part=part: t[part]) for part in parts]  # type: ignore[misc]
+    return [Batches(part, RULES[rule](part, partners)) for part in chosen]
+
+
+def together(of_models: Sequence[Batches]) -> Batches:
+    """The batches of S models as one: (n, B) each to (n, S, B)."""
+
+    def stacked(*tensors: Tensor) -> Tensor:
+        return torch.stack(tensors, dim=1)
+
+    names = [field.name for field in fields(PairRows)]
+    rows = PairRows(*(stacked(*(getattr(one.rows, name) for one in of_models)) for name in names))
+    drawn = [one.partners for one in of_models]
+    other, peer = (
+        (stacked(*(kind[0] for kind in kinds)), stacked(*(kind[1] for kind in kinds)))
+        for kinds in ([one.other for one in drawn], [one.peer for one in drawn])
+    )
+    return Batches(rows, Partners(other, peer, stacked(*(one.active for one in drawn))))
 
 
 def pairs_of(
-    decompose: Callable[[Tensor], Decomposition], vectors: Tensor, batch: Batch, n_languages: int
+    decompose: Callable[[Tensor], Decomposition], vectors: Tensor, batch: Batches, n_languages: int
 ) -> Pairs:
     """Decompose both sides of a batch in one pass and lay them out for the objective.
 
     Args:
-        decompose: (2B, D) -> parts.
+        decompose: (..., 2B, D) -> parts.
         vectors: (N, D), the matrix that the batch's row numbers point into.
-        batch: which rows, with partners.
+        batch: one batch, (B,) or (S, B).
         n_languages: K.
     """
     rows, partners = batch.rows, batch.partners
-    both = decompose(vectors.index_select(0, torch.cat([rows.source, rows.target])))
+    places = torch.cat([rows.source, rows.target], dim=-1)
+    both = decompose(vectors.index_select(0, places.reshape(-1)).view(*places.shape, -1))
     # chunk, not slices: its gradient is one concatenation, a slice's is a padded copy each.
-    halves = zip(both.sentence.chunk(2), both.meaning.chunk(2), both.language.chunk(2), strict=True)
+    halves = zip(
+        both.sentence.chunk(2, -2), both.meaning.chunk(2, -2), both.language.chunk(2, -2), strict=True
+    )
     source, target = (Decomposition(*parts) for parts in halves)
     return Pairs(
         Side(source, rows.source_language, partners.other[0], partners.peer[0]),

@@ -1,18 +1,17 @@
-"""Train one decomposer on stored vectors: which pairs, which model, which updates."""
+"""Train decomposers on stored vectors: which pairs, which models, which files."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.optim import Adam
+from torch import Tensor
 
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer, Weights
@@ -20,15 +19,15 @@ from orthoglot.decomposers.closed_form import language_means
 from orthoglot.decomposers.linear import Residual, TwoHead
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
-from orthoglot.objectives.base import Objective, Pairs
-from orthoglot.streams import stream
-from orthoglot.training.batching import Batch, PairRows, batches, pairs_of
-from orthoglot.training.loop import History, Update, ending, fit
+from orthoglot.objectives.base import Objective
+from orthoglot.streams import Draws, stream
+from orthoglot.training.batching import Batches, PairRows, cut, pairs_of
+from orthoglot.training.loop import History, ending
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.together import Stack, fit_together
 
 MODULES: dict[str, type[TwoHead | Residual]] = {"two_head": TwoHead, "residual": Residual}
 logger = logging.getLogger(__name__)
@@ -54,75 +53,75 @@ def decompose(
     method: MethodSettings,
     recipe: DecompositionSettings | None,
     name: str,
-    embeddings: Path,
-    bitext: Sequence[Path],
+    store: EmbeddingStore,
+    data: Data,
     *,
-    encoder: Path,
-    seed: int,
-    train_pairs: int,
     device: str,
     checkpoint: Path,
-    output: Path,
+    outputs: Mapping[int, Path],
 ) -> None:
-    """Write decomposer.json, weights.safetensors and, of a training, history.jsonl into the existing folder `output`.
+    """Write decomposer.json, weights.safetensors and, of a training, history.jsonl into a folder per seed.
 
     Args:
         method: architecture, partner rule and weighted terms.
         recipe: how to train; None for `centering`, which is computed.
         name: the method's name, for the record.
-        embeddings: the store of the encoder.
-        bitext: prepared language pairs, pooled; only their train and valid splits are read.
-        encoder: its folder; a store that another encoder made is refused.
-        seed: of initial weights, order and partners.
-        train_pairs: first so many training pairs per language pair.
+        store: the encoder's vectors.
+        data: what `collect` took from it.
         device: "auto", "cpu", "cuda", ...
         checkpoint: folder for the resume file.
-        output: the decomposer.
+        outputs: existing folder by seed, which sets initial weights, order and partners.
     Raises:
         ConfigError: the method is not trained, or its terms or rule are wrong.
-        DataError: another encoder made the store, a split is empty, a sentence has no vector, or a loss is
-            not finite.
+        DataError: a loss is not finite.
     """
     if method.architecture == "original":
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
     check_method(method.architecture, method.partners, method.terms)
-    store = EmbeddingStore.open(embeddings, identity(encoder))
-    data = collect(store, bitext, train_pairs)
-    history: History = []
-    ended: dict[str, int | str] = {}
+    found: list[tuple[Weights, History]] = []
     if method.architecture == "centering":
-        weights: Weights = center(data)
+        found = [(center(data), []) for _ in outputs]
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
         chosen = resolve_device(device)
-        weights, history = train(method, recipe, name, data, seed=seed, device=chosen, checkpoint=checkpoint)
-        ended = ending(history, recipe.patience)
-    details = {
-        "seed": seed,
-        "partners": method.partners,
-        "terms": method.terms,
-        "train_pairs": len(data.train),
-        "valid_pairs": len(data.valid),
-        **ended,
-    }
-    Decomposer(
-        architecture=method.architecture,
-        method=name,
-        encoder=store.meta["encoder"],
-        identity=store.meta["identity"],
-        languages=data.languages,
-        dim=store.meta["dim"],
-        weights=weights,
-        details=details,
-    ).save(output)
-    if history:
-        lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
-        (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
+        found += train_seeds(
+            method, recipe, name, data, seeds=list(outputs), device=chosen, checkpoint=checkpoint
+        )
+    for (seed, output), (weights, history) in zip(outputs.items(), found, strict=True):
+        details = {
+            "seed": seed,
+            "partners": method.partners,
+            "terms": method.terms,
+            "train_pairs": len(data.train),
+            "valid_pairs": len(data.valid),
+            **(ending(history, recipe.patience) if recipe else {}),
+        }
+        Decomposer(
+            architecture=method.architecture,
+            method=name,
+            encoder=store.meta["encoder"],
+            identity=store.meta["identity"],
+            languages=data.languages,
+            dim=store.meta["dim"],
+            weights=weights,
+            details=details,
+        ).save(output)
+        if history:
+            lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
+            (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> Data:
-    """The train and valid pairs of all folders, with the vectors they need and no others."""
+    """The train and valid pairs of all folders, pooled, with the vectors they need and no others.
+
+    Args:
+        store: holds a vector of every sentence.
+        bitext: prepared language pairs; only their train and valid splits are read.
+        train_pairs: first so many training pairs per language pair.
+    Raises:
+        DataError: a split is empty, or a sentence has no vector.
+    """
     languages = sorted({code for folder in bitext for code in parse_pair(folder.name)})
     train = _pairs(store, bitext, languages, "train", train_pairs)
     valid = _pairs(store, bitext, languages, "valid", None)
@@ -184,80 +183,62 @@ def train(
     device: torch.device,
     checkpoint: Path | None,
 ) -> tuple[dict[str, np.ndarray], History]:
-    """Fit the method's maps to the training pairs, stopping early on the validation pairs.
+    """Fit the method's maps with one seed; see `train_seeds`."""
+    ((weights, history),) = train_seeds(
+        method, recipe, name, data, seeds=[seed], device=device, checkpoint=checkpoint
+    )
+    return weights, history
+
+
+def train_seeds(
+    method: MethodSettings,
+    recipe: DecompositionSettings,
+    name: str,
+    data: Data,
+    *,
+    seeds: Sequence[int],
+    device: torch.device,
+    checkpoint: Path | None,
+) -> list[tuple[dict[str, np.ndarray], History]]:
+    """Fit the method's maps to the training pairs, stopping early on the validation pairs, one model per seed.
 
     The initial weights depend on seed and architecture alone, so methods of one seed start alike.
 
     Returns:
-        The maps' weights by name at the best epoch, and the history.
+        For each seed the maps' weights by name at the best epoch, and the history.
     """
     vectors, k = data.vectors.to(device), len(data.languages)
+    rows = {split: getattr(data, split).each(lambda t: t.to(device)) for split in ("train", "valid")}
     dim = vectors.shape[1]
-    maps = MODULES[method.architecture](dim, stream(seed, "maps")).to(device)
-    heads = stream(seed, "heads")
-    objective = Objective(method.terms, dim=dim, n_languages=k, generator=heads).to(device)
 
-    def pairs(batch: Batch) -> Pairs:
-        return pairs_of(maps, vectors, batch, k)
+    def build(chosen: Sequence[int]) -> Stack:
+        maps = MODULES[method.architecture](dim, [stream(seed, "maps") for seed in chosen])
+        heads = [stream(seed, "heads") for seed in chosen]
+        objective = Objective(method.terms, dim=dim, n_languages=k, generator=heads)
+        return Stack(maps.to(device, vectors.dtype), objective.to(device, vectors.dtype))
 
-    def cut(rows: PairRows, *names: object, drop_last: bool) -> Iterator[Batch]:
-        return batches(
-            rows,
+    def batches(split: str, seed: int, *epoch: int) -> list[Batches]:
+        return cut(
+            rows[split],
             method.partners,
             batch_size=recipe.batch_size,
-            drop_last=drop_last,
-            order=stream(seed, "order", *names),
-            partners=stream(seed, "partners", *names),
-            device=device,
+            drop_last=split == "train",
+            order=Draws(seed, "order", split, *epoch),
+            partners=Draws(seed, "partners", split, *epoch),
         )
 
-    # Cut once: validation means the same in every epoch only if its partners stay (methods 4.2).
-    valid = list(cut(data.valid, "valid", drop_last=False))
-    history = fit(
-        model=nn.ModuleDict({"maps": maps, "objective": objective}),
-        updates=updates_of(maps, objective, pairs, recipe.learning_rate),
-        batches=lambda epoch: cut(data.train, "train", epoch, drop_last=True),
-        validate=lambda: average(objective, pairs, valid),
+    runs = fit_together(
+        build,
+        lambda stack, batch: pairs_of(stack.maps, vectors, batch, k),
+        lambda seed, epoch: batches("train", seed, epoch),
+        # Without an epoch: validation means the same in each only if its partners stay (methods 4.2).
+        lambda seed: batches("valid", seed),
+        seeds=seeds,
+        learning_rate=recipe.learning_rate,
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
-        seed=seed,
-        label=f"{name}, seed {seed}",
+        label=name,
         checkpoint=checkpoint,
         batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
     )
-    return {key: tensor.cpu().numpy() for key, tensor in maps.state_dict().items()}, history
-
-
-def updates_of(
-    maps: nn.Module, objective: Objective, pairs: Callable[[Batch], Pairs], learning_rate: float
-) -> list[Update]:
-    """One Adam step for the maps and their heads; before it, one for the opponents if there are any."""
-    updates = []
-    opponents = objective.opponents()
-    if opponents:
-
-        def discriminate(batch: Batch) -> dict[str, Tensor]:
-            with torch.no_grad():
-                drawn = pairs(batch)
-            total = torch.stack([opponent.discriminate(drawn) for opponent in opponents]).sum()
-            return {"discriminator": total, "total": total}
-
-        theirs = [parameter for opponent in opponents for parameter in opponent.parameters()]
-        updates.append(Update("discriminator", discriminate, Adam(theirs, lr=learning_rate, fused=True)))
-    ours = [*maps.parameters(), *objective.heads()]
-    updates.append(
-        Update("maps", lambda batch: objective(pairs(batch)), Adam(ours, lr=learning_rate, fused=True))
-    )
-    return updates
-
-
-def average(
-    objective: Objective, pairs: Callable[[Batch], Pairs], valid: Sequence[Batch]
-) -> dict[str, float]:
-    """Mean of every term over all validation pairs, batches weighted by their rows."""
-    sums: dict[str, float] = {}
-    for batch in valid:
-        for term, value in objective(pairs(batch)).items():
-            sums[term] = sums.get(term, 0.0) + value.item() * len(batch.rows)
-    n = sum(len(batch.rows) for batch in valid)
-    return {term: value / n for term, value in sums.items()}
+    return [({key: tensor.numpy() for key, tensor in run.best.items()}, run.history) for run in runs]

@@ -90,12 +90,12 @@ def fit(
     steps_left = (max_epochs - len(history)) * batches_per_epoch
     ticks = iter(track(range(steps_left), total=steps_left, label=label, unit="steps"))
     saved = time.monotonic()
-    while len(history) < max_epochs and not _exhausted(history, patience):
+    while len(history) < max_epochs and not exhausted(history, patience):
         epoch = len(history)
         with _seeded(derive(seed, "epoch", epoch), model):
             values = _train(model, updates, batches(epoch), ticks, f"{label}: epoch {epoch}")
             values |= _valid(model, validate, f"{label}: epoch {epoch}")
-        improved = values["valid.total"] < _lowest(history)
+        improved = values["valid.total"] < lowest(history)
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **values, "best": float(improved)})
@@ -106,9 +106,11 @@ def fit(
     if hasattr(ticks, "close"):
         ticks.close()
     model.load_state_dict(best)
-    lowest = _lowest(history)
-    logger.info("%s: best epoch %d of %d, validation total %.6g", label, _best(history), len(history), lowest)
-    if patience is not None and not _exhausted(history, patience):
+    least = lowest(history)
+    logger.info(
+        "%s: best epoch %d of %d, validation total %.6g", label, best_epoch(history), len(history), least
+    )
+    if patience is not None and not exhausted(history, patience):
         logger.warning("%s: stopped at the cap of %d epochs with patience left", label, max_epochs)
     return history
 
@@ -122,8 +124,8 @@ def ending(history: History, patience: int) -> dict[str, int | str]:
     Returns:
         `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if more epochs might have helped.
     """
-    stopped = "patience" if _exhausted(history, patience) else "cap"
-    return {"epochs": len(history), "best_epoch": _best(history), "stopped": stopped}
+    stopped = "patience" if exhausted(history, patience) else "cap"
+    return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}
 
 
 def _train(
@@ -177,18 +179,19 @@ def _finite(values: dict[str, float], where: str) -> dict[str, float]:
     return values
 
 
-def _lowest(history: History) -> float:
+def lowest(history: History) -> float:
+    """The best validation total so far."""
     return min((row["valid.total"] for row in history), default=math.inf)
 
 
-def _best(history: History) -> int:
+def best_epoch(history: History) -> int:
     """The best epoch, from 0; -1 before the first."""
     return int(max((row["epoch"] for row in history if row["best"]), default=-1))
 
 
-def _exhausted(history: History, patience: int | None) -> bool:
+def exhausted(history: History, patience: int | None) -> bool:
     """No better total in the last `patience` epochs."""
-    return patience is not None and len(history) - 1 - _best(history) >= patience
+    return patience is not None and len(history) - 1 - best_epoch(history) >= patience
 
 
 @contextmanager
