@@ -13,7 +13,7 @@ from jobs import Plan
 
 if config:
     raise ValueError("--config is not read: edit params.yaml, or use `dvc exp run -S`")
-plan = Plan(parameters.load(Path("params.yaml")))
+plan = Plan(parameters.load(Path("params.yaml")), workflow.resource_settings.cores or 1)
 bridge = Bridge(workflow, plan)
 
 

@@ -71,13 +71,8 @@ class Job:
         """The JSON file that the verb reads."""
         return JOB_FILES / f"{self.output}.json"
 
-    @property
-    def marker(self) -> Path:
-        """The file that is there exactly when the job is done: the job's output for Snakemake."""
-        return JOB_FILES / f"{self.output}.done"
-
-    def announce(self, done: bool) -> None:
-        """Write the job file, and set or take away the marker."""
+    def announce(self) -> None:
+        """Write the job file."""
         content = {
             "verb": self.verb,
             "key": self.key,
@@ -91,17 +86,20 @@ class Job:
             partial.write_text(
                 json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False), encoding="utf-8"
             )
-        if done:
-            self.marker.touch()
-        else:
-            self.marker.unlink(missing_ok=True)
 
 
 class Plan:
-    """Every job of the selected preset and loss, by output folder."""
+    """Every job of the selected preset and loss, by output folder.
 
-    def __init__(self, params: config.Params) -> None:
+    Args:
+        params: what is asked for.
+        cores: how many the run may use; one encoder's decomposers are trained in so many processes that all are
+            busy. It changes no result.
+    """
+
+    def __init__(self, params: config.Params, cores: int = 1) -> None:
         self.params = params
+        self.cores = cores
         self.preset = params.selected
         self.name = params.preset
         self.jobs: dict[str, Job] = {}
@@ -110,9 +108,14 @@ class Plan:
         self._decomposers()
         self._evaluation()
 
+    def marker(self, folder: str) -> Path:
+        """The file that is there exactly when the job of `folder`, or its whole part, is done."""
+        return JOB_FILES / f"{self.part_of.get(folder, folder)}.done"
+
     def markers(self, *verbs: str) -> list[str]:
         """The markers of all jobs of these verbs; of every job if none is named."""
-        return [str(job.marker) for job in self.jobs.values() if not verbs or job.verb in verbs]
+        chosen = (folder for folder, job in self.jobs.items() if not verbs or job.verb in verbs)
+        return sorted({str(self.marker(folder)) for folder in chosen})
 
     @functools.cached_property
     def due(self) -> set[str]:
@@ -120,14 +123,36 @@ class Plan:
         return {folder for folder, job in self.jobs.items() if read_key(Path(folder)) != job.key}
 
     def announce(self) -> None:
-        """Write every job's file and marker."""
+        """Write every job's file and set or take away every marker."""
+        done: dict[Path, bool] = {}
         for folder, job in self.jobs.items():
-            job.announce(done=folder not in self.due)
+            job.announce()
+            marker = self.marker(folder)
+            done[marker] = done.get(marker, True) and folder not in self.due
+        for marker, complete in done.items():
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.touch() if complete else marker.unlink(missing_ok=True)
 
-    def first(self, folder: str) -> list[str]:
-        """Markers that must be there before the job of `folder`: of its inputs, and of all due jobs further up."""
-        direct = set(self.jobs[folder].before)
-        return sorted(str(self.jobs[before].marker) for before in direct | (self._above(folder) & self.due))
+    def first(self, *folders: str) -> list[str]:
+        """Markers that must be there before the due jobs of `folders`: of inputs, and of all due jobs further up.
+
+        A job that is done waits for nothing: a part that it needs may be due for the sake of others.
+        """
+        due = [folder for folder in folders if folder in self.due]
+        direct = {before for folder in due for before in self.jobs[folder].before}
+        above = {before for folder in due for before in self._above(folder)}
+        return sorted({str(self.marker(before)) for before in direct | (above & self.due)})
+
+    def part(self, name: str) -> list[str]:
+        """Folders of the decomposers that one process trains: every n-th method of an encoder.
+
+        Args:
+            name: ".../ENCODER/KofN", which says all, so that a job started on another machine finds the same.
+        """
+        encoder, _, numbers = name.rpartition("/")
+        k, n = map(int, numbers.split("of"))
+        methods = [folders for folders in self.of_encoder[encoder] if folders]
+        return [folder for folders in methods[k - 1 :: n] for folder in folders]
 
     @functools.cache  # noqa: B019 - a plan lives as long as its process
     def _above(self, folder: str) -> set[str]:
@@ -263,7 +288,10 @@ class Plan:
 
     def _decomposers(self) -> None:
         self.decomposers: dict[tuple[str, str], list[str]] = {}
+        self.of_encoder: dict[str, list[list[str]]] = {}
+        self.part_of: dict[str, str] = {}
         for encoder, store in self.embeddings.items():
+            home = f"models/{self.name}/decomposers/{encoder}"
             for name in self.params.losses:
                 method = self.params.methods[name]
                 # The vector itself needs no decomposer, and a closed form is the same for every seed.
@@ -274,7 +302,7 @@ class Plan:
                 self.decomposers[encoder, name] = [
                     self._add(
                         "decompose",
-                        f"models/{self.name}/decomposers/{encoder}/{name}/seed{seed}",
+                        f"{home}/{name}/seed{seed}",
                         {
                             "name": name,
                             "method": method.model_dump(),
@@ -292,6 +320,12 @@ class Plan:
                     )
                     for seed in seeds
                 ]
+
+            self.of_encoder[home] = [self.decomposers[encoder, name] for name in self.params.losses]
+            trained = sum(bool(folders) for folders in self.of_encoder[home])
+            n = max(1, min(trained, self.cores // len(self.embeddings)))
+            for part in (f"{home}/{k}of{n}" for k in range(1, n + 1)):
+                self.part_of |= dict.fromkeys(self.part(part), part)
 
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()

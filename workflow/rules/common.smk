@@ -14,3 +14,15 @@ def job(folder):
 def needs(folder):
     """Input function: the markers of the jobs that must be done before."""
     return lambda wildcards: ancient(plan.first(folder.format(**wildcards)))
+
+
+def jobs_of(part):
+    """Input function: the job files of all decomposers that one process trains."""
+    return lambda wildcards: ancient(
+        [str(plan.jobs[folder].file) for folder in plan.part(part.format(**wildcards))]
+    )
+
+
+def needs_of(part):
+    """Input function: the markers of the jobs that must be done before any of them."""
+    return lambda wildcards: ancient(plan.first(*plan.part(part.format(**wildcards))))

@@ -1,17 +1,16 @@
-
 rule decompose:
     input:
-        job=job("models/{preset}/decomposers/{encoder}/{method}/{seed}"),
-        needs=needs("models/{preset}/decomposers/{encoder}/{method}/{seed}"),
+        jobs=jobs_of("models/{preset}/decomposers/{encoder}/{part}"),
+        needs=needs_of("models/{preset}/decomposers/{encoder}/{part}"),
     output:
-        touch(".jobs/models/{preset}/decomposers/{encoder}/{method}/{seed}.done"),
+        touch(".jobs/models/{preset}/decomposers/{encoder}/{part}.done"),
     log:
-        "logs/{preset}/decompose/{encoder}.{method}.{seed}.log",
+        "logs/{preset}/decompose/{encoder}.{part}.log",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     shell:
-        "orthoglot decompose {input.job} 2>&1 | tee {log}"
+        "orthoglot decompose {input.jobs} 2>&1 | tee {log}"
 
 
 rule stage_decomposers:
