@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.decomposers.base import Decomposition
-from orthoglot.objectives import NEEDS_PARTNERS, TERMS, dream, meat, oracle, seed
+from orthoglot.objectives import NEEDS_PARTNERS, TERMS, dream, meat, oracle, orthogonality, seed
 from orthoglot.objectives.base import Objective, Pairs, Side, resolve
 from orthoglot.objectives.cosine import Dots, Rows, Sum
 from orthoglot.streams import stream
@@ -355,8 +355,48 @@ def test_oracle_terms_use_every_row_and_host_terms_the_active_ones() -> None:
     for name in TERMS:
         same = term(name)(case).item() == term(name)(everyone).item()  # type: ignore[operator]
         assert same == (
-            name.startswith("oracle.") or name in NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"}
+            name.startswith(("oracle.", "orthogonality."))
+            or name in NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"}
         )
+
+
+# --- the two-sided constraint ---
+
+
+def test_two_sided_readings_on_the_case_of_o7() -> None:
+    case = pairs(side([[1.0, 0.0]], [[1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 1.0]]))
+    close(orthogonality.absolute(case), 1.414214)  # 0.707107 + |-0.707107|
+    close(orthogonality.square(case), 1.0)  # 0.5 + 0.5
+
+
+def test_two_sided_readings_by_hand_in_a_batch_of_three() -> None:
+    # cosines with [1, 0]: 0.6, -0.8, 0 at the source; -1, 0, 0.6 at the target
+    source = side([[2.0, 0.0]] * 3, [[3.0, 4.0], [-4.0, 3.0], [0.0, 1.0]])
+    target = side([[1.0, 0.0]] * 3, [[-5.0, 0.0], [0.0, -1.0], [0.6, 0.8]])
+    close(orthogonality.absolute(pairs(source, target)), (0.6 + 0.8 + 1 + 0.6) / 3)
+    close(orthogonality.square(pairs(source, target)), (0.36 + 0.64 + 1 + 0.36) / 3)
+
+
+def test_where_the_hinge_is_flat_the_two_sided_readings_pull_back() -> None:
+    """The case of O-9: opposite directions cost, and the step from there makes them less so."""
+    for term_of in (orthogonality.absolute, orthogonality.square):
+        case = pairs(side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]]))
+        for part in case:
+            part.parts.language.requires_grad_()
+        assert oracle.inter_class(case).item() == 0
+        term_of(case).backward()
+        for part in case:
+            moved = part.parts.language - 0.1 * part.parts.language.grad
+            before, after = (cosine(part.meaning, unit(rows)) for rows in (part.parts.language, moved))
+            assert before < after < 0
+
+
+def test_two_sided_readings_are_0_at_right_angles_and_2_on_one_line() -> None:
+    right = pairs(side([[1.0, 0.0]], [[0.0, 2.0]]), side([[0.0, 1.0]], [[-3.0, 0.0]]))
+    line = pairs(side([[1.0, 0.0]], [[2.0, 0.0]]), side([[0.0, 1.0]], [[0.0, -3.0]]))
+    for term_of in (orthogonality.absolute, orthogonality.square):
+        close(term_of(right), 0.0)
+        close(term_of(line), 2.0)
 
 
 # --- 9.5 SEED ---

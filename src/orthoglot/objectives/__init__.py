@@ -29,6 +29,8 @@ TERMS: dict[str, str] = {
     "oracle.inter_class_main": "oracle:inter_class_main",
     "oracle.inter_class_old": "oracle:inter_class_old",
     "oracle.alignment": "oracle:alignment",
+    "orthogonality.abs": "orthogonality:absolute",
+    "orthogonality.square": "orthogonality:square",
     "seed.meaning": "seed:meaning",
     "seed.language": "seed:language",
     "seed.separation": "seed:separation",
@@ -45,7 +47,7 @@ def check_method(architecture: str, partners: str, terms: Mapping[str, float]) -
     """Refuse combinations that mean nothing; a listed term counts whatever its weight, as it is computed.
 
     Args:
-        architecture: `original` and `centering` are not trained, so take neither terms nor partners.
+        architecture: those that are not trained (`original`, the closed forms) take neither terms nor partners.
         partners: name of the partner rule; `none` gives no partners.
         terms: weight by term name.
     Raises:

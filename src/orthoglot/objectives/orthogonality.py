@@ -1,0 +1,33 @@
+"""Meaning at right angles to language, held from both sides.
+
+ORACLE's inter-class term stops at a cosine of 0 and lets the parts turn away from each other below it, down to
+-1. These two readings cost on either side of 0. They take its place with any host and, like it, use every row of
+the batch (methods 3.4).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from orthoglot.objectives.base import Pairs
+from orthoglot.objectives.cosine import cosine
+
+
+def absolute(pairs: Pairs) -> Tensor:
+    """Meaning and language of one sentence are pushed to a right angle with a force that does not fade.
+
+    L = sum over sides of mean_i |cos(m_i, l_i)|;  in [0, 2], 0 when every cosine is 0.
+    Source: the first two parts of `oracle.inter_class_old` (methods 3.4).
+    """
+    source, target = (cosine(side.meaning, side.language).abs() for side in pairs)
+    return (source + target).mean()
+
+
+def square(pairs: Pairs) -> Tensor:
+    """The same with a force that fades near the right angle, where |cos| has a kink.
+
+    L = sum over sides of mean_i cos(m_i, l_i) ^ 2;  in [0, 2], 0 when every cosine is 0.
+    Source: our own.
+    """
+    source, target = (cosine(side.meaning, side.language).square() for side in pairs)
+    return (source + target).mean()
