@@ -294,10 +294,9 @@ class Plan:
             home = f"models/{self.name}/decomposers/{encoder}"
             for name in self.params.losses:
                 method = self.params.methods[name]
-                # The vector itself needs no decomposer, and a closed form is the same for every seed.
-                seeds = {"original": [], "centering": self.preset.seeds[:1]}.get(
-                    method.architecture, self.preset.seeds
-                )
+                # A method without terms is the same for every seed; the vector itself needs no decomposer.
+                seeds = self.preset.seeds if method.terms else self.preset.seeds[:1]
+                seeds = [] if method.architecture == "original" else seeds
                 recipe = self.preset.decomposition.model_dump() if method.terms else None
                 self.decomposers[encoder, name] = [
                     self._add(

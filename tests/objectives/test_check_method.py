@@ -32,6 +32,7 @@ def test_every_method_of_the_catalogue_is_accepted(name: str) -> None:
         ),
         ("original", "none", {"oracle.alignment": 1.0}, "'original' is not trained: it takes no terms"),
         ("centering", "dream", {}, "'centering' is not trained: .* no partners"),
+        ("leace", "none", {"orthogonality.abs": 1.0}, "'leace' is not trained: it takes no terms"),
         ("two_head", "none", {}, "'two_head' is trained: it needs a term"),
         ("residual", "dream", {"dream.meaning": 0.0}, "'residual' is trained: .* weight above 0"),
         (

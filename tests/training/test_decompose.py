@@ -28,7 +28,7 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training import batching, loop, together
 from orthoglot.training import decompose as training
 from orthoglot.training.batching import cut, pairs_of
-from orthoglot.training.decompose import center, collect, decompose, train, train_seeds
+from orthoglot.training.decompose import collect, decompose, train, train_seeds
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.together import Stack, Trainer
 
@@ -154,14 +154,6 @@ def test_meat_with_oracle_takes_language_out_of_meaning_on_average(world: World)
         source, target = trained(METHODS["meat+oracle"], world, 3e-3, seed)
         found.append(probe(source.meaning, target.meaning, world.target_language))
     assert np.mean(found) < 0.85
-
-
-def test_known_answer_of_centering(world: World) -> None:
-    source, target = parts_of(wrap(METHODS["centering"], center(world.data)), world)
-    assert retrieval(source.meaning, target.meaning, world.target_language) > 0.95
-    assert retrieval(source.language, target.language, world.target_language) < 0.05
-    assert probe(source.meaning, target.meaning, world.target_language) < 0.5
-    assert probe(source.language, target.language, world.target_language) == 1
 
 
 def test_without_the_terms_on_meaning_there_is_no_answer(world: World) -> None:

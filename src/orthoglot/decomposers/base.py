@@ -44,10 +44,10 @@ class Decomposer:
     """A trained decomposer, ready to apply.
 
     Attributes:
-        architecture: `two_head`, `residual` or `centering`.
+        architecture: a name in `APPLY`.
         method: its name in params.yaml.
         encoder, identity: name and digest of the encoder whose vectors it was trained on.
-        languages: those it was trained on, sorted; `centering` knows no others.
+        languages: those it was trained on, sorted; where each has weights of its own, no others are known.
         dim: D.
         weights: arrays by name, as the architecture's module names them.
         details: whatever else should be on record (seed, terms, sizes); JSON values.
@@ -66,7 +66,7 @@ class Decomposer:
         """Split vectors (N, D) of one language, or of N named ones.
 
         Raises:
-            DataError: the size is not D, the counts differ, or `centering` meets a language it lacks.
+            DataError: the size is not D, the counts differ, or a language has no weights where each has its own.
         """
         vectors = np.asarray(vectors, dtype=np.float32)
         if vectors.ndim != 2 or vectors.shape[1] != self.dim:
@@ -116,19 +116,55 @@ def _residual(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.n
     return meaning, vectors - meaning
 
 
-def _centering(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    row = {language: i for i, language in enumerate(self.languages)}
-    missing = sorted(set(names) - set(row))
+def _places(self: Decomposer, names: list[str]) -> np.ndarray:
+    """Place in `languages` of each name (N,)."""
+    place = {language: i for i, language in enumerate(self.languages)}
+    missing = sorted(set(names) - set(place))
     if missing:
-        raise DataError(
-            f"decomposer {self.method}: no mean of language {', '.join(map(repr, missing))}; known: {', '.join(row)}"
-        )
-    language = self.weights["means"][[row[name] for name in names]]
+        unknown, known = ", ".join(map(repr, missing)), ", ".join(place)
+        raise DataError(f"decomposer {self.method}: no weights of language {unknown}; known: {known}")
+    return np.array([place[name] for name in names], dtype=np.int64)
+
+
+def _centering(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    language = self.weights["means"][_places(self, names)]
     return vectors - language, language
+
+
+def _lir(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    places, meaning = _places(self, names), vectors.copy()
+    for k in np.unique(places):
+        own, components = places == k, self.weights["components"][k]
+        meaning[own] -= vectors[own] @ components.T @ components
+    return meaning, vectors - meaning
+
+
+def _lsar(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    components = self.weights["components"]
+    meaning = vectors - vectors @ components.T @ components
+    return meaning, vectors - meaning
+
+
+def _leace(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    meaning = vectors - (vectors - self.weights["mean"]) @ self.weights["right"].T @ self.weights["left"]
+    return meaning, vectors - meaning
+
+
+def _mapped(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    places, meaning = _places(self, names), np.empty_like(vectors)
+    for k in np.unique(places):
+        own = places == k
+        meaning[own] = (vectors[own] - self.weights["means"][k]) @ self.weights["maps"][k]
+    return meaning, vectors - meaning
 
 
 APPLY: dict[str, Callable[[Decomposer, np.ndarray, list[str]], tuple[np.ndarray, np.ndarray]]] = {
     "two_head": _two_head,
     "residual": _residual,
     "centering": _centering,
+    "lir": _lir,
+    "lsar": _lsar,
+    "leace": _leace,
+    "whitening": _mapped,
+    "procrustes": _mapped,
 }

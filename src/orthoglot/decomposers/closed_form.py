@@ -1,30 +1,59 @@
-"""Decomposers that are computed, not trained."""
+"""Decomposers that are computed in one pass over translations, not trained."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from orthoglot.errors import DataError
+from orthoglot.decomposers.centering import centering
+from orthoglot.decomposers.leace import leace
+from orthoglot.decomposers.lir import lir
+from orthoglot.decomposers.lsar import lsar
+from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.procrustes import procrustes
+from orthoglot.decomposers.whitening import whitening
+
+CLOSED_FORMS: dict[str, Callable[..., dict[str, np.ndarray]]] = {
+    "centering": centering,
+    "lir": lir,
+    "lsar": lsar,
+    "leace": leace,
+    "whitening": whitening,
+    "procrustes": procrustes,
+}
+NEED_PRODUCTS = frozenset({"lir", "leace", "whitening"})
+NEED_PAIRS = frozenset({"procrustes"})
+
+# Vectors (n, D) of the one and of the other language, row by row translations, and the two languages.
+Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]
 
 
-def language_means(vectors: np.ndarray, language_ids: np.ndarray, languages: Sequence[str]) -> np.ndarray:
-    """Mean centering's weights: one mean vector per language, (K, D) float32.
-
-    meaning = e - mean_of_its_language, language = that mean (methods 4.5).
+def compute(
+    architecture: str,
+    blocks: Iterable[Block],
+    languages: Sequence[str],
+    dim: int,
+    settings: Mapping[str, float],
+) -> dict[str, np.ndarray]:
+    """The weights of a closed form, float32.
 
     Args:
-        vectors: (N, D) training sentence vectors.
-        language_ids: (N,) integers in [0, K).
-        languages: the K names, for messages.
+        architecture: a name in `CLOSED_FORMS`, which says formula and shapes.
+        blocks: all training translations, each once, in any order.
+        languages: K names, those of the blocks.
+        dim: D.
+        settings: the architecture's own (`rank` or `shrinkage`), by name.
     Raises:
-        DataError: a language has no sentence.
+        DataError: a vector that is not finite, a language without sentences, or what the formula cannot do with.
     """
-    counts = np.bincount(language_ids, minlength=len(languages))
-    empty = [name for name, count in zip(languages, counts, strict=True) if count == 0]
-    if empty:
-        raise DataError(f"mean centering: no training sentence in {', '.join(empty)}")
-    # Summed in float64: a million float32 additions would lose digits.
-    means = [vectors[language_ids == k].mean(axis=0, dtype=np.float64) for k in range(len(languages))]
-    return np.stack(means).astype(np.float32)
+    moments = Moments(dim, languages, products=architecture in NEED_PRODUCTS)
+    pairs = PairMoments(dim)
+    for source, target, (first, second) in blocks:
+        moments.update(source, first)
+        moments.update(target, second)
+        if architecture in NEED_PAIRS:
+            pairs.update(source, target, (first, second))
+    given = (moments, pairs) if architecture in NEED_PAIRS else (moments,)
+    weights = CLOSED_FORMS[architecture](*given, **settings)
+    return {name: array.astype(np.float32) for name, array in weights.items()}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer, Weights
-from orthoglot.decomposers.closed_form import language_means
+from orthoglot.decomposers.closed_form import CLOSED_FORMS, Block, compute
 from orthoglot.decomposers.linear import Residual, TwoHead
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
@@ -64,7 +64,7 @@ def decompose(
 
     Args:
         method: architecture, partner rule and weighted terms.
-        recipe: how to train; None for `centering`, which is computed.
+        recipe: how to train; None for a closed form, which is computed.
         name: the method's name, for the record.
         store: the encoder's vectors.
         data: what `collect` took from it.
@@ -79,8 +79,10 @@ def decompose(
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
     check_method(method.architecture, method.partners, method.terms)
     found: list[tuple[Weights, History]] = []
-    if method.architecture == "centering":
-        found = [(center(data), []) for _ in outputs]
+    if method.architecture in CLOSED_FORMS:
+        dim, own = store.meta["dim"], method.own_settings
+        weights = compute(method.architecture, translations(data), data.languages, dim, own)
+        found = [(weights, []) for _ in outputs]
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
@@ -166,11 +168,14 @@ def _renumbered(pairs: PairRows, used: Tensor) -> PairRows:
     )
 
 
-def center(data: Data) -> dict[str, np.ndarray]:
-    """Mean of each language over its training sentences, as often as they occur (methods 4.5)."""
-    rows = torch.cat([data.train.source, data.train.target]).numpy()
-    ids = torch.cat([data.train.source_language, data.train.target_language]).numpy()
-    return {"means": language_means(data.vectors.numpy()[rows], ids, data.languages)}
+def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
+    """The training pairs, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
+    ids = torch.stack([data.train.source_language, data.train.target_language], dim=1)
+    for pair in ids.unique(dim=0):
+        rows = data.train.take((ids == pair).all(dim=1).nonzero()[:, 0])
+        first, second = (data.languages[k] for k in pair.tolist())
+        for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
+            yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
 
 
 def train(

@@ -1,0 +1,41 @@
+"""LEACE (2023): the smallest change after which no linear probe can tell the languages apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orthoglot.decomposers.moments import Moments
+from orthoglot.errors import DataError
+
+
+def leace(moments: Moments) -> dict[str, np.ndarray]:
+    """meaning = e - W^+ P W (e - mean), with W the whitening of all vectors, P onto the whitened class means.
+
+    W = C^(-1/2), C the covariance of all training vectors whatever their language; P projects onto the span of
+    W (mean of language k - mean). Of all affine maps after which the languages have one mean it moves the vectors
+    least, in every quadratic norm. At most K - 1 directions change; applying it needs no language.
+
+    Args:
+        moments: with products, of at least two languages.
+    Returns:
+        mean: (D,), left and right: (R, D) with W^+ P W = left^T right, R at most K - 1.
+    Raises:
+        DataError: only one language.
+    Source: Belrose et al., "LEACE: Perfect linear concept erasure in closed form", NeurIPS 2023, Theorem 4.3.
+    """
+    means, squares = moments.means(), moments.squares()
+    if len(means) < 2:
+        raise DataError(f"leace: needs two languages or more, has {', '.join(moments.languages)}")
+    share = moments.counts / moments.counts.sum()
+    mean = share @ means
+    covariance = np.tensordot(share, squares, axes=1) - np.outer(mean, mean)
+    sizes, directions = np.linalg.eigh(covariance)
+    # A direction without variance holds no language either: pseudo-inverse.
+    kept = sizes > max(sizes[-1], 0) * len(sizes) * np.finfo(np.float64).eps
+    spread, axes = np.sqrt(sizes[kept]), directions[:, kept]
+    # In the coordinates of `axes` W divides by the spread and W^+ multiplies by it.
+    whitened = np.sqrt(share)[:, None] * (means - mean) @ axes / spread
+    _, lengths, basis = np.linalg.svd(whitened, full_matrices=False)
+    # A length is the root of the variance that language explains in a whitened direction, so at most 1.
+    basis = basis[lengths > len(sizes) * np.sqrt(np.finfo(np.float64).eps)]
+    return {"mean": mean, "left": basis * spread @ axes.T, "right": basis / spread @ axes.T}

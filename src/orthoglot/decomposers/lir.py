@@ -1,0 +1,31 @@
+"""LIR (2021): take away the directions in which a language's vectors are longest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orthoglot.decomposers.moments import Moments
+from orthoglot.errors import DataError
+
+
+def lir(moments: Moments, rank: int) -> dict[str, np.ndarray]:
+    """meaning = e - C C^T e, with C the first right singular vectors of its language's vectors.
+
+    The vectors are not centred, so that the first component is close to the language's mean.
+
+    Args:
+        moments: with products.
+        rank: columns of C, at least 1 and below D.
+    Returns:
+        components: (K, rank, D), the columns of C as rows; orthonormal within a language.
+    Raises:
+        DataError: the rank leaves nothing.
+    Source: Yang et al., "A Simple and Effective Method To Eliminate the Self Language Bias in Multilingual
+        Representations", EMNLP 2021, section 2.
+    """
+    dim = moments.sums.shape[1]
+    if rank >= dim:
+        raise DataError(f"lir: rank {rank} of vectors of {dim} numbers leaves nothing")
+    # The right singular vectors of the vectors are the eigenvectors of their products, which come in rising order.
+    directions = np.linalg.eigh(moments.squares())[1]
+    return {"components": directions[:, :, : -rank - 1 : -1].transpose(0, 2, 1)}

@@ -1,0 +1,34 @@
+"""LSAR (2022): take away one low-rank subspace in which the means of all languages differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orthoglot.decomposers.moments import Moments
+from orthoglot.errors import DataError
+
+
+def lsar(moments: Moments, rank: int) -> dict[str, np.ndarray]:
+    """meaning = e - S S^T e, with S the language subspace of the matrix of means M = m 1^T + S G^T, m orthogonal to S.
+
+    The paper fits m and S in steps: subtract the average mean, cut to the rank, find the m orthogonal to what is
+    left, cut again. The last cut spans what the first did, since moving m along S changes G alone; so S is had from
+    the first. Applying it needs no language.
+
+    Args:
+        moments: of at least two languages.
+        rank: columns of S, at least 1; there are fewer where the means differ in fewer directions.
+    Returns:
+        components: (rank, D), the columns of S as rows; orthonormal.
+    Raises:
+        DataError: only one language.
+    Source: Xie et al., "Discovering Low-rank Subspaces for Language-agnostic Multilingual Representations",
+        EMNLP 2022, Algorithm 1.
+    """
+    means = moments.means()
+    if len(means) < 2:
+        raise DataError(f"lsar: needs two languages or more, has {', '.join(moments.languages)}")
+    _, sizes, directions = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    # Equal means differ by rounding alone, which says nothing of languages.
+    noise = np.abs(means).max() * means.size * np.finfo(np.float64).eps
+    return {"components": directions[:rank][sizes[:rank] > noise]}

@@ -1,0 +1,100 @@
+"""What the closed forms need to know of the training vectors, summed in one pass, in float64.
+
+The order and size of the updates make no difference beyond float64 rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from orthoglot.errors import DataError
+
+
+class Moments:
+    """Count, sum and, if asked for, sum of outer products of the vectors of each language.
+
+    Attributes:
+        languages: K names.
+        counts: (K,) vectors seen.
+        sums: (K, D).
+        products: (K, D, D), sum of e e^T; None unless asked for.
+    """
+
+    def __init__(self, dim: int, languages: Sequence[str], *, products: bool) -> None:
+        self.languages = list(languages)
+        k = len(self.languages)
+        self.counts = np.zeros(k)
+        self.sums = np.zeros((k, dim))
+        self.products = np.zeros((k, dim, dim)) if products else None
+
+    def update(self, vectors: np.ndarray, language: str) -> None:
+        """Add vectors (n, D) of one of the languages.
+
+        Raises:
+            DataError: a number that is not finite.
+        """
+        exact = finite(vectors, language)
+        k = self.languages.index(language)
+        self.counts[k] += len(exact)
+        self.sums[k] += exact.sum(axis=0)
+        if self.products is not None:
+            self.products[k] += exact.T @ exact
+
+    def means(self) -> np.ndarray:
+        """Mean vector of each language (K, D).
+
+        Raises:
+            DataError: a language has no sentence.
+        """
+        empty = [name for name, n in zip(self.languages, self.counts, strict=True) if n == 0]
+        if empty:
+            raise DataError(f"no training sentence in {', '.join(empty)}")
+        return self.sums / self.counts[:, None]
+
+    def squares(self) -> np.ndarray:
+        """Mean of e e^T of each language (K, D, D)."""
+        self.means()  # refuses an empty language
+        assert self.products is not None
+        return self.products / self.counts[:, None, None]
+
+
+class PairMoments:
+    """Counts, sums and sums of outer products of translations, by ordered pair of languages.
+
+    Attributes:
+        counts: sentence pairs seen.
+        sums: two vectors (D,), of the first and of the second language.
+        products: (D, D), sum of e_first e_second^T.
+    """
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self.counts: dict[tuple[str, str], int] = {}
+        self.sums: dict[tuple[str, str], np.ndarray] = {}
+        self.products: dict[tuple[str, str], np.ndarray] = {}
+
+    def update(self, source: np.ndarray, target: np.ndarray, pair: tuple[str, str]) -> None:
+        """Add translations: row i of `source` (n, D) and row i of `target` (n, D) mean the same."""
+        first, second = (finite(rows, name) for rows, name in zip((source, target), pair, strict=True))
+        if pair not in self.counts:
+            self.counts[pair] = 0
+            self.sums[pair] = np.zeros((2, self.dim))
+            self.products[pair] = np.zeros((self.dim, self.dim))
+        self.counts[pair] += len(first)
+        self.sums[pair] += (first.sum(axis=0), second.sum(axis=0))
+        self.products[pair] += first.T @ second
+
+    def covariance(self, pair: tuple[str, str]) -> np.ndarray:
+        """Mean of (e_first - its mean) (e_second - its mean)^T over the pair's translations (D, D)."""
+        n, (first, second) = self.counts[pair], self.sums[pair]
+        return self.products[pair] / n - np.outer(first / n, second / n)
+
+
+def finite(vectors: np.ndarray, language: str) -> np.ndarray:
+    """The vectors in float64; a DataError if one of them is not finite."""
+    exact = np.asarray(vectors, dtype=np.float64)
+    if not np.isfinite(exact).all():
+        raise DataError(f"a training vector of {language} holds a number that is not finite")
+    return exact

@@ -1,0 +1,64 @@
+"""Procrustes: turn every language onto the pivot, learnt from translations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.errors import DataError
+
+
+def procrustes(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
+    """meaning = R (e - mean of its language), with R the rotation that brings translations together.
+
+    R maximises the covariance tr(R C) of turned vectors with their translations, both centred, over orthogonal R:
+    R = V U^T for C = U S V^T. The pivot, the language of most sentence pairs, is not turned. A language without
+    translations into it goes through the language that it shares most pairs with, and so on.
+
+    Args:
+        moments: means of all languages.
+        pairs: their translations.
+    Returns:
+        means: (K, D), maps: (K, D, D), orthogonal, with meaning = (e - mean) @ map.
+    Raises:
+        DataError: a language that no chain of translations links to the pivot.
+    Source: Schoenemann, "A generalized solution of the orthogonal Procrustes problem", 1966.
+    """
+    links: dict[str, dict[str, int]] = {language: {} for language in moments.languages}
+    covariances: dict[tuple[str, str], np.ndarray] = {}
+    for (first, second), n in pairs.counts.items():
+        for a, b, covariance in (
+            (first, second, pairs.covariance((first, second))),
+            (second, first, pairs.covariance((first, second)).T),
+        ):
+            links[a][b] = links[a].get(b, 0) + n
+            covariances[a, b] = covariances.get((a, b), 0) + n * covariance
+    pivot = max(moments.languages, key=lambda language: sum(links[language].values()))
+    maps = {pivot: np.eye(pairs.dim)}
+    while len(maps) < len(moments.languages):
+        open_links = [
+            (n, language, known)
+            for known in maps
+            for language, n in links[known].items()
+            if language not in maps
+        ]
+        if not open_links:
+            lost = ", ".join(language for language in moments.languages if language not in maps)
+            raise DataError(f"procrustes: no translations link {lost} to {pivot}")
+        _, language, known = max(open_links)
+        maps[language] = rotation(covariances[language, known]) @ maps[known]
+    return {"means": moments.means(), "maps": np.stack([maps[language] for language in moments.languages])}
+
+
+def rotation(covariance: np.ndarray) -> np.ndarray:
+    """The orthogonal Q (D, D) with the largest tr(Q^T C); of several the one nearest to no rotation.
+
+    There are several where fewer translations than dimensions leave directions without covariance.
+    """
+    u, sizes, vt = np.linalg.svd(covariance)
+    free = sizes <= sizes[0] * len(sizes) * np.finfo(np.float64).eps
+    if free.any():
+        left, _, right = np.linalg.svd(u[:, free].T @ vt[free].T)
+        u[:, free] = u[:, free] @ left @ right
+    turned: np.ndarray = u @ vt
+    return turned

@@ -1,0 +1,39 @@
+"""Whitening by language: every language gets the same mean and the same covariance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orthoglot.decomposers.moments import Moments
+from orthoglot.errors import DataError
+
+
+def whitening(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
+    """meaning = A (e - mean), A = ((1 - s) C + s (tr C / D) I)^(-1/2), with mean and covariance C of its language.
+
+    A is the symmetric root (ZCA): of all whitenings the one that turns the axes least.
+
+    Args:
+        moments: with products.
+        shrinkage: s in [0, 1]; 0 whitens fully, 1 only divides by the language's spread.
+    Returns:
+        means: (K, D), maps: (K, D, D) with meaning = (e - mean) @ map.
+    Raises:
+        DataError: a language whose covariance has no inverse.
+    Source: ZCA after Kessy et al., "Optimal Whitening and Decorrelation", 2018; by language our own.
+    """
+    means = moments.means()
+    dim = means.shape[1]
+    maps = []
+    for language, mean, square in zip(moments.languages, means, moments.squares(), strict=True):
+        covariance = square - np.outer(mean, mean)
+        target = np.trace(covariance) / dim * np.eye(dim)
+        sizes, axes = np.linalg.eigh((1 - shrinkage) * covariance + shrinkage * target)
+        # What float32 vectors leave in a direction without variance.
+        if sizes[0] <= np.trace(square) * np.finfo(np.float32).eps ** 2:
+            raise DataError(
+                f"whitening: the vectors of {language} do not fill their {dim} dimensions; "
+                "more sentences or a shrinkage above 0 would"
+            )
+        maps.append(axes / np.sqrt(sizes) @ axes.T)
+    return {"means": means, "maps": np.stack(maps)}

@@ -1,0 +1,116 @@
+"""All closed forms through their one entrance, on disk and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from worlds import DIM, Texts, world
+
+from orthoglot.decomposers.base import APPLY, Decomposer, load_decomposer
+from orthoglot.decomposers.closed_form import CLOSED_FORMS, Block, compute
+from orthoglot.errors import DataError
+
+SETTINGS: dict[str, dict[str, float]] = {
+    "lir": {"rank": 2},
+    "lsar": {"rank": 2},
+    "whitening": {"shrinkage": 0.1},
+}
+BY_LANGUAGE = {"centering", "lir", "whitening", "procrustes"}
+
+
+def blocks(texts: Texts, size: int = 60) -> Iterator[Block]:
+    """English with every other language, the first 60 sentences of each, in blocks."""
+    for name in ("de", "ja", "zh"):
+        for start in range(0, 60, size):
+            rows = slice(start, min(start + size, 60))
+            yield texts["en"][rows], texts[name][rows], ("en", name)
+
+
+def fitted(architecture: str, texts: Texts, size: int = 60) -> Decomposer:
+    own = SETTINGS.get(architecture, {})
+    weights = compute(architecture, blocks(texts, size), list(texts), DIM, own)
+    return Decomposer(architecture, "m", "toy", "abc", list(texts), DIM, weights, {})
+
+
+@pytest.mark.parametrize("architecture", CLOSED_FORMS)
+def test_parts_add_up_to_float32_rounding_and_come_back_from_disk(architecture: str, tmp_path: Path) -> None:
+    texts = world()
+    fitted(architecture, texts).save(tmp_path)
+    loaded = load_decomposer(tmp_path)
+    assert all(array.dtype == np.float32 for array in loaded.weights.values())
+    for name, vectors in texts.items():
+        parts = loaded.transform(vectors, name)
+        assert parts.meaning.dtype == parts.language.dtype == np.float32
+        largest = np.maximum(np.abs(parts.meaning), np.abs(parts.language))
+        error = np.abs(parts.meaning + parts.language - parts.sentence)
+        assert (error <= 2 * np.spacing(largest)).all()
+        assert np.abs(parts.language).max() > 0.1
+        np.testing.assert_array_equal(
+            parts.meaning, fitted(architecture, texts).transform(vectors, name).meaning
+        )
+
+
+@pytest.mark.parametrize("architecture", CLOSED_FORMS)
+def test_float32_results_agree_with_float64(architecture: str) -> None:
+    texts = world()
+    decomposer = fitted(architecture, texts)
+    for name, vectors in texts.items():
+        exact, _ = APPLY[architecture](decomposer, vectors, [name] * len(vectors))
+        np.testing.assert_allclose(decomposer.transform(vectors, name).meaning, exact, atol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", CLOSED_FORMS)
+def test_the_size_of_the_blocks_changes_nothing(architecture: str) -> None:
+    texts = world()
+    one, other = fitted(architecture, texts), fitted(architecture, texts, size=7)
+    for name, vectors in texts.items():
+        ours, theirs = (found.transform(vectors, name).meaning for found in (one, other))
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", CLOSED_FORMS)
+def test_sentences_of_several_languages_are_split_row_by_row(architecture: str) -> None:
+    texts = world()
+    decomposer = fitted(architecture, texts)
+    names = ["zh", "de", "zh", "en"]
+    rows = np.stack([texts[name][i] for i, name in enumerate(names)])
+    mixed = decomposer.transform(rows, names)
+    for i, name in enumerate(names):
+        alone = decomposer.transform(rows[i : i + 1], name)
+        np.testing.assert_allclose(mixed.meaning[i], alone.meaning[0], atol=1e-4)
+        np.testing.assert_allclose(mixed.language[i], alone.language[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", CLOSED_FORMS)
+def test_an_unknown_language_is_refused_where_languages_have_weights_of_their_own(architecture: str) -> None:
+    texts = world()
+    decomposer = fitted(architecture, texts)
+    if architecture in BY_LANGUAGE:
+        with pytest.raises(DataError, match="no weights of language 'fr'; known: de, en, ja, zh"):
+            decomposer.transform(texts["de"], "fr")
+    else:
+        parts = decomposer.transform(texts["de"], "fr")
+        np.testing.assert_array_equal(parts.meaning, decomposer.transform(texts["de"], "de").meaning)
+
+
+@pytest.mark.parametrize("architecture", CLOSED_FORMS)
+def test_a_language_without_sentences_is_refused(architecture: str) -> None:
+    texts = world()
+    with pytest.raises(DataError, match=r"no training sentence in fr|no translations link fr"):
+        compute(architecture, blocks(texts), [*texts, "fr"], DIM, SETTINGS.get(architecture, {}))
+
+
+def test_s10_means_vanish_and_a_constant_shift_of_a_language_changes_nothing() -> None:
+    texts = dict(world())
+    before = fitted("centering", texts)
+    for name in texts:
+        own = texts[name][:60]
+        assert np.abs(before.transform(own, name).meaning.mean(axis=0)).max() < 1e-5
+    moved = {**texts, "zh": texts["zh"] + 4.0}
+    after = fitted("centering", moved)
+    for name in texts:
+        ours, theirs = before.transform(texts[name], name), after.transform(moved[name], name)
+        np.testing.assert_allclose(ours.meaning, theirs.meaning, atol=1e-5)

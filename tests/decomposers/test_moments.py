@@ -1,0 +1,79 @@
+"""Moments: one pass equals the batch formulas, in any order; what cannot be summed is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from worlds import DIM, LANGUAGES, moments_of, world
+
+from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.errors import DataError
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 100), st.integers(0, 2**32 - 1))
+def test_one_pass_in_any_order_equals_the_batch(size: int, seed: int) -> None:
+    texts = world()
+    blocks = [
+        (name, vectors[start : start + size])
+        for name, vectors in texts.items()
+        for start in range(0, len(vectors), size)
+    ]
+    moments = Moments(DIM, LANGUAGES, products=True)
+    for place in np.random.default_rng(seed).permutation(len(blocks)):
+        name, vectors = blocks[place]
+        moments.update(vectors, name)
+    for k, vectors in enumerate(texts.values()):
+        np.testing.assert_allclose(moments.means()[k], vectors.mean(axis=0), rtol=0, atol=1e-10)
+        mean, square = moments.means()[k], moments.squares()[k]
+        covariance = np.cov(vectors.T, bias=True)
+        np.testing.assert_allclose(square - np.outer(mean, mean), covariance, rtol=0, atol=1e-10)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 100), st.integers(0, 2**32 - 1))
+def test_translations_in_any_order_equal_the_batch(size: int, seed: int) -> None:
+    texts = world()
+    source, target = texts["de"][:60], texts["ja"][:60]
+    pairs = PairMoments(DIM)
+    starts = list(range(0, 60, size))
+    for place in np.random.default_rng(seed).permutation(len(starts)):
+        rows = slice(starts[place], starts[place] + size)
+        pairs.update(source[rows], target[rows], ("de", "ja"))
+    expected = np.cov(source.T, target.T, bias=True)[:DIM, DIM:]
+    assert pairs.counts == {("de", "ja"): 60}
+    np.testing.assert_allclose(pairs.covariance(("de", "ja")), expected, rtol=0, atol=1e-10)
+
+
+def test_float32_input_is_summed_in_float64() -> None:
+    """In float32 the sum stands still at 2 ** 24."""
+    moments = Moments(1, ["de"], products=False)
+    moments.update(np.full((1, 1), 2.0**24, dtype=np.float32), "de")
+    for _ in range(5):
+        moments.update(np.ones((1, 1), dtype=np.float32), "de")
+    assert moments.sums[0, 0] == 2**24 + 5
+
+
+def test_a_language_without_sentences_is_refused() -> None:
+    moments = Moments(DIM, LANGUAGES, products=True)
+    moments.update(world()["de"], "de")
+    for value in (moments.means, moments.squares):
+        with pytest.raises(DataError, match="no training sentence in en, ja, zh"):
+            value()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
+    vectors = np.ones((3, DIM))
+    vectors[1, 2] = bad
+    with pytest.raises(DataError, match="a training vector of ja holds a number that is not finite"):
+        Moments(DIM, LANGUAGES, products=False).update(vectors, "ja")
+    with pytest.raises(DataError, match="a training vector of ja holds a number that is not finite"):
+        PairMoments(DIM).update(np.ones((3, DIM)), vectors, ("en", "ja"))
+
+
+def test_products_are_kept_where_asked_for() -> None:
+    assert moments_of(world()).products is not None
+    assert Moments(DIM, LANGUAGES, products=False).products is None

@@ -1,0 +1,61 @@
+"""Small float64 worlds of a few languages, their moments, and closed forms applied without rounding to float32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from orthoglot.decomposers.base import APPLY, Decomposer
+from orthoglot.decomposers.moments import Moments
+
+LANGUAGES = ["de", "en", "ja", "zh"]
+DIM = 12
+Texts = Mapping[str, np.ndarray]
+
+
+def world(
+    seed: int = 0, *, language: float = 2.0, meaning: float = 1.0, n: int = 60
+) -> dict[str, np.ndarray]:
+    """Vectors (n_k, D) of every language: its mean and shape, scaled by `language`, plus meanings without one."""
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(size=DIM)
+    texts = {}
+    for k, name in enumerate(LANGUAGES):
+        own = (
+            centre
+            + rng.normal(size=DIM)
+            + 0.3 * rng.normal(size=(n + 7 * k, DIM)) @ rng.normal(size=(DIM, DIM))
+        )
+        texts[name] = language * own + meaning * rng.normal(size=(n + 7 * k, DIM))
+    return texts
+
+
+def moments_of(texts: Texts, size: int = 17) -> Moments:
+    """All moments, gathered in blocks of `size`."""
+    dim = next(iter(texts.values())).shape[1]
+    moments = Moments(dim, list(texts), products=True)
+    for name, vectors in texts.items():
+        for start in range(0, len(vectors), size):
+            moments.update(vectors[start : start + size], name)
+    return moments
+
+
+def split(architecture: str, weights: Mapping[str, np.ndarray], texts: Texts) -> tuple[Texts, Texts]:
+    """Meaning and language vectors by language, in the precision of the input."""
+    dim = next(iter(texts.values())).shape[1]
+    decomposer = Decomposer(architecture, "m", "toy", "abc", list(texts), dim, weights, {})
+    meaning, language = {}, {}
+    for name, vectors in texts.items():
+        meaning[name], language[name] = APPLY[architecture](decomposer, vectors, [name] * len(vectors))
+    return meaning, language
+
+
+def stacked(texts: Texts) -> np.ndarray:
+    """All vectors (N, D), languages in order."""
+    return np.concatenate(list(texts.values()))
+
+
+def labels(texts: Texts) -> np.ndarray:
+    """Language ids (N,) in the order of `stacked`."""
+    return np.repeat(np.arange(len(texts)), [len(vectors) for vectors in texts.values()])

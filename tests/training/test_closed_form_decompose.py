@@ -1,0 +1,95 @@
+"""Closed forms on training data: what they find in the synthetic world, and that every training pair counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from sklearn.linear_model import LogisticRegression
+from synthetic_world import DIM, World, make_world
+
+from orthoglot.decomposers.base import Decomposer, Parts
+from orthoglot.decomposers.closed_form import CLOSED_FORMS, compute
+from orthoglot.training.decompose import translations
+from orthoglot.training.settings import MethodSettings
+
+PARAMS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))
+METHODS = {name: MethodSettings.model_validate(values) for name, values in PARAMS["methods"].items()}
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return make_world()
+
+
+def parts_of(name: str, world: World) -> tuple[Parts, Parts]:
+    """Parts of the held-out sentences of language 0 and of their translations."""
+    method, languages = METHODS[name], world.data.languages
+    weights = compute(method.architecture, translations(world.data), languages, DIM, method.own_settings)
+    decomposer = Decomposer(method.architecture, name, "e", "i", languages, DIM, weights, {})
+    names = [languages[k] for k in world.target_language.tolist()]
+    return decomposer.transform(world.source.numpy(), languages[0]), decomposer.transform(
+        world.target.numpy(), names
+    )
+
+
+def retrieval(source: np.ndarray, target: np.ndarray, world: World) -> float:
+    """Share of sentences whose nearest translation, by cosine among those of the same language, is their own."""
+    hits = []
+    for k in (1, 2):
+        own = (world.target_language == k).numpy()
+        a, b = (rows[own] / np.linalg.norm(rows[own], axis=1, keepdims=True) for rows in (source, target))
+        hits.append(((a @ b.T).argmax(axis=1) == np.arange(own.sum())).mean())
+    return float(np.mean(hits))
+
+
+def probe(source: np.ndarray, target: np.ndarray, world: World) -> float:
+    """Held-out balanced accuracy of a linear language probe; chance is 1 / 3."""
+    x = np.concatenate([source, target])
+    y = np.concatenate([np.zeros(len(source)), world.target_language.numpy()])
+    first = np.arange(len(x)) % 4 < 2
+    found = (
+        LogisticRegression(max_iter=2000, class_weight="balanced").fit(x[first], y[first]).predict(x[~first])
+    )
+    return float(np.mean([(found[y[~first] == k] == k).mean() for k in range(3)]))
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_known_answer(world: World, name: str) -> None:
+    raw = world.source.numpy(), world.target.numpy()
+    source, target = parts_of(name, world)
+    meaning, language = (source.meaning, target.meaning), (source.language, target.language)
+    assert retrieval(*meaning, world) > max(0.95, retrieval(*raw, world))
+    assert probe(*raw, world) == 1
+    assert probe(*meaning, world) < 0.5
+    # What whitening and rotation take away holds meaning too: it is the rest of a turned vector.
+    if name not in ("whitening", "procrustes"):
+        assert retrieval(*language, world) < 0.3
+        assert probe(*language, world) > 0.95
+
+
+def test_every_training_pair_counts_once_in_a_block_of_its_languages(world: World) -> None:
+    data = world.data
+    seen: Counter[tuple[bytes, bytes, str, str]] = Counter()
+    for source, target, (first, second) in translations(data, size=100):
+        assert len(source) == len(target) <= 100
+        seen.update((a.tobytes(), b.tobytes(), first, second) for a, b in zip(source, target, strict=True))
+    expected = Counter(
+        (
+            data.vectors[a].numpy().tobytes(),
+            data.vectors[b].numpy().tobytes(),
+            data.languages[k],
+            data.languages[m],
+        )
+        for a, b, k, m in zip(
+            data.train.source,
+            data.train.target,
+            data.train.source_language,
+            data.train.target_language,
+            strict=True,
+        )
+    )
+    assert seen == expected

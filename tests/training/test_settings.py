@@ -1,0 +1,48 @@
+"""A method's own settings: needed where the formula has them, refused where they would do nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from orthoglot.decomposers.base import APPLY
+from orthoglot.decomposers.closed_form import CLOSED_FORMS
+from orthoglot.objectives import TRAINED
+from orthoglot.training.settings import MethodSettings
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"architecture": "lir"}, "rank is needed with architecture 'lir'"),
+        ({"architecture": "lsar"}, "rank is needed with architecture 'lsar'"),
+        ({"architecture": "whitening"}, "shrinkage is needed with architecture 'whitening'"),
+        ({"architecture": "leace", "rank": 1}, "rank does nothing with architecture 'leace'"),
+        (
+            {"architecture": "lir", "rank": 1, "shrinkage": 0.1},
+            "shrinkage does nothing with architecture 'lir'",
+        ),
+        ({"architecture": "two_head", "terms": {"meat.language": 1}, "rank": 1}, "rank does nothing"),
+        ({"architecture": "original", "shrinkage": 0.0}, "shrinkage does nothing"),
+        ({"architecture": "lir", "rank": 0}, "greater than"),
+        ({"architecture": "whitening", "shrinkage": 1.1}, "less than or equal to 1"),
+        ({"architecture": "whitening", "shrinkage": -0.1}, "greater than or equal to 0"),
+    ],
+)
+def test_a_setting_is_given_exactly_where_it_does_something(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        MethodSettings.model_validate(values)
+
+
+def test_own_settings_are_what_the_formula_takes() -> None:
+    assert MethodSettings(architecture="lir", rank=3).own_settings == {"rank": 3}
+    assert MethodSettings(architecture="whitening", shrinkage=0.0).own_settings == {"shrinkage": 0.0}
+    assert MethodSettings(architecture="leace").own_settings == {}
+
+
+def test_every_architecture_is_trained_or_computed_or_the_vector_itself() -> None:
+    known = MethodSettings.model_json_schema()["properties"]["architecture"]["enum"]
+    assert sorted(known) == sorted(["original", *CLOSED_FORMS, *TRAINED])
+    assert set(APPLY) == {*CLOSED_FORMS, *TRAINED}
