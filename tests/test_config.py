@@ -24,8 +24,8 @@ def test_shipped_parameters_are_valid_and_default_to_comparing_every_method(valu
     params = config.check(values, "params.yaml")
     assert (params.preset, params.loss) == ("mini", "all")
     assert params.losses == [
-        "original", "centering", "dream", "meat", "oracle", "dream+oracle", "meat+oracle",
-        "meat+oracle-released", "seed",
+        "original", "centering", "lir", "lsar", "leace", "whitening", "procrustes", "dream", "meat", "oracle",
+        "dream+oracle", "dream+abs", "meat+oracle", "meat+oracle-released", "meat+abs", "seed", "seed+oracle",
     ]  # fmt: skip
 
 
@@ -44,6 +44,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("presets", "mini", "decomposition", "learning_rate"), "1e-3", "should be a valid number (given: '1e-3')"),
         (("encoders", "ems-mini", "layres"), 2, "unknown key 'encoders.ems-mini.layres'; nearest known: layers"),
         (("methods", "seed", "terms"), {"seed.meening": 1.0}, "'seed.meening'"),
+        (("methods", "leace", "rank"), 2, "methods.leace: rank does nothing with architecture 'leace'"),
         (("presets", "mini", "seeds"), [1, 1], "seeds: [1, 1] names something twice"),
         (("presets", "mini", "seeds"), [-1], "presets.mini.seeds.0: Input should be greater than or equal to 0"),
         (("encoders", "ems-mini", "heads"), 3, "width 128 is not a multiple of heads 3"),

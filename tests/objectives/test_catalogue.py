@@ -1,0 +1,76 @@
+"""Every trained method of params.yaml: its terms are built and one step down their gradient lowers their sum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from orthoglot.decomposers.base import Decomposition
+from orthoglot.decomposers.linear import Residual, TwoHead
+from orthoglot.objectives.base import Objective, Pairs, Side
+from orthoglot.streams import stream
+from orthoglot.training.settings import MethodSettings
+
+PARAMS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))
+METHODS = {name: MethodSettings.model_validate(values) for name, values in PARAMS["methods"].items()}
+TRAINED = [name for name, method in METHODS.items() if method.terms]
+B, D, K = 12, 6, 3
+
+
+def batch(maps: TwoHead | Residual) -> Pairs:
+    """The pairs of a small batch; language ids repeat every third row, so every fourth row is a fit peer."""
+    generator = stream(5, "batch")
+    sides = []
+    for k in range(2):
+        sentence = torch.randn(B, D, generator=generator, dtype=torch.float64)
+        ids = (torch.arange(B) * (k + 1)) % K
+        following = (torch.arange(B) + K) % B
+        parts: Decomposition = maps(sentence)
+        sides.append(Side(parts, ids, following, following))
+    return Pairs(sides[0], sides[1], torch.ones(B, dtype=torch.bool), K)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_one_step_lowers_the_total(name: str) -> None:
+    method = METHODS[name]
+    kind = {"two_head": TwoHead, "residual": Residual}[method.architecture]
+    maps = kind(D, stream(1, "maps")).double()
+    objective = Objective(method.terms, dim=D, n_languages=K, generator=stream(1, "heads")).double()
+    for opponent in objective.opponents():
+        opponent.discriminate(batch(maps)).backward()
+        assert all(parameter.grad is None for parameter in maps.parameters())
+    values = objective(batch(maps))
+    assert set(values) == {*method.terms, "total"}
+    values["total"].backward()
+    with torch.no_grad():
+        for parameter in (*maps.parameters(), *objective.heads()):
+            parameter -= 1e-4 * parameter.grad
+    assert objective(batch(maps))["total"] < values["total"]
+
+
+def test_the_hosts_have_every_reading_and_the_ablations_lack_what_their_names_say() -> None:
+    for host in ("dream", "meat", "seed"):
+        own = METHODS[host].terms
+        for suffix, added in {
+            "+oracle": {"oracle.intra_class", "oracle.inter_class"},
+            "+oracle-released": {"oracle.intra_class_released", "oracle.inter_class_released"},
+            "+abs": {"oracle.intra_class", "orthogonality.abs"},
+            "+square": {"oracle.intra_class", "orthogonality.square"},
+        }.items():
+            assert METHODS[host + suffix].terms == own | dict.fromkeys(added, 1.0)
+    for host in ("dream", "meat"):
+        for reading in ("", "-released"):
+            full = METHODS[f"{host}+oracle{reading}"]
+            for part, lost in {"ic": "oracle.intra_class", "is": "oracle.inter_class"}.items():
+                ablated = METHODS[f"{host}+oracle{reading}-without-{part}"]
+                assert full.terms.keys() - ablated.terms.keys() == {lost + reading.replace("-", "_")}
+                assert full.model_copy(update={"terms": {}}) == ablated.model_copy(update={"terms": {}})
+    for part, lost in {
+        "meaning": {"seed.meaning"},
+        "language": {"seed.language"},
+        "consistency": {"seed.separation", "seed.language_swap", "seed.meaning_swap"},
+    }.items():
+        assert METHODS["seed"].terms.keys() - METHODS[f"seed-without-{part}"].terms.keys() == lost
