@@ -41,9 +41,10 @@ def test_equals_the_dense_twin() -> None:
 
 def test_directions_without_variance_do_no_harm() -> None:
     rng = np.random.default_rng(4)
-    flat = rng.normal(size=(DIM, DIM + 5))
+    flat = np.column_stack([rng.normal(size=(DIM, DIM + 5)), np.zeros(DIM)])
     texts = {name: vectors @ flat + 1 for name, vectors in world().items()}
     meaning, _ = split("leace", leace(moments_of(texts)), texts)
+    np.testing.assert_array_equal(stacked(meaning)[:, -1], 1)
     np.testing.assert_allclose(stacked(meaning), dense(texts), atol=1e-6)
 
 

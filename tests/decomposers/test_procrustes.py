@@ -104,11 +104,11 @@ def test_both_orders_of_a_pair_count_together() -> None:
 
 
 def test_directions_without_translations_are_not_turned_needlessly() -> None:
+    """Meanings fill 4 dimensions and are turned among these: the other 8 stay, whichever basis the SVD picks."""
     rng = np.random.default_rng(5)
-    meanings = np.zeros((40, DIM))
-    meanings[:, :4] = rng.normal(size=(40, 4))
-    turn = np.eye(DIM)
-    turn[:4, :4] = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    (basis,), inner = turns(rng, 1), np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    turn = basis[:, 4:] @ basis[:, 4:].T + basis[:, :4] @ inner @ basis[:, :4].T
+    meanings = rng.normal(size=(40, 4)) @ basis[:, :4].T
     np.testing.assert_allclose(fit({("en", "de"): (meanings, meanings @ turn)})["en"], turn, atol=1e-9)
     np.testing.assert_allclose(rotation(np.zeros((DIM, DIM))), np.eye(DIM), atol=1e-12)
 

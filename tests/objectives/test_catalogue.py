@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,16 @@ def test_the_hosts_have_every_reading_and_the_ablations_lack_what_their_names_sa
         "consistency": {"seed.separation", "seed.language_swap", "seed.meaning_swap"},
     }.items():
         assert METHODS["seed"].terms.keys() - METHODS[f"seed-without-{part}"].terms.keys() == lost
+
+
+def test_the_table_of_methods_names_the_whole_catalogue_and_nothing_else() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.split("## Other")[0].splitlines() if line.startswith("| ")][
+        1:
+    ]
+    named: set[str] = set()
+    for cell in rows:
+        for host, name in re.findall(r"(HOST)?`([^`]+)`", cell):
+            hosts = ["dream", "meat"] if "-without-" in name else ["dream", "meat", "seed"]
+            named.update(f"{one}{name}" for one in hosts) if host else named.add(name)
+    assert named == set(METHODS)
