@@ -387,7 +387,7 @@ def test_where_the_hinge_is_flat_the_two_sided_readings_pull_back() -> None:
         term_of(case).backward()
         for part in case:
             moved = part.parts.language - 0.1 * part.parts.language.grad
-            before, after = (cosine(part.meaning, unit(rows)) for rows in (part.parts.language, moved))
+            before, after = (cosine(part.parts.meaning, rows) for rows in (part.parts.language, moved))
             assert before < after < 0
 
 

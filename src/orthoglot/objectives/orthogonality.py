@@ -10,7 +10,6 @@ from __future__ import annotations
 from torch import Tensor
 
 from orthoglot.objectives.base import Pairs
-from orthoglot.objectives.cosine import cosine
 
 
 def absolute(pairs: Pairs) -> Tensor:
@@ -19,8 +18,8 @@ def absolute(pairs: Pairs) -> Tensor:
     L = sum over sides of mean_i |cos(m_i, l_i)|;  in [0, 2], 0 when every cosine is 0.
     Source: the first two parts of `oracle.inter_class_old` (methods 3.4).
     """
-    source, target = (cosine(side.meaning, side.language).abs() for side in pairs)
-    return (source + target).mean()
+    source, target = (pairs.cosine(side.meaning, side.language).abs() for side in pairs)
+    return (source + target).mean(dim=-1)
 
 
 def square(pairs: Pairs) -> Tensor:
@@ -29,5 +28,5 @@ def square(pairs: Pairs) -> Tensor:
     L = sum over sides of mean_i cos(m_i, l_i) ^ 2;  in [0, 2], 0 when every cosine is 0.
     Source: our own.
     """
-    source, target = (cosine(side.meaning, side.language).square() for side in pairs)
-    return (source + target).mean()
+    source, target = (pairs.cosine(side.meaning, side.language).square() for side in pairs)
+    return (source + target).mean(dim=-1)

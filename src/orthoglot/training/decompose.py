@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -81,7 +81,7 @@ def decompose(
     found: list[tuple[Weights, History]] = []
     if method.architecture in CLOSED_FORMS:
         dim, own = store.meta["dim"], method.own_settings
-        weights = compute(method.architecture, translations(data), data.languages, dim, own)
+        weights: Weights = compute(method.architecture, translations(data), data.languages, dim, own)
         found = [(weights, []) for _ in outputs]
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
@@ -90,11 +90,12 @@ def decompose(
         found += train_seeds(
             method, recipe, name, data, seeds=list(outputs), device=chosen, checkpoint=checkpoint
         )
-    for (seed, output), (weights, history) in zip(outputs.items(), found, strict=True):
+    for (seed, output), (fitted, history) in zip(outputs.items(), found, strict=True):
         details = {
             "seed": seed,
             "partners": method.partners,
             "terms": method.terms,
+            **method.own_settings,
             "train_pairs": len(data.train),
             "valid_pairs": len(data.valid),
             **(ending(history, recipe.patience) if recipe else {}),
@@ -106,7 +107,7 @@ def decompose(
             identity=store.meta["identity"],
             languages=data.languages,
             dim=store.meta["dim"],
-            weights=weights,
+            weights=fitted,
             details=details,
         ).save(output)
         if history:
@@ -172,7 +173,8 @@ def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
     """The training pairs, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
     ids = torch.stack([data.train.source_language, data.train.target_language], dim=1)
     for pair in ids.unique(dim=0):
-        rows = data.train.take((ids == pair).all(dim=1).nonzero()[:, 0])
+        chosen = (ids == pair).all(dim=1)
+        rows = data.train.each(lambda t, chosen=chosen: t[chosen])  # type: ignore[misc]
         first, second = (data.languages[k] for k in pair.tolist())
         for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
