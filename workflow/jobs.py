@@ -23,7 +23,7 @@ from orthoglot import __version__, config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
 from orthoglot.encoders.folder import check_revision
-from orthoglot.encoders.settings import EmsSettings, EncoderSettings, MlmSettings, PretrainedSettings
+from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
@@ -47,6 +47,8 @@ ENTRY_OF_KIND = {
     "ems": "orthoglot.training.pretrain",
     "mlm": "orthoglot.training.mlm",
     "pretrained": "orthoglot.encoders.pretrained",
+    "sentence-transformers": "orthoglot.encoders.sentence_transformer",
+    "laser": "orthoglot.encoders.laser",
 }
 
 
@@ -245,10 +247,10 @@ class Plan:
         self.encoders: dict[str, str] = {}
         for name in self.preset.encoders:
             settings = self.params.encoders[name]
-            trained = isinstance(settings, EmsSettings | MlmSettings)
+            trained = not isinstance(settings, FrozenSettings)
             files = []
             self._check_encoder(name, settings)
-            if isinstance(settings, PretrainedSettings) and Path(settings.checkpoint).is_dir():
+            if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
                 files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
             self.encoders[name] = self._add(
                 "pretrain",
@@ -275,8 +277,9 @@ class Plan:
         """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""
         bitext = {code for folder in self.bitext for code in parse_pair(Path(folder).name)}
         covered = bitext
-        if isinstance(settings, PretrainedSettings):
-            check_revision(settings.checkpoint, settings.revision)
+        if isinstance(settings, FrozenSettings):
+            if not isinstance(settings, LaserSettings):  # always a folder
+                check_revision(settings.checkpoint, settings.revision)
             covered = set(settings.languages)
         chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
         needed = bitext.union(*({one.pivot, *one.languages} for one in chosen))

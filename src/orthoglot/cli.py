@@ -1,7 +1,8 @@
 """The command line: one verb per workflow rule, in the order of the walk from text to number.
 
 A rule's verb takes a job file (JSON: settings, input folders, output folder) that the workflow writes, calls
-one function and leaves the whole output folder with its receipt, or nothing. `opus` and `encode` are for people.
+one function and leaves the whole output folder with its receipt, or nothing. `opus`, `encode`, `langs` and
+`convert-laser` are for people.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orthoglot import atomic, receipts
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
+if TYPE_CHECKING:
+    from orthoglot.encoders.coverage import Row
+
+SAMPLE_SENTENCES = 1000
 EXIT_RUN, EXIT_CONFIG, EXIT_OFFLINE, EXIT_DATA = 1, 2, 3, 4
 
 app = typer.Typer(
@@ -153,7 +159,13 @@ def pretrain(job_file: JobFile) -> None:
     """Train an encoder from scratch (EMS, or masked language modelling), or link a frozen checkpoint."""
     from pydantic import TypeAdapter
 
-    from orthoglot.encoders.settings import EmsSettings, EncoderSettings, MlmSettings
+    from orthoglot.encoders.settings import (
+        EmsSettings,
+        EncoderSettings,
+        LaserSettings,
+        MlmSettings,
+        SentenceTransformersSettings,
+    )
 
     job = Job(job_file)
     name = job.settings["name"]
@@ -167,6 +179,14 @@ def pretrain(job_file: JobFile) -> None:
         from orthoglot.training.mlm import pretrain_mlm
 
         job.run(lambda output: pretrain_mlm(settings, name, job.folders("bitext"), **trained, output=output))
+    elif isinstance(settings, SentenceTransformersSettings):
+        from orthoglot.encoders.sentence_transformer import link_sentence_transformers
+
+        job.run(lambda output: link_sentence_transformers(settings, name, output))
+    elif isinstance(settings, LaserSettings):
+        from orthoglot.encoders.laser import link_laser
+
+        job.run(lambda output: link_laser(settings, name, output))
     else:
         from orthoglot.encoders.pretrained import link_pretrained
 
@@ -324,6 +344,88 @@ def encode(
     with atomic.replacing(output) as partial, open(partial, "wb") as handle:
         np.save(handle, vectors)
     typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors: {output}", err=True)
+
+
+@app.command("convert-laser")
+def convert_laser(
+    weights: Annotated[Path, typer.Argument(help="laser2.pt, the official weights")],
+    pieces: Annotated[Path, typer.Argument(help="laser2.spm, the official SentencePiece model")],
+    output: Annotated[Path, typer.Argument(help="a new folder, for `kind: laser` in params.yaml")],
+) -> None:
+    """Make LASER2's files a safe checkpoint. Example: orthoglot convert-laser laser2.pt laser2.spm weights/laser2"""
+    from orthoglot.encoders.laser import convert
+
+    convert(weights, pieces, output)
+    typer.echo(f"LASER2: {output}", err=True)
+
+
+@app.command()
+def langs(
+    code: Annotated[str, typer.Argument(help="the language in any spelling: gn, grn, grn_Latn")],
+    params: Annotated[Path, typer.Option(help="the file with the catalogue")] = Path("params.yaml"),
+    text: Annotated[
+        Path | None, typer.Option(help="UTF-8 sample; else prepared text under data/PRESET/bitext, if any")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
+) -> None:
+    """Say which encoders know a language, and how their tokenisers cut it. Example: orthoglot langs gn --text gn.txt"""
+    from dataclasses import asdict
+
+    from orthoglot import config
+    from orthoglot.corpora.bitext import decoded
+    from orthoglot.encoders.coverage import survey
+    from orthoglot.languages import canonical, script
+
+    language = canonical(code)
+    settings = config.load(params)
+    if text is None:
+        sentences = _sample(Path("data") / settings.preset / "bitext", language)
+    else:
+        sentences = [line for line in decoded([text.read_bytes()], str(text)) if line.strip()]
+        if not sentences:
+            raise DataError(f"{text}: holds no sentence")
+    rows = survey(settings.encoders, Path("models"), language, sentences)
+    if as_json:
+        found = {"language": language, "script": script(language), "sample_sentences": len(sentences)}
+        content = {**found, "encoders": [asdict(row) for row in rows]}
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+        return
+    typer.echo(f"language {language}, script {script(language)}, sample of {len(sentences)} sentences\n")
+    heads = ("encoder", "covered", "script seen", "unknown", "pieces/word", "pieces/char", "note")
+    cells = [heads, *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _sample(bitext: Path, language: str) -> list[str]:
+    """The first sentences of a language in the prepared pairs below `bitext`."""
+    from orthoglot.corpora.bitext import read_pairs
+    from orthoglot.languages import parse_pair
+
+    found: list[str] = []
+    for path in sorted(bitext.glob("*/train.tsv.gz")):
+        pair = parse_pair(path.parent.name)
+        if language in pair:
+            side = pair.index(language)
+            found += [one[side] for one in islice(read_pairs([path]), SAMPLE_SENTENCES - len(found))]
+    return found
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    """A row of the table of `langs`."""
+    stated = {True: "yes", False: "no", None: "not stated"}
+    found = row.coverage
+    per_word = found.pieces_per_word if found else None
+    return (
+        row.encoder,
+        stated[row.covered],
+        stated[row.script_seen],
+        f"{found.unknown:.1%}" if found else "-",
+        f"{per_word:.2f}" if per_word is not None else "-",
+        f"{found.pieces_per_character:.2f}" if found else "-",
+        row.note,
+    )
 
 
 def main() -> None:

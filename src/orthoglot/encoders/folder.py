@@ -9,15 +9,20 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
+LASER_SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
+LASER_FILES = ("config.json", "model.safetensors", "vocab.json", "sentencepiece.model")
 # What changes a vector: weights, their shapes, and how text becomes ids.
 DECISIVE = (
     "*.safetensors",
     "config.json",
+    "modules.json",
+    "sentence_*config.json",
+    "config_sentence_transformers.json",
     "tokenizer*",
     "sentencepiece*",
     "spiece*",
@@ -36,17 +41,62 @@ def identity(folder: Path) -> str:
     """
     described = card(folder)
     digest = hashlib.sha256((folder / "encoder.json").read_bytes())
-    for place in (folder, _checkpoint(folder, described)):
+    checkpoint = checkpoint_folder(folder, described)
+    for place in (folder, checkpoint):
         for path in sorted({path for pattern in DECISIVE for path in place.glob(pattern) if path.is_file()}):
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
-            digest.update(f"{path.name} {content}\n".encode())
+            _update(digest, path, path.name)
+    if described["kind"] == "sentence-transformers":
+        for home in sorted({module.folder for module in modules(checkpoint)} - {checkpoint}):
+            for path in sorted(path for path in home.rglob("*") if path.is_file()):
+                _update(digest, path, path.relative_to(checkpoint).as_posix())
     return digest.hexdigest()
 
 
-def _checkpoint(folder: Path, described: dict[str, Any]) -> Path:
+def _update(digest: Any, path: Path, name: str) -> None:
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    digest.update(f"{name} {content}\n".encode())
+
+
+class Module(NamedTuple):
+    """One step of a sentence-transformers model: its class, and the folder of its files."""
+
+    kind: str
+    folder: Path
+
+
+def modules(place: Path) -> list[Module]:
+    """The steps that modules.json lists, in order.
+
+    Raises:
+        DataError: absent or damaged.
+    """
+    path = place / "modules.json"
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        return [Module(str(one["type"]), place / str(one["path"])) for one in listed]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
+    """Where the checkpoint of an encoder folder lies, as its card says; "." is the folder itself.
+
+    Raises:
+        OfflineError: it is not on this machine.
+    """
     checkpoint = described.get("checkpoint", ".")
-    return folder if checkpoint == "." else locate(checkpoint, described["revision"])
+    if checkpoint == ".":
+        return folder
+    if described["kind"] == "laser":
+        return locate_laser(checkpoint)
+    return locate(checkpoint, described["revision"])
+
+
+def save_card(output: Path, card: dict[str, Any]) -> None:
+    """Write encoder.json, which tells the kind, the name and all that its kind needs to open the encoder."""
+    text = json.dumps(card, indent=1, sort_keys=True)
+    (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
 
 
 def card(folder: Path) -> dict[str, Any]:
@@ -74,12 +124,43 @@ def locate(checkpoint: str, revision: str) -> Path:
     check_revision(checkpoint, revision)
     if Path(checkpoint).is_dir():
         return Path(checkpoint)
+    fetch = f"fetch it with: hf download {checkpoint} --revision {revision}"
     try:
-        return Path(snapshot_download(checkpoint, revision=revision, local_files_only=True))
+        place = Path(snapshot_download(checkpoint, revision=revision, local_files_only=True))
     except HFValidationError as error:
         raise ConfigError(f"checkpoint {checkpoint!r}: neither a folder nor a hub id") from error
     except LocalEntryNotFoundError as error:
-        raise OfflineError(_fetch_hint(checkpoint, revision)) from error
+        raise OfflineError(
+            f"checkpoint {checkpoint} at {revision} is not on this machine; {fetch}"
+        ) from error
+    # A cut download leaves some of the files.
+    for needed in (("config.json",), ("*.safetensors", "pytorch_model*.bin")):
+        if not any(any(place.rglob(pattern)) for pattern in needed):
+            raise OfflineError(
+                f"checkpoint {checkpoint} at {revision}: {needed[0]} is not on this machine; {fetch}"
+            )
+    return place
+
+
+def locate_laser(checkpoint: str) -> Path:
+    """The folder of a converted LASER2.
+
+    Raises:
+        OfflineError: it is not on this machine; the message tells the command that fetches and converts it.
+    """
+    place = Path(checkpoint)
+    for name in LASER_FILES:
+        if not (place / name).is_file():
+            raise OfflineError(f"{place / name} is not on this machine; {laser_hint(checkpoint)}")
+    return place
+
+
+def laser_hint(output: str) -> str:
+    """The one command that fetches LASER2's official files and converts them."""
+    return (
+        f"fetch and convert LASER2 with: curl -fL -O {LASER_SOURCE}/laser2.pt -O {LASER_SOURCE}/laser2.spm"
+        f" && orthoglot convert-laser laser2.pt laser2.spm {output}"
+    )
 
 
 def check_revision(checkpoint: str, revision: str) -> None:
@@ -89,10 +170,3 @@ def check_revision(checkpoint: str, revision: str) -> None:
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
             f" as revision, not {revision!r}"
         )
-
-
-def _fetch_hint(checkpoint: str, revision: str) -> str:
-    return (
-        f"checkpoint {checkpoint} at {revision} is not on this machine; fetch it with: "
-        f"hf download {checkpoint} --revision {revision}"
-    )

@@ -9,13 +9,17 @@ from pathlib import Path
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.ems import EmsEncoder
 from orthoglot.encoders.folder import card
+from orthoglot.encoders.laser import LaserEncoder
 from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
 from orthoglot.errors import ConfigError
 
 ENCODERS: dict[str, Callable[[Path, str], Encoder]] = {
     "ems": EmsEncoder.load,
     "mlm": PretrainedEncoder.load,
     "pretrained": PretrainedEncoder.load,
+    "sentence-transformers": SentenceTransformersEncoder.load,
+    "laser": LaserEncoder.load,
 }
 
 

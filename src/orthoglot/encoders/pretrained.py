@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,8 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
-from orthoglot.encoders.folder import locate
+from orthoglot.encoders.folder import card as read_card
+from orthoglot.encoders.folder import checkpoint_folder, locate, save_card
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -42,10 +42,9 @@ class PretrainedEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> PretrainedEncoder:
         """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself)."""
-        card = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
-        place = folder if card["checkpoint"] == "." else locate(card["checkpoint"], card["revision"])
+        card = read_card(folder)
         return cls.open(
-            place,
+            checkpoint_folder(folder, card),
             name=card["name"],
             languages=card["languages"],
             pooling=card["pooling"],
@@ -75,8 +74,8 @@ class PretrainedEncoder:
             OfflineError: files are missing.
         """
         target = resolve_device(device)
-        model, tokenizer = _open(place, name, pooling)
-        most = min(tokenizer.model_max_length, _positions(model.config))
+        model, tokenizer = open_checkpoint(place, name, pooling)
+        most = min(tokenizer.model_max_length, positions(model.config))
         if max_tokens > most:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
         return cls(
@@ -114,7 +113,7 @@ class PretrainedEncoder:
         return in_length_order(lengths, self.dim, batch_size, vectors)
 
 
-def _open(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
+def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
     """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint."""
     if not (place / "config.json").is_file():
         raise OfflineError(f"encoder {name}: {place} holds no config.json; fetch the checkpoint again")
@@ -141,7 +140,7 @@ def _open(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _positions(config: Any) -> int:
+def positions(config: Any) -> int:
     """Tokens for which the model has positions; the RoBERTa family counts them from after the padding id."""
     total = getattr(config, "max_position_embeddings", None) or sys.maxsize
     return total - config.pad_token_id - 1 if "roberta" in config.model_type else total
@@ -187,8 +186,7 @@ def write_card(
         "max_tokens": max_tokens,
         "prefix": prefix,
     }
-    text = json.dumps(card, indent=1, sort_keys=True)
-    (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
+    save_card(output, card)
 
 
 def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from orthoglot.languages import canonical
 from orthoglot.settings import Count, Positive, Settings, Share, Whole
 
 Pooling = Literal["cls", "pooler", "mean"]
@@ -85,23 +86,54 @@ class MlmSettings(Transformer):
     seed: int
 
 
-class PretrainedSettings(Settings):
-    """Any transformers checkpoint: a folder, or a hub id with a pinned revision (a commit hash).
+def _canonical(code: str) -> str:
+    if canonical(code) != code:
+        raise ValueError(f"write the language {code!r} as {canonical(code)!r}")
+    return code
 
-    `languages` lists what the checkpoint covers; an empty list means it is not stated.
+
+class FrozenSettings(Settings):
+    """What every encoder that was trained elsewhere states.
+
+    `languages` lists what it covers; an empty list means it is not stated.
     """
 
-    kind: Literal["pretrained"]
     checkpoint: str
-    revision: str
-    pooling: Pooling
     max_tokens: Count
-    prefix: str = ""
-    languages: list[str] = []
+    languages: list[Annotated[str, AfterValidator(_canonical)]] = []
     licence: str
 
 
-EncoderSettings = Annotated[EmsSettings | MlmSettings | PretrainedSettings, Field(discriminator="kind")]
+class PretrainedSettings(FrozenSettings):
+    """Any transformers checkpoint: a folder, or a hub id with a pinned revision (a commit hash)."""
+
+    kind: Literal["pretrained"]
+    revision: str
+    pooling: Pooling
+    prefix: str = ""
+
+
+class SentenceTransformersSettings(FrozenSettings):
+    """Any sentence-transformers model, folder or hub id at a commit; its own modules pool and normalise.
+
+    `prefix` stands in for the prompts that such a model may carry: those are not used.
+    """
+
+    kind: Literal["sentence-transformers"]
+    revision: str
+    prefix: str = ""
+
+
+class LaserSettings(FrozenSettings):
+    """LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
+
+    kind: Literal["laser"]
+
+
+EncoderSettings = Annotated[
+    EmsSettings | MlmSettings | PretrainedSettings | SentenceTransformersSettings | LaserSettings,
+    Field(discriminator="kind"),
+]
 
 
 class EmbeddingSettings(Settings):

@@ -1,0 +1,164 @@
+"""Any sentence-transformers model as an encoder: its own modules run, so its vectors are the library's."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
+from orthoglot.encoders.folder import card, checkpoint_folder, locate, modules, save_card
+from orthoglot.encoders.pretrained import open_checkpoint, positions, quiet
+from orthoglot.encoders.settings import SentenceTransformersSettings
+from orthoglot.errors import ConfigError, DataError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SentenceTransformersEncoder:
+    """A `sentence_transformers.SentenceTransformer` with a length and a prefix of our choice; see `Encoder`.
+
+    Normalised exactly if the model ends in Normalize.
+    """
+
+    name: str
+    dim: int
+    languages: tuple[str, ...]
+    max_tokens: int
+    prefix: str
+    model: Any
+    device: torch.device
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "cpu") -> SentenceTransformersEncoder:
+        """Read an encoder folder: encoder.json, and the model it names."""
+        described = card(folder)
+        return cls.open(
+            checkpoint_folder(folder, described),
+            name=described["name"],
+            languages=described["languages"],
+            max_tokens=described["max_tokens"],
+            prefix=described["prefix"],
+            device=device,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        place: Path,
+        *,
+        name: str,
+        languages: Sequence[str],
+        max_tokens: int,
+        prefix: str,
+        device: str,
+    ) -> SentenceTransformersEncoder:
+        """Read a folder with modules.json; a checkpoint's own code is never run.
+
+        Raises:
+            ConfigError: a module that is not the library's own; more tokens than the model has positions.
+            DataError: absent or damaged files, or weights in another format than safetensors.
+        """
+        # Imported here: it takes seconds, and only this kind needs it.
+        from sentence_transformers import SentenceTransformer
+
+        target = resolve_device(device)
+        _check_modules(place, name)
+        try:
+            with quiet():
+                model = SentenceTransformer(
+                    str(place),
+                    device=str(target),
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+                )
+            most = min(model.tokenizer.model_max_length, positions(model[0].config))
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            cause = " ".join(str(error).split())
+            raise DataError(f"encoder {name}: {place} cannot be read ({cause})") from error
+        if max_tokens > most:
+            raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
+        model.max_seq_length = max_tokens
+        return cls(
+            name=name,
+            dim=model.get_embedding_dimension(),
+            languages=tuple(languages),
+            max_tokens=max_tokens,
+            prefix=prefix,
+            model=model.eval(),
+            device=target,
+        )
+
+    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+        """See `Encoder.encode`; the language is only checked."""
+        check_language(self.name, self.languages, language)
+        check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
+        text = [self.prefix + sentence for sentence in sentences]
+        lengths = np.array(
+            [len(row) for row in self.model.tokenizer(text, verbose=False)["input_ids"]], dtype=np.int64
+        )
+        cut = int((lengths > self.max_tokens).sum())
+        if cut:
+            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(text), language, self.max_tokens)
+
+        def vectors(batch: np.ndarray) -> Tensor:
+            return self.model.encode(
+                [sentences[row] for row in batch],
+                prompt=self.prefix,
+                batch_size=len(batch),
+                convert_to_tensor=True,
+                show_progress_bar=False,
+            )
+
+        return in_length_order(lengths, self.dim, batch_size, vectors)
+
+
+def _check_modules(place: Path, name: str) -> None:
+    """Refuse what needs code of its own, what does not read tokens, and what would be read from pickles."""
+    found = modules(place)
+    strange = [module.kind for module in found if not module.kind.startswith("sentence_transformers.")]
+    if strange:
+        raise ConfigError(f"encoder {name}: {place} cannot be opened without its own code ({strange[0]})")
+    if not found or not found[0].kind.endswith(".Transformer"):
+        raise ConfigError(f"encoder {name}: {place} does not begin with a Transformer")
+    for folder in {module.folder for module in found}:
+        if any(folder.glob("*.bin")) and not any(folder.glob("*.safetensors")):
+            raise DataError(
+                f"encoder {name}: {folder} holds no .safetensors weights; other formats are not read"
+            )
+
+
+def link_sentence_transformers(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
+    """Write encoder.json for a model that stays where it is, once it has been opened without a network.
+
+    Raises:
+        ConfigError, DataError, OfflineError: as `locate`, `SentenceTransformersEncoder.open` and, for weights that
+            the transformer lacks (which the library would draw at random), `open_checkpoint`.
+    """
+    shared: dict[str, Any] = {
+        "name": name,
+        "languages": settings.languages,
+        "max_tokens": settings.max_tokens,
+        "prefix": settings.prefix,
+    }
+    place = locate(settings.checkpoint, settings.revision)
+    encoder = SentenceTransformersEncoder.open(place, device="cpu", **shared)
+    open_checkpoint(modules(place)[0].folder, name, "cls")
+    save_card(
+        output,
+        {
+            "kind": "sentence-transformers",
+            "dim": encoder.dim,
+            "checkpoint": settings.checkpoint,
+            "revision": settings.revision,
+            **shared,
+        },
+    )
