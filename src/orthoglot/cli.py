@@ -391,11 +391,17 @@ def langs(
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
         return
     typer.echo(f"language {language}, script {script(language)}, sample of {len(sentences)} sentences\n")
-    heads = ("encoder", "covered", "script seen", "unknown", "pieces/word", "pieces/char", "note")
+    heads = ("encoder", "covered", "script seen", "unknown", "pieces/word", "pieces/char")
     cells = [heads, *map(_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        notes.setdefault(row.note, []).append(row.encoder)
+    for note, names in notes.items():
+        if note:
+            typer.echo(f"\n{', '.join(names)}: {note}")
 
 
 def _sample(bitext: Path, language: str) -> list[str]:
@@ -424,7 +430,6 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{found.unknown:.1%}" if found else "-",
         f"{per_word:.2f}" if per_word is not None else "-",
         f"{found.pieces_per_character:.2f}" if found else "-",
-        row.note,
     )
 
 

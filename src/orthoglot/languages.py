@@ -22,7 +22,7 @@ _TABLE = {
         br/bre bs/bos bug bzd ca/cat cbk ceb ch/cha cni co/cos kw/cor cs/ces/cze crh csb cy/cym/wel
         da/dan de/deu/ger din/din/dik dsb dtp dyu ee/ewe en/eng eo/epo es/spa et/est/ekk eu/eus/baq
         ff/ful fi/fin fj/fij fo/fao fon fr/fra/fre fur fuv fy/fry ga/gle gd/gla gl/glg gn/grn/gug gsw
-        gv/glv ha/hau haw hch hr/hrv hsb ht/hat hu/hun ia/ina id/ind/in ie/ile ig/ibo ilo io/ido
+        gv/glv ha/hau haw hch hmn hr/hrv hsb ht/hat hu/hun ia/ina id/ind/in ie/ile ig/ibo ilo io/ido
         is/isl/ice it/ita jbo jv/jav/jw kab kac kam kbp kea kg/kon ki/kik kl/kal kmb kr/kau/knc
         ku/kur/kmr kzj la/lat lb/ltz lfn lg/lug li/lim lij lmo ln/lin lt/lit ltg lua luo lus lv/lvs/lav
         max mg/mlg/plt mh/mah mi/mri/mao min mos ms/zsm/msa/may mt/mlt na/nau nah nb/nob nds nhe

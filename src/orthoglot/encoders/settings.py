@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from orthoglot.languages import canonical
 from orthoglot.settings import Count, Positive, Settings, Share, Whole
@@ -86,6 +86,11 @@ class MlmSettings(Transformer):
     seed: int
 
 
+def _norwegian(code: object) -> object:
+    # YAML 1.1 reads an unquoted `no` as false, and `dvc exp run -S` writes it unquoted.
+    return "no" if code is False else code
+
+
 def _canonical(code: str) -> str:
     if canonical(code) != code:
         raise ValueError(f"write the language {code!r} as {canonical(code)!r}")
@@ -100,7 +105,7 @@ class FrozenSettings(Settings):
 
     checkpoint: str
     max_tokens: Count
-    languages: list[Annotated[str, AfterValidator(_canonical)]] = []
+    languages: list[Annotated[str, BeforeValidator(_norwegian), AfterValidator(_canonical)]] = []
     licence: str
 
 
