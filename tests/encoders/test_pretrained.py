@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tiny_checkpoints import bert, xlmr
 
 from orthoglot.encoders.folder import identity, locate
 from orthoglot.encoders.load import load_encoder
@@ -22,52 +23,18 @@ from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 SENTENCES = ["the cat sat", "a mat", "on the mat the cat sat on a mat", "cat"]
-SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
-WORDS = ["the", "cat", "sat", "on", "a", "mat", "query"]
 MAX_TOKENS = 8
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def _tokenizer(folder: Path) -> None:
-    built = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*SPECIAL, *WORDS])}, unk_token="<unk>"))
-    built.pre_tokenizer = pre_tokenizers.Whitespace()
-    built.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )
-    names = {
-        f"{role}_token": piece for role, piece in zip(("bos", "pad", "eos", "unk"), SPECIAL, strict=True)
-    }
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=16, **names
-    ).save_pretrained(folder)
-
-
-def _checkpoint(folder: Path, *, pooler: bool = True, seed: int = 0) -> Path:
-    config = transformers.XLMRobertaConfig(
-        vocab_size=11,
-        hidden_size=8,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=18,
-        pad_token_id=1,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = transformers.XLMRobertaModel(config, add_pooling_layer=pooler)
-    model.save_pretrained(folder)
-    _tokenizer(folder)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _checkpoint(tmp_path_factory.mktemp("hub") / "with-pooler")
+    return xlmr(tmp_path_factory.mktemp("hub") / "with-pooler")
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _checkpoint(tmp_path_factory.mktemp("hub") / "bare", pooler=False)
+    return xlmr(tmp_path_factory.mktemp("hub") / "bare", pooler=False)
 
 
 def _settings(checkpoint: Path | str, **changes: Any) -> PretrainedSettings:
@@ -105,6 +72,22 @@ def test_vectors_are_the_librarys_own(checkpoint: Path, tmp_path: Path, pooling:
         expected = {"cls": states[0], "pooler": output.pooler_output[0], "mean": states.mean(0)}[pooling]
         np.testing.assert_allclose(vector, expected.numpy(), atol=1e-6)
     assert (encoder.name, encoder.dim, encoder.languages) == ("tiny", 8, ())
+
+
+@pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
+def test_vectors_of_labses_architecture_are_the_librarys_own(tmp_path: Path, pooling: Pooling) -> None:
+    place = bert(tmp_path / "labse")
+    encoder = load_encoder(_link(tmp_path / "e", _settings(place, pooling=pooling)), "cpu")
+    for vector, sentence in zip(encoder.encode(SENTENCES, "en", 3), SENTENCES, strict=True):
+        output = _library(place, sentence)
+        states = output.last_hidden_state[0]
+        pooler = transformers.AutoModel.from_pretrained(place).pooler.dense
+        expected = {
+            "cls": states[0],
+            "pooler": torch.tanh(pooler.weight @ states[0] + pooler.bias).detach(),
+            "mean": states.sum(0) / len(states),
+        }[pooling]
+        np.testing.assert_allclose(vector, expected.numpy(), atol=1e-6)
 
 
 def test_vectors_do_not_depend_on_batch_mates(checkpoint: Path, tmp_path: Path) -> None:
@@ -155,6 +138,19 @@ def test_a_hub_copy_is_found_at_its_commit(
     place = locate("somebody/some-model", COMMIT)
     assert place.resolve() == checkpoint.resolve()
     assert locate(str(checkpoint), "") == checkpoint
+
+
+@pytest.mark.parametrize("lost", ["config.json", "*.safetensors"])
+def test_a_cut_download_names_the_file_and_the_command(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    home = tmp_path / "models--somebody--some-model" / "snapshots" / COMMIT
+    shutil.copytree(checkpoint, home, ignore=shutil.ignore_patterns(lost))
+    with pytest.raises(OfflineError) as refused:
+        locate("somebody/some-model", COMMIT)
+    assert f"{lost} is not on this machine" in str(refused.value)
+    assert f"hf download somebody/some-model --revision {COMMIT}" in str(refused.value)
 
 
 def test_only_safetensors_are_read(checkpoint: Path, tmp_path: Path) -> None:
@@ -229,8 +225,8 @@ def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path)
     folder = _link(tmp_path / "a", _settings(checkpoint))
     assert identity(folder) == identity(_link(tmp_path / "b", _settings(checkpoint)))
     assert identity(folder) != identity(_link(tmp_path / "c", _settings(checkpoint, pooling="cls")))
-    moving = _checkpoint(tmp_path / "moving", seed=0)
+    moving = xlmr(tmp_path / "moving", seed=0)
     linked = _link(tmp_path / "d", _settings(moving))
     before = identity(linked)
-    _checkpoint(moving, seed=1)
+    xlmr(moving, seed=1)
     assert identity(linked) != before

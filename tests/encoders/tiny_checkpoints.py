@@ -1,0 +1,56 @@
+"""Checkpoints of well-known architectures, small and with random weights, so that nothing is downloaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import transformers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "query"]
+SIZES = {
+    "vocab_size": 11,
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 18,
+    "pad_token_id": 1,
+}
+
+
+def xlmr(folder: Path, *, pooler: bool = True, seed: int = 0) -> Path:
+    """XLM-R, as InfoXLM, multilingual E5 and the multilingual S-BERT have it."""
+    config = transformers.XLMRobertaConfig(**SIZES)
+    return _save(transformers.XLMRobertaModel, config, folder, seed, add_pooling_layer=pooler)
+
+
+def bert(folder: Path, seed: int = 0) -> Path:
+    """BERT, as LaBSE has it."""
+    return _save(transformers.BertModel, transformers.BertConfig(**SIZES), folder, seed)
+
+
+def _save(
+    kind: type, config: transformers.PretrainedConfig, folder: Path, seed: int, **options: bool
+) -> Path:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        kind(config, **options).save_pretrained(folder)
+    _tokenizer(folder)
+    return folder
+
+
+def _tokenizer(folder: Path) -> None:
+    built = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*SPECIAL, *WORDS])}, unk_token="<unk>"))
+    built.pre_tokenizer = pre_tokenizers.Whitespace()
+    built.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    names = {
+        f"{role}_token": piece for role, piece in zip(("bos", "pad", "eos", "unk"), SPECIAL, strict=True)
+    }
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=16, **names
+    ).save_pretrained(folder)
