@@ -177,3 +177,48 @@ def test_empty_line_is_status_4_and_named(tmp_path: Path) -> None:
     result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
     assert result.returncode == 4
     assert "text.txt: line 2 is empty" in told(result)
+
+
+@pytest.mark.parametrize(
+    ("entry", "named", "command"),
+    [
+        (
+            {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"},
+            "checkpoint a/b",
+            f"hf download a/b --revision {'0' * 40}",
+        ),
+        (
+            {"kind": "sentence-transformers", "checkpoint": "a/b", "revision": "0" * 40},
+            "checkpoint a/b",
+            f"hf download a/b --revision {'0' * 40}",
+        ),
+        (
+            {"kind": "laser", "checkpoint": "weights/laser2"},
+            "weights/laser2/config.json",
+            "orthoglot convert-laser laser2.pt laser2.spm weights/laser2",
+        ),
+    ],
+)
+def test_an_absent_checkpoint_has_its_own_exit_status_and_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], named: str, command: str
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    result = run_job(
+        tmp_path, "pretrain", {"name": "x", "encoder": {**entry, "max_tokens": 64, "licence": "none"}}
+    )
+    assert result.returncode == 3, result.stderr
+    assert told(result).startswith(f"orthoglot: {named}")
+    assert told(result).endswith(command)
+    assert not (tmp_path / "out").exists()
+
+
+def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> None:
+    result = run("convert-laser", "laser2.pt", "laser2.spm", "laser2", cwd=tmp_path)
+    assert result.returncode == 3, result.stderr
+    assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in told(result)
+
+
+def test_langs_refuses_a_code_that_nobody_writes(tmp_path: Path) -> None:
+    result = run("langs", "english", cwd=tmp_path)
+    assert result.returncode == 2, result.stderr
+    assert "unknown language code 'english'" in told(result)

@@ -209,6 +209,26 @@ def test_what_an_encoder_cannot_do_is_refused_before_any_job(
         keys(values)
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"kind": "sentence-transformers", "checkpoint": "a/b", "revision": "0" * 40},
+        {"kind": "laser", "checkpoint": "weights/laser2"},
+    ],
+)
+def test_a_frozen_encoders_job_needs_no_text_and_follows_its_folder(
+    values: dict[str, Any], entry: dict[str, Any], tmp_path: Path
+) -> None:
+    values["encoders"]["other"] = {**entry, "max_tokens": 64, "licence": "none"}
+    values["presets"]["mini"]["encoders"] = ["other"]
+    job = "models/mini/encoders/other"
+    assert not jobs.Plan(config.check(values, "values")).jobs[job].inputs["bitext"]
+    values["encoders"]["other"]["checkpoint"] = str(tmp_path)
+    before = keys(values)[job]
+    (tmp_path / "model.safetensors").write_text("other weights")
+    assert keys(values)[job] != before
+
+
 def test_a_benchmark_language_without_training_text_is_refused_before_any_job(values: dict[str, Any]) -> None:
     del values["corpora"]["mini"]["languages"]["qaf"]
     with pytest.raises(ConfigError, match=r"encoders\.ems-mini: does not cover qaf"):

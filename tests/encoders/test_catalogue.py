@@ -1,0 +1,76 @@
+"""Every encoder that params.yaml ships says what it is, exactly."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from orthoglot import config
+from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = {
+    name: entry
+    for name, entry in config.load(ROOT / "params.yaml").encoders.items()
+    if isinstance(entry, FrozenSettings)
+}
+HUB = {name: entry for name, entry in SHIPPED.items() if not isinstance(entry, LaserSettings)}
+
+
+def test_the_catalogue_has_the_encoders_of_the_papers() -> None:
+    assert {"labse", "labse-cls", "laser2", "infoxlm-large", "xlmr-base", "xlmr-large"} <= set(SHIPPED)
+    assert {"me5-base", "me5-large", "me5-large-instruct", "sbert-paraphrase"} <= set(SHIPPED)
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_a_hub_id_is_pinned(name: str) -> None:
+    entry = HUB[name]
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.checkpoint)
+    assert re.fullmatch(r"[0-9a-f]{40}", entry.revision)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_licence_languages_and_documentation_are_there(name: str) -> None:
+    entry = SHIPPED[name]
+    assert entry.licence.strip()
+    assert len(entry.languages) >= 50
+    assert len(set(entry.languages)) == len(entry.languages)
+    row = next(
+        line
+        for line in (ROOT / "docs" / "encoders.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|") and f"`{name}`" in line
+    )
+    for told in (entry.checkpoint, getattr(entry, "revision", "")[:7], str(entry.max_tokens)):
+        assert told in row
+
+
+def test_what_the_papers_say_of_languages_holds() -> None:
+    oracle = {"ar", "de", "es", "fr", "it", "ja", "nl", "pt", "ro", "zh", "gn", "ay"}
+    assert oracle - set(SHIPPED["laser2"].languages) == {"gn"}
+    for name in ("infoxlm-large", "labse"):
+        assert oracle - set(SHIPPED[name].languages) == {"ay", "gn"}
+
+
+def _entry(**changes: Any) -> dict[str, Any]:
+    entry = {"kind": "laser", "checkpoint": "weights/laser2", "max_tokens": 8, "licence": "none"}
+    return {**entry, **changes}
+
+
+def test_a_language_has_one_spelling() -> None:
+    adapter = TypeAdapter(EncoderSettings)
+    with pytest.raises(ValidationError, match="write the language 'aym' as 'ay'"):
+        adapter.validate_python(_entry(languages=["aym"]))
+    with pytest.raises(ValidationError, match="unknown language code"):
+        adapter.validate_python(_entry(languages=["english"]))
+
+
+def test_norwegian_survives_yaml() -> None:
+    """An unquoted `no` is false in YAML 1.1, and `dvc exp run -S` writes it unquoted."""
+    assert TypeAdapter(EncoderSettings).validate_python(_entry(languages=[False, "en"])).languages == [
+        "no",
+        "en",
+    ]
