@@ -371,12 +371,14 @@ def langs(
     """Say which encoders know a language, and how their tokenisers cut it. Example: orthoglot langs gn --text gn.txt"""
     from dataclasses import asdict
 
-    from orthoglot import config
     from orthoglot.corpora.bitext import decoded
-    from orthoglot.encoders.coverage import survey
     from orthoglot.languages import canonical, script
 
-    language = canonical(code)
+    language = canonical(code)  # before the slow imports: a misspelt code is told at once
+
+    from orthoglot import config
+    from orthoglot.encoders.coverage import survey
+
     settings = config.load(params)
     if text is None:
         sentences = _sample(Path("data") / settings.preset / "bitext", language)
