@@ -57,7 +57,7 @@ class Model:
         *,
         part: str = "meaning",
         language: str | None = None,
-        batch_size: int = 32,
+        batch_tokens: int = 2048,
     ) -> np.ndarray:
         """Vectors of sentences, in their order.
 
@@ -66,7 +66,7 @@ class Model:
             part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector.
             language: the sentences' language code, for encoders and methods that need it (EMS: for its tokeniser;
                 centering: for its mean).
-            batch_size: sentences encoded at once.
+            batch_tokens: tokens encoded at once, padding included; a GPU is kept busy by more.
         Returns:
             (n, D) float32; (D,) for one string.
         """
@@ -76,7 +76,7 @@ class Model:
             raise ConfigError(f"{self.encoder.name} has no decomposer: only part='sentence' can be had")
         single = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        vectors = self.encoder.encode(texts, language or "", batch_size)
+        vectors = self.encoder.encode(texts, language or "", batch_tokens)
         if part != "sentence" and self.decomposer is not None:
             vectors = getattr(self.decomposer.transform(vectors, language or ""), part)
         return vectors[0] if single else vectors

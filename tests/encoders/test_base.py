@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
+from orthoglot.encoders.base import (
+    check_language,
+    check_tokens,
+    every_device,
+    in_length_order,
+    length_batches,
+    pool,
+    resolve_device,
+)
 from orthoglot.errors import ConfigError, DataError
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]]])
@@ -46,10 +56,35 @@ def test_rows_come_back_in_order_in_batches_of_similar_length() -> None:
         seen.append(rows.tolist())
         return torch.from_numpy(np.stack([rows, rows * 10], axis=1)).float()
 
-    vectors = in_length_order(lengths, 2, 2, encode)
+    vectors = in_length_order(lengths, 2, 18, encode)
     assert vectors.tolist() == [[i, 10 * i] for i in range(5)]
-    assert seen == [[1, 3], [0, 4], [2]]
+    assert seen == [[1, 3], [0, 4, 2]]
     assert vectors.dtype == np.float32
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.integers(1, 40), max_size=60), st.integers(1, 100))
+def test_batches_hold_each_row_once_longest_first_within_the_budget(lengths: list[int], budget: int) -> None:
+    batches = list(length_batches(np.array(lengths, dtype=np.int64), budget))
+    order = [row for batch in batches for row in batch.tolist()]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[row] for row in order] == sorted(lengths, reverse=True)
+    for number, batch in enumerate(batches):
+        longest = max(lengths[row] for row in batch)
+        assert len(batch) * longest <= budget or len(batch) == 1
+        # One more row would have been too many.
+        assert number == len(batches) - 1 or (len(batch) + 1) * longest > budget
+
+
+def test_a_work_of_parts_takes_every_gpu_only_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    assert [str(one) for one in every_device("auto")] == ["cuda:0", "cuda:1", "cuda:2"]
+    assert every_device("cuda") == every_device("auto")
+    assert every_device("cuda:1") == [torch.device("cuda:1")]
+    assert every_device("cpu") == [torch.device("cpu")]
+    with pytest.raises(ConfigError, match="has 3 CUDA devices"):
+        every_device("cuda:3")
 
 
 def test_no_sentences_give_no_rows() -> None:

@@ -65,7 +65,7 @@ def _library(checkpoint: Path, sentence: str) -> Any:
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
 def test_vectors_are_the_librarys_own(checkpoint: Path, tmp_path: Path, pooling: Pooling) -> None:
     encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, pooling=pooling)), "cpu")
-    vectors = encoder.encode(SENTENCES, "en", 2)
+    vectors = encoder.encode(SENTENCES, "en", 64)
     for vector, sentence in zip(vectors, SENTENCES, strict=True):
         output = _library(checkpoint, sentence)
         states = output.last_hidden_state[0]
@@ -93,7 +93,7 @@ def test_vectors_of_labses_architecture_are_the_librarys_own(tmp_path: Path, poo
 def test_vectors_do_not_depend_on_batch_mates(checkpoint: Path, tmp_path: Path) -> None:
     encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
     alone = np.concatenate([encoder.encode([sentence], "en", 1) for sentence in SENTENCES])
-    np.testing.assert_allclose(encoder.encode(SENTENCES, "en", 4), alone, atol=1e-6)
+    np.testing.assert_allclose(encoder.encode(SENTENCES, "en", 64), alone, atol=1e-6)
 
 
 def test_prefix_goes_before_every_sentence(checkpoint: Path, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_cut_sentences_are_counted_and_empty_ones_refused(
 ) -> None:
     encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
     with caplog.at_level(logging.INFO):
-        encoder.encode(SENTENCES, "en", 2)
+        encoder.encode(SENTENCES, "en", 64)
     assert "1 of 4 en sentences cut at 8 tokens" in caplog.text
     with pytest.raises(DataError, match="sentence 1 has no token"):
         encoder.encode(["cat", "  "], "en", 2)

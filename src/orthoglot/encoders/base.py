@@ -1,9 +1,9 @@
-"""What an encoder is, and what all encoders share: pooling, devices, length-sorted batches."""
+"""What an encoder is, and what all encoders share: pooling, devices, token-budget batches."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -30,11 +30,13 @@ class Encoder(Protocol):
     @property
     def languages(self) -> tuple[str, ...]: ...  # noqa: D102
 
-    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """Vectors (n, D) float32, not normalised, row i of sentence i.
 
         A sentence longer than the encoder's limit is cut there, which is counted in the log. The language may
         be "" if it is not known: then it is not checked, and text is split by general rules.
+        `batch_tokens` is how many tokens, padding included, are worked on at once; what else is in its batch
+        changes a vector by rounding alone, at most 1e-5 of its largest value.
 
         Raises:
             ConfigError: the encoder does not cover the language.
@@ -86,6 +88,18 @@ def resolve_device(device: str) -> torch.device:
     return resolved
 
 
+def every_device(device: str) -> list[torch.device]:
+    """The devices that share work of independent parts: all visible GPUs under "auto" and "cuda", else one.
+
+    Raises:
+        ConfigError: as `resolve_device`.
+    """
+    first = resolve_device(device)
+    if first.type != "cuda" or first.index is not None:
+        return [first]
+    return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+
+
 def check_language(name: str, languages: Sequence[str], language: str) -> None:
     """Refuse a language that the encoder `name` states not to cover; "" stands for an unknown one."""
     if language and languages and language not in languages:
@@ -103,24 +117,35 @@ def check_tokens(name: str, lengths: np.ndarray, sentences: Sequence[str]) -> No
         raise DataError(f"encoder {name}: sentence {row} has no token: {sentences[row]!r}")
 
 
+def length_batches(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:
+    """Row numbers of similar length together, longest first, at most `batch_tokens` tokens with padding.
+
+    A batch whose longest row has T tokens has floor(batch_tokens / T) rows, and at least one.
+    """
+    # Longest first: a batch that does not fit in memory fails at once.
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        rows = max(1, batch_tokens // int(lengths[order[start]]))
+        yield order[start : start + rows]
+        start += rows
+
+
 def in_length_order(
-    lengths: np.ndarray, dim: int, batch_size: int, encode: Callable[[np.ndarray], Tensor]
+    lengths: np.ndarray, dim: int, batch_tokens: int, encode: Callable[[np.ndarray], Tensor]
 ) -> np.ndarray:
-    """Encode rows of similar length together, longest first, and put them back in order.
+    """Encode rows batch by batch as `length_batches` says, and put them back in order.
 
     Args:
         lengths: tokens per row (n,).
         dim: D.
-        batch_size: rows per call.
+        batch_tokens: tokens per call, padding included.
         encode: row numbers (b,) -> vectors (b, D).
     Returns:
         (n, D) float32.
     """
     vectors = np.empty((len(lengths), dim), dtype=np.float32)
-    # Longest first: a batch that does not fit in memory fails at once.
-    order = np.argsort(-lengths, kind="stable")
     with torch.inference_mode():
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
+        for rows in length_batches(lengths, batch_tokens):
             vectors[rows] = encode(rows).float().cpu().numpy()
     return vectors

@@ -130,7 +130,7 @@ class EmsEncoder:
             device=target,
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
         tokens = self.tokenizer.encode(sentences, language, self.max_tokens)
@@ -139,7 +139,7 @@ class EmsEncoder:
         def vectors(rows: np.ndarray) -> Tensor:
             return self.model(torch.from_numpy(tokens.padded(rows)).to(self.device))
 
-        return in_length_order(tokens.lengths, self.dim, batch_size, vectors)
+        return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors)
 
 
 def save(model: EmsModel, sizes: Sizes, name: str, languages: Sequence[str], output: Path) -> None:

@@ -20,6 +20,7 @@ from orthoglot.encoders.base import check_language, check_tokens, in_length_orde
 from orthoglot.encoders.folder import card as read_card
 from orthoglot.encoders.folder import checkpoint_folder, locate, save_card
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
+from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 logger = logging.getLogger(__name__)
@@ -90,27 +91,45 @@ class PretrainedEncoder:
             device=target,
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """See `Encoder.encode`; the language is only checked."""
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
-        rows = self.tokenizer([self.prefix + sentence for sentence in sentences], verbose=False)["input_ids"]
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        cut = int((lengths > self.max_tokens).sum())
-        if cut:
-            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, self.max_tokens)
+        fields = self._tokens([self.prefix + sentence for sentence in sentences], language)
+        lengths = fields["input_ids"].lengths
 
         def vectors(batch: np.ndarray) -> Tensor:
-            text = [self.prefix + sentences[row] for row in batch]
-            tokens = self.tokenizer(
-                text, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
-            ).to(self.device)
-            states = self.model(**tokens).last_hidden_state
-            return pool(
-                states, tokens["attention_mask"].bool(), self.pooling, getattr(self.model, "pooler", None)
-            )
+            longest = int(lengths[batch[0]])
+            keep = torch.from_numpy(np.arange(longest) < lengths[batch][:, None]).to(self.device)
+            # Where nothing is padded no mask is needed, and attention takes its fastest way.
+            mask = None if lengths[batch[-1]] == longest else keep.long()
+            padded = {
+                name: torch.from_numpy(rows.padded(batch, self._padding(name))).to(self.device)
+                for name, rows in fields.items()
+            }
+            states = self.model(**padded, attention_mask=mask).last_hidden_state
+            return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
-        return in_length_order(lengths, self.dim, batch_size, vectors)
+        return in_length_order(lengths, self.dim, batch_tokens, vectors)
+
+    def _tokens(self, texts: list[str], language: str) -> dict[str, Ragged]:
+        """What the model takes of every text, without padding; only texts that are cut are tokenised twice."""
+        if not texts:
+            return {"input_ids": Ragged.of([])}
+        encoded = dict(self.tokenizer(texts, verbose=False, return_attention_mask=False))
+        long = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) > self.max_tokens]
+        if long:
+            logger.info(
+                "%d of %d %s sentences cut at %d tokens", len(long), len(texts), language, self.max_tokens
+            )
+            cut = self.tokenizer([texts[row] for row in long], truncation=True, max_length=self.max_tokens)
+            for name, rows in encoded.items():
+                for row, shorter in zip(long, cut[name], strict=True):
+                    rows[row] = shorter
+        return {name: Ragged.of(rows) for name, rows in encoded.items()}
+
+    def _padding(self, name: str) -> int:
+        return self.tokenizer.pad_token_type_id if name == "token_type_ids" else self.tokenizer.pad_token_id
 
 
 def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
