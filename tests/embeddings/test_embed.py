@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tracemalloc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.prepare import read_split
 from orthoglot.embeddings import embed as module
+from orthoglot.embeddings import sentences
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.settings import EmbeddingSettings
@@ -31,12 +34,12 @@ class CountingEncoder:
         self.calls = calls
         self.seen: Counter[tuple[str, str]] = Counter()
 
-    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+    def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         if self.calls == 0:
             raise KeyboardInterrupt
         self.calls -= 1
-        self.seen.update((language, sentence) for sentence in sentences)
-        return np.stack([vector(language, sentence) for sentence in sentences])
+        self.seen.update((language, text) for text in texts)
+        return np.stack([vector(language, text) for text in texts])
 
 
 def vector(language: str, sentence: str) -> np.ndarray:
@@ -92,12 +95,14 @@ def run(
     *,
     train_pairs: int = 10,
     identity: str = "abc",
+    dtype: Literal["float32", "float16"] = "float32",
+    batch_tokens: int = 64,
 ) -> Path:
     monkeypatch.setattr(module, "load_encoder", lambda *_: encoder)
     monkeypatch.setattr(module, "identity", lambda _: identity)
-    monkeypatch.setattr(module, "CHUNK", 4)
+    monkeypatch.setattr(sentences, "SENTENCES", 4)
     output.mkdir(exist_ok=True)
-    settings = EmbeddingSettings(batch_size=2, train_pairs=train_pairs)
+    settings = EmbeddingSettings(batch_tokens=batch_tokens, dtype=dtype, train_pairs=train_pairs)
     checkpoint = folder.parent / "checkpoint"
     embed(folder, *world, settings, device="cpu", checkpoint=checkpoint, output=output)
     return output
@@ -116,6 +121,7 @@ def test_each_distinct_sentence_is_encoded_once_and_found_with_its_own_vector(
     assert store.meta["sentences"] == {"qaa": 18, "qab": 22, "qac": 20}
     assert store.meta["n"] == len(store.vectors) == sum(encoder.seen.values()) == 60
     assert (store.meta["encoder"], store.meta["pooling"], store.meta["max_tokens"]) == ("toy", "mean", 64)
+    assert (store.meta["normalised"], store.meta["dtype"]) == (False, "float32")
     for language, sentence in encoder.seen:
         row = store.rows([sentence], language)[0]
         assert np.array_equal(store.vectors[row], vector(language, sentence))
@@ -145,11 +151,11 @@ def test_interrupted_run_goes_on_and_gives_the_same_bytes(
     first = CountingEncoder(calls=5)
     with pytest.raises(KeyboardInterrupt):
         run(monkeypatch, first, encoder_folder, world, tmp_path / "cut")
-    # a kill in the middle of writing leaves a partial file, which is no chunk
-    (tmp_path / "checkpoint" / "000005.npy.partial").write_bytes(b"half")
+    # a kill in the middle of writing leaves a partial file, which is no shard
+    (tmp_path / "checkpoint" / "000005.4711").write_bytes(b"half")
     second = CountingEncoder()
     resumed = run(monkeypatch, second, encoder_folder, world, tmp_path / "resumed")
-    assert sum(first.seen.values()) == 20 - 2  # five chunks of at most four; one language ends with two
+    assert sum(first.seen.values()) == 20  # five shards of four
     assert not set(first.seen) & set(second.seen)
     whole_world = tmp_path / "elsewhere"
     whole_world.mkdir()
@@ -161,7 +167,7 @@ def test_interrupted_run_goes_on_and_gives_the_same_bytes(
         assert (whole / name).read_bytes() == (resumed / name).read_bytes()
 
 
-def test_chunks_of_another_encoder_are_not_taken(
+def test_shards_of_another_encoder_are_not_taken(
     monkeypatch: pytest.MonkeyPatch,
     encoder_folder: Path,
     world: tuple[list[Path], list[Path]],
@@ -193,10 +199,134 @@ def test_vectors_that_are_not_finite_are_refused(
     tmp_path: Path,
 ) -> None:
     class Broken(CountingEncoder):
-        def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
-            vectors = super().encode(sentences, language, batch_size)
+        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+            vectors = super().encode(texts, language, batch_tokens)
             vectors[-1, 0] = np.nan
             return vectors
 
     with pytest.raises(DataError, match=r"vector of qaa '.*' is not finite"):
         run(monkeypatch, Broken(), encoder_folder, world, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda content: content[:-1],
+        lambda content: content[:5] + bytes([content[5] ^ 1]) + content[6:],
+        lambda content: b"",
+    ],
+    ids=["cut short", "one bit turned", "empty"],
+)
+def test_a_damaged_shard_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+    harm: Callable[[bytes], bytes],
+) -> None:
+    whole = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    damaged = tmp_path / "checkpoint" / "000002.shard"
+    damaged.write_bytes(harm(damaged.read_bytes()))
+    again = CountingEncoder()
+    mended = run(monkeypatch, again, encoder_folder, world, tmp_path / "b")
+    assert sum(again.seen.values()) == 4
+    assert (whole / "vectors.npy").read_bytes() == (mended / "vectors.npy").read_bytes()
+
+
+@pytest.mark.parametrize("change", [{"dtype": "float16"}, {"batch_tokens": 65}, {"identity": "other"}])
+def test_shards_made_in_another_way_are_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+    change: dict[str, Any],
+) -> None:
+    run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    same, other = CountingEncoder(), CountingEncoder()
+    run(monkeypatch, same, encoder_folder, world, tmp_path / "b")
+    run(monkeypatch, other, encoder_folder, world, tmp_path / "c", **change)
+    assert sum(same.seen.values()) == 0
+    assert sum(other.seen.values()) == 60
+
+
+def test_only_shards_whose_text_changed_are_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    write_pairs(
+        world[1][0] / "qab-qaa.tsv.gz", [SentencePair("foreign", "test 1"), SentencePair("x", "test 2")]
+    )
+    encoder = CountingEncoder()
+    store = EmbeddingStore.open(run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b"), "abc")
+    assert 0 < len(encoder.seen) < 60
+    texts = [text for code, text in encoder.seen if code == "qab"]
+    assert np.array_equal(
+        store.take(store.rows(texts, "qab")), np.stack([vector("qab", text) for text in texts])
+    )
+
+
+def test_float16_is_stored_as_such_and_read_as_float32(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    class Fine(CountingEncoder):
+        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+            return super().encode(texts, language, batch_tokens) / np.float32(3)
+
+    encoder = Fine()
+    folder = run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out", dtype="float16")
+    store = EmbeddingStore.open(folder, "abc")
+    assert (store.vectors.dtype, store.meta["dtype"]) == (np.float16, "float16")
+    for language, sentence in encoder.seen:
+        taken = store.take(store.rows([sentence], language))[0]
+        assert taken.dtype == np.float32
+        assert np.array_equal(taken, (vector(language, sentence) / np.float32(3)).astype(np.float16))
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1e4, "e+06"), (1e-12, "e-10")])
+def test_vectors_that_float16_does_not_hold_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+    factor: float,
+    told: str,
+) -> None:
+    class Extreme(CountingEncoder):
+        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+            return super().encode(texts, language, batch_tokens) * np.float32(factor)
+
+    with pytest.raises(
+        DataError, match=r"float16 does not hold the vector of qa. '.*', whose largest"
+    ) as error:
+        run(monkeypatch, Extreme(), encoder_folder, world, tmp_path / "out", dtype="float16")
+    assert told in str(error.value)
+    run(monkeypatch, Extreme(), encoder_folder, world, tmp_path / "out")
+
+
+def test_memory_holds_a_shard_of_vectors_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, encoder_folder: Path, tmp_path: Path
+) -> None:
+    class Wide(CountingEncoder):
+        dim = 2000
+
+        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+            return np.ones((len(texts), self.dim), dtype=np.float32)
+
+    def peak(n: int) -> int:
+        pairs = [SentencePair(f"pivot {i}", f"other {i}") for i in range(n)]
+        root = tmp_path / str(n)
+        folder = prepared(root, "qaa-qab", {"train": pairs, "valid": pairs[:1], "test": pairs[:1]})
+        tracemalloc.start()
+        run(monkeypatch, Wide(), encoder_folder, ([folder], []), root, train_pairs=n)
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    # 8 kB a vector: all those of the larger run would be 8 MB, those of a shard are 32 kB.
+    assert peak(500) < peak(50) + 1e6

@@ -82,6 +82,26 @@ def test_store_of_another_encoder_is_refused_with_both_identities(tmp_path: Path
         EmbeddingStore.open(tmp_path, "xyz")
 
 
+def test_another_stored_type_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    meta = json.loads((tmp_path / META).read_text())
+    for dtype, told in (("float16", "float32 .*expected float16"), ("float64", "known are float32, float16")):
+        (tmp_path / META).write_text(json.dumps({**meta, "dtype": dtype}))
+        with pytest.raises(DataError, match=told):
+            EmbeddingStore.open(tmp_path, "abc")
+
+
+def test_taken_rows_are_float32_and_the_only_ones_read(tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    np.save(tmp_path / VECTORS, np.load(tmp_path / VECTORS).astype(np.float16))
+    meta = json.loads((tmp_path / META).read_text())
+    (tmp_path / META).write_text(json.dumps({**meta, "dtype": "float16"}))
+    store = EmbeddingStore.open(tmp_path, "abc")
+    taken = store.take(store.rows(["hand", "Hund"], "de"))
+    assert (taken.tolist(), taken.dtype) == ([[2, -2], [0, 0]], np.float32)
+    assert isinstance(store.vectors, np.memmap)
+
+
 def test_damage_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         EmbeddingStore.open(tmp_path, "abc")

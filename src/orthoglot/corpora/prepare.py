@@ -71,9 +71,13 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
 
 def read_split(folder: Path, split: Split) -> list[SentencePair]:
     """The pairs of one split of a prepared folder; a held-out split may be empty."""
-    path = folder / f"{split}.tsv.gz"
+    return list(stream_split(folder, split))
+
+
+def stream_split(folder: Path, split: Split) -> Iterator[SentencePair]:
+    """The same pairs, one at a time."""
     sizes = json.loads((folder / "counts.json").read_text())["kept"]
-    return list(read_pairs([path])) if sizes[split] else []
+    return read_pairs([folder / f"{split}.tsv.gz"]) if sizes[split] else iter(())
 
 
 def _counted(origin: Source, source: str, target: str, read: Counter[str]) -> Iterator[SentencePair]:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import read_benchmark
-from orthoglot.corpora.prepare import read_split
+from orthoglot.corpora.prepare import stream_split
+from orthoglot.corpora.splitting import SPLITS
+from orthoglot.embeddings.precision import stored
+from orthoglot.embeddings.processes import in_processes
+from orthoglot.embeddings.sentences import Shard, cut
+from orthoglot.embeddings.shards import ShardFiles
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
-from orthoglot.encoders.base import Encoder
+from orthoglot.encoders.base import Encoder, every_device
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmbeddingSettings
@@ -23,17 +31,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 
-CHUNK = 4096
-PLAN = "plan.json"
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Distinct sentences of one language and similar length, encoded and saved together."""
-
-    language: str
-    sentences: list[str]
 
 
 def embed(
@@ -49,45 +47,58 @@ def embed(
     """Write an `EmbeddingStore` into the existing folder `output`.
 
     Holds every sentence of the valid and test splits and of the benchmarks, and of the first `train_pairs`
-    training pairs of each language pair.
+    training pairs of each language pair. Memory holds one shard of sentences with their vectors, and 24 bytes
+    per sentence for the index. The bytes are the same however often the work was interrupted and by however
+    many processes it was shared.
 
     Args:
         encoder_folder: with encoder.json.
         bitext: prepared language pairs; the folder's name is the pair.
         benchmarks: prepared benchmarks.
-        settings: batch size and number of training pairs.
-        device: "auto", "cpu", "cuda", ...
-        checkpoint: folder for finished chunks, kept until the caller removes it.
+        settings: tokens per batch, type of the stored numbers and number of training pairs.
+        device: "cpu", "cuda:1": that one; "cuda", "auto": all visible GPUs, a process for each.
+        checkpoint: folder for sentences and finished shards, kept until the caller removes it.
         output: the store.
     Raises:
         ConfigError: the encoder does not cover a language.
-        DataError: it gives vectors of a wrong size or not finite.
+        DataError: it gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
-    sentences = collect(bitext, benchmarks, settings.train_pairs)
-    encoder = load_encoder(encoder_folder, device)
-    _covered(encoder, sentences)
-    chunks = plan(sentences)
-    counts = {language: len(texts) for language, texts in sorted(sentences.items())}
+    shards = cut(_texts(bitext, benchmarks, settings.train_pairs), checkpoint / "text")
+    devices = [str(one) for one in every_device(device)]
+    # Where processes share the work, each has an encoder of its own, and this one only tells its size.
+    encoder = load_encoder(encoder_folder, devices[0] if len(devices) == 1 else "cpu")
+    counts = _counts(encoder, shards)
     maker = identity(encoder_folder)
     logger.info(
         "embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), encoder.name
     )
-    _prepare(checkpoint, {"identity": maker, "chunks": _digest(chunks), "batch_size": settings.batch_size})
-    numbered = list(enumerate(chunks))
-    for number, chunk in track(numbered, total=len(numbered), label="embed", unit="chunks"):
-        path = checkpoint / f"{number:06d}.npy"
-        if not path.exists():
-            _save(path, _encode(encoder, chunk, settings.batch_size))
-    _assemble(checkpoint, chunks, encoder.dim, output)
+    files = ShardFiles(checkpoint, _digest(maker, settings), encoder.dim, np.dtype(settings.dtype))
+    due = [shard for shard in shards if files.read(shard) is None]
+    if len(due) < len(shards):
+        logger.info("embed: resumed with %d of %d shards done", len(shards) - len(due), len(shards))
+    # Longest first: what does not fit in memory fails at once, and processes get alike shares.
+    due.sort(key=lambda shard: -shard.longest)
+    if len(devices) == 1:
+        steps: Iterator[None] = map(_worker(encoder, files, settings.batch_tokens), due)
+    else:
+        start = partial(_start, encoder_folder, files, settings.batch_tokens, torch.get_num_threads())
+        steps = in_processes(start, devices, due)
+    for _ in track(steps, total=len(due), label="embed", unit="shards"):
+        pass
+    _assemble(files, shards, output / VECTORS)
     description = json.loads((encoder_folder / "encoder.json").read_text(encoding="utf-8"))
-    digests, rows = index(chunks)
+    digests, rows = index(shards)
     _save(output / DIGESTS, digests)
     _save(output / ROWS, rows)
     meta = {
         "encoder": encoder.name,
         "identity": maker,
+        "revision": description.get("revision"),
         "pooling": description.get("pooling"),
+        "prefix": description.get("prefix"),
         "max_tokens": description.get("max_tokens"),
+        "normalised": False,
+        "dtype": settings.dtype,
         "dim": encoder.dim,
         "n": sum(counts.values()),
         "sentences": counts,
@@ -97,86 +108,85 @@ def embed(
     (output / META).write_text(text + "\n", encoding="utf-8")
 
 
-def collect(bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int) -> dict[str, set[str]]:
-    """Distinct sentences by language."""
-    sentences: dict[str, set[str]] = {}
-    for language, texts in _texts(bitext, benchmarks, train_pairs):
-        sentences.setdefault(language, set()).update(texts)
-    return sentences
-
-
-def _texts(
-    bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int
-) -> Iterator[tuple[str, Iterable[str]]]:
+def _texts(bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int) -> Iterator[tuple[str, str]]:
+    """Every (language, sentence) that needs a vector, as often as it occurs."""
     for folder in bitext:
         source, target = parse_pair(folder.name)
-        splits = [
-            read_split(folder, "train")[:train_pairs],
-            read_split(folder, "valid"),
-            read_split(folder, "test"),
-        ]
-        for pairs in splits:
-            yield source, [pair.source for pair in pairs]
-            yield target, [pair.target for pair in pairs]
+        for split in SPLITS:
+            for pair in islice(stream_split(folder, split), train_pairs if split == "train" else None):
+                yield source, pair.source
+                yield target, pair.target
     for folder in benchmarks:
         for retrieval in read_benchmark(folder):
-            yield retrieval.foreign, retrieval.foreign_sentences
-            yield retrieval.pivot, retrieval.pivot_sentences
+            yield from ((retrieval.foreign, sentence) for sentence in retrieval.foreign_sentences)
+            yield from ((retrieval.pivot, sentence) for sentence in retrieval.pivot_sentences)
 
 
-def plan(sentences: dict[str, set[str]]) -> list[Chunk]:
-    """Chunks of at most 4096 sentences, by language and length: alike lengths waste little padding."""
-    chunks = []
-    for language in sorted(sentences):
-        ordered = sorted(sentences[language], key=lambda text: (len(text), text))
-        chunks += [Chunk(language, ordered[at : at + CHUNK]) for at in range(0, len(ordered), CHUNK)]
-    return chunks
-
-
-def index(chunks: Sequence[Chunk]) -> tuple[np.ndarray, np.ndarray]:
+def index(shards: Sequence[Shard]) -> tuple[np.ndarray, np.ndarray]:
     """Sorted digests of all sentences (N,) and the row of each (N,)."""
-    parts = [digests_of(chunk.sentences, chunk.language) for chunk in chunks]
+    parts = [digests_of(shard.sentences(), shard.language) for shard in shards]
     digests = np.concatenate(parts) if parts else digests_of([], "")
     rows = np.argsort(digests, kind="stable")
     return digests[rows], rows
 
 
-def _covered(encoder: Encoder, sentences: dict[str, set[str]]) -> None:
-    missing = sorted(set(sentences) - set(encoder.languages)) if encoder.languages else []
+def _counts(encoder: Encoder, shards: Sequence[Shard]) -> dict[str, int]:
+    """Sentences by language, all of which the encoder covers."""
+    counts: Counter[str] = Counter()
+    for shard in shards:
+        counts[shard.language] += shard.count
+    missing = sorted(set(counts) - set(encoder.languages)) if encoder.languages else []
     if missing:
         known = ", ".join(encoder.languages)
         raise ConfigError(
             f"encoder {encoder.name}: does not cover {', '.join(missing)} of the data; it covers {known}"
         )
+    return dict(counts)
 
 
-def _digest(chunks: Sequence[Chunk]) -> str:
-    return index_digest(*index(chunks))
+def _digest(maker: str, settings: EmbeddingSettings) -> str:
+    """Of what decides a stored vector besides its sentence; the batch size decides its last bits."""
+    return hashlib.sha256(f"{maker} {settings.dtype} {settings.batch_tokens}".encode()).hexdigest()
 
 
-def _prepare(checkpoint: Path, wanted: dict[str, object]) -> None:
-    """Keep finished chunks of the very same plan, throw away any others."""
-    path = checkpoint / PLAN
-    text = json.dumps(wanted, sort_keys=True)
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        done = len(list(checkpoint.glob("*.npy")))
-        logger.info("embed: resumed with %d chunks done", done)
-        return
-    shutil.rmtree(checkpoint, ignore_errors=True)
-    with replacing(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+def _start(
+    encoder_folder: Path, files: ShardFiles, batch_tokens: int, threads: int, device: str
+) -> Callable[[Shard], None]:
+    """In a process of its own: the encoder on the device; the same number of threads gives the same sums."""
+    torch.set_num_threads(threads)
+    return _worker(load_encoder(encoder_folder, device), files, batch_tokens)
 
 
-def _encode(encoder: Encoder, chunk: Chunk, batch_size: int) -> np.ndarray:
-    vectors = encoder.encode(chunk.sentences, chunk.language, batch_size)
-    expected = (len(chunk.sentences), encoder.dim)
+def _worker(encoder: Encoder, files: ShardFiles, batch_tokens: int) -> Callable[[Shard], None]:
+    """What is done with a shard: its sentences are read, encoded, checked and saved."""
+
+    def work(shard: Shard) -> None:
+        sentences = shard.sentences()
+        vectors = encoder.encode(sentences, shard.language, batch_tokens)
+        files.save(shard, _checked(vectors, sentences, encoder, shard.language, files.dtype))
+
+    return work
+
+
+def _checked(
+    vectors: np.ndarray, sentences: Sequence[str], encoder: Encoder, language: str, dtype: np.dtype
+) -> np.ndarray:
+    """The vectors (n, D) as they are stored."""
+    expected = (len(sentences), encoder.dim)
     if vectors.shape != expected:
         raise DataError(f"encoder {encoder.name}: vectors {vectors.shape}, expected {expected}")
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
-        sentence = chunk.sentences[int(bad[0])]
-        raise DataError(f"encoder {encoder.name}: vector of {chunk.language} {sentence!r} is not finite")
-    return np.ascontiguousarray(vectors, dtype=np.float32)
+        sentence = sentences[int(bad[0])]
+        raise DataError(f"encoder {encoder.name}: vector of {language} {sentence!r} is not finite")
+    cast, bad = stored(vectors, dtype)
+    if len(bad):
+        row = int(bad[0])
+        raise DataError(
+            f"encoder {encoder.name}: {dtype} does not hold the vector of {language} {sentences[row]!r}, "
+            f"whose largest value is {np.abs(vectors[row]).max():.3g}; store float32"
+        )
+    return cast
 
 
 def _save(path: Path, array: np.ndarray) -> None:
@@ -184,12 +194,17 @@ def _save(path: Path, array: np.ndarray) -> None:
         np.save(file, array, allow_pickle=False)
 
 
-def _assemble(checkpoint: Path, chunks: Sequence[Chunk], dim: int, output: Path) -> None:
-    """All chunks, in order, as one file; never more than a chunk in memory."""
-    n = sum(len(chunk.sentences) for chunk in chunks)
-    header = {"descr": "<f4", "fortran_order": False, "shape": (n, dim)}
+def _assemble(files: ShardFiles, shards: Sequence[Shard], path: Path) -> None:
+    """All shards, in order, as one file; never more than a shard in memory."""
+    n = sum(shard.count for shard in shards)
+    header = {"descr": files.dtype.str, "fortran_order": False, "shape": (n, files.dim)}
     # Written, not mapped: a full disk is then an error that can be told, not a signal that kills.
-    with open(output / VECTORS, "wb") as handle:
+    with open(path, "wb") as handle:
         np.lib.format.write_array_header_1_0(handle, header)
-        for number in range(len(chunks)):
-            handle.write(np.load(checkpoint / f"{number:06d}.npy", allow_pickle=False).tobytes())
+        for shard in shards:
+            content = files.read(shard)
+            if content is None:
+                raise DataError(
+                    f"embeddings {files.folder}: shard {shard.number} was damaged after it was written"
+                )
+            handle.write(content)

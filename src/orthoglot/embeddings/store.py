@@ -15,6 +15,7 @@ from orthoglot.errors import DataError
 
 VECTORS, DIGESTS, ROWS, META = "vectors.npy", "digests.npy", "rows.npy", "meta.json"
 WIDTH = 16
+DTYPES = ("float32", "float16")
 
 
 def digests_of(sentences: Sequence[str], language: str) -> np.ndarray:
@@ -34,10 +35,11 @@ class EmbeddingStore:
     """Vectors of distinct sentences.
 
     Attributes:
-        vectors: (N, D) float32, memory-mapped, not normalised.
+        vectors: (N, D) float32 or float16, memory-mapped, not normalised; read with `take`.
         digests: (N,) sorted digests of (language, sentence).
         places: (N,) row of `vectors` that each digest stands for.
-        meta: `encoder`, `identity`, `pooling`, `max_tokens`, `dim`, `n`, `sentences` by language, `index`.
+        meta: `encoder`, `identity`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised` (false), `dtype`
+            (float32 where none is stated), `dim`, `n`, `sentences` by language, `index`.
         folder: where it lies, for messages.
     """
 
@@ -64,11 +66,14 @@ class EmbeddingStore:
             digests = np.load(folder / DIGESTS, allow_pickle=False)
             places = np.load(folder / ROWS, allow_pickle=False)
             shape, index = (meta["n"], meta["dim"]), meta["index"]
+            dtype = meta.get("dtype", "float32")
             maker = meta["identity"]
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DataError(f"embeddings {folder}: cannot be read ({error!r})") from error
-        if vectors.shape != shape or vectors.dtype != np.float32:
-            raise DataError(f"embeddings {folder}: {vectors.dtype} {vectors.shape}, expected float32 {shape}")
+        if dtype not in DTYPES:
+            raise DataError(f"embeddings {folder}: stored as {dtype!r}, known are {', '.join(DTYPES)}")
+        if vectors.shape != shape or vectors.dtype != dtype:
+            raise DataError(f"embeddings {folder}: {vectors.dtype} {vectors.shape}, expected {dtype} {shape}")
         found = index_digest(digests, places)
         if found != index:
             raise DataError(f"embeddings {folder}: index has digest {found}, expected {index}")
@@ -94,6 +99,10 @@ class EmbeddingStore:
                 f"({int((~known).sum())} of {len(wanted)} sentences are missing)"
             )
         return self.places[found]
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Vectors of the named rows (n, D) float32, whatever type they are stored as; no others are read."""
+        return self.vectors[rows].astype(np.float32, copy=False)
 
 
 def index_digest(digests: np.ndarray, places: np.ndarray) -> str:

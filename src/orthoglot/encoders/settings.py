@@ -142,7 +142,12 @@ EncoderSettings = Annotated[
 
 
 class EmbeddingSettings(Settings):
-    """How sentences are turned into vectors; none of it changes a vector beyond rounding."""
+    """How sentences are turned into vectors and stored; none of it changes a vector beyond rounding.
 
-    batch_size: Count
+    `batch_tokens` counts padding, too. Stored as `float16`, a vector takes half the room and differs by at most
+    2^-10 of its length; one that float16 cannot hold so well is refused.
+    """
+
+    batch_tokens: Count
+    dtype: Literal["float32", "float16"]
     train_pairs: Count

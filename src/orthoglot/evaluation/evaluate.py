@@ -110,7 +110,7 @@ def score(
 ) -> tuple[Hits, dict[Key, dict[str, object]]]:
     """Hits of one task for every seed and view, and what the signatures say of them."""
     sides = task.sides()
-    vectors = {side: store.vectors[store.rows(texts, language)] for side, (texts, language) in sides.items()}
+    vectors = {side: store.take(store.rows(texts, language)) for side, (texts, language) in sides.items()}
     keys = task.keys()
     hits: Hits = {}
     facts: dict[Key, dict[str, object]] = {}
@@ -173,7 +173,7 @@ def make_map(
     for name, unseen in held_out.items():
         kept, _ = distinct(unseen.pairs, settings.map_sentences)
         for side, language in enumerate(parse_pair(name)):
-            vectors = store.vectors[store.rows([pair[side] for pair in kept], language)]
+            vectors = store.take(store.rows([pair[side] for pair in kept], language))
             for part in parts:
                 groups[language, part].append(view(vectors, decomposer, language, part))
     return project(groups)

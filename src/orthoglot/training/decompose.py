@@ -132,7 +132,7 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
     logger.info(
         "decompose: %d training and %d validation pairs, %d vectors", len(train), len(valid), len(used)
     )
-    vectors = torch.from_numpy(store.vectors[used.numpy()])
+    vectors = torch.from_numpy(store.take(used.numpy()))
     return Data(vectors, languages, _renumbered(train, used), _renumbered(valid, used))
 
 

@@ -1,0 +1,85 @@
+"""Independent parts of one work shared among processes, one per device."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def in_processes(
+    start: Callable[[str], Callable[[T], None]], devices: Sequence[str], items: Sequence[T]
+) -> Iterator[None]:
+    """Let a process per device work through the items, dealt out in turn, and yield after each that is done.
+
+    No process outlives this one by more than the item it is at, however this one ends.
+
+    Args:
+        start: called once in each process with its device; returns what is done with an item. Must pickle.
+        devices: one process each; a device may be named more than once.
+        items: must pickle.
+    Raises:
+        OSError: a process ended before its work did, as when memory runs out.
+        Exception: what the work raised.
+    """
+    context = get_context("spawn")
+    level = logging.getLogger().getEffectiveLevel()
+    processes: dict[Connection, SpawnProcess] = {}
+    left: dict[Connection, int] = {}
+    try:
+        for number, device in enumerate(devices[: len(items)]):
+            share = items[number :: len(devices)]
+            reader, writer = context.Pipe(duplex=False)
+            process = context.Process(
+                target=_work,
+                args=(writer, start, device, share, level),
+                name=f"process {number} on {device}",
+            )
+            process.start()
+            # With the only writer in the other process, its end is the end of what can be read.
+            writer.close()
+            processes[reader], left[reader] = process, len(share)
+        while busy := [reader for reader, count in left.items() if count]:
+            heard = wait(busy)
+            for reader in busy:
+                if reader not in heard:
+                    continue
+                try:
+                    failure = reader.recv()
+                except EOFError:
+                    processes[reader].join()
+                    status = processes[reader].exitcode
+                    raise OSError(f"{processes[reader].name} ended early, with status {status}") from None
+                if failure is not None:
+                    raise failure
+                left[reader] -= 1
+                yield None
+    finally:
+        for process in processes.values():
+            process.terminate()
+            process.join()
+
+
+def _work(
+    writer: Connection,
+    start: Callable[[str], Callable[[T], None]],
+    device: str,
+    items: Sequence[T],
+    level: int,
+) -> None:
+    """In the other process: tell None for each item done, or the error that ended the work."""
+    logging.basicConfig(level=level, format=f"%(asctime)s {device} %(message)s", datefmt="%H:%M:%S")
+    try:
+        work = start(device)
+        for item in items:
+            work(item)
+            writer.send(None)
+    except BrokenPipeError:
+        return
+    except Exception as error:
+        writer.send(error)

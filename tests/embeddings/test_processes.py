@@ -1,0 +1,183 @@
+"""Work shared among processes: the same bytes, one-line failures, no process left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from process_work import die, note, refuse
+
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.embeddings import embed as module
+from orthoglot.embeddings import sentences
+from orthoglot.embeddings.processes import in_processes
+from orthoglot.encoders.ems import EmsModel, Sizes, save
+from orthoglot.encoders.settings import EmbeddingSettings, TokenizerSettings
+from orthoglot.encoders.tokenization import train_tokenizer
+from orthoglot.errors import DataError
+
+WORDS = ["the", "a", "cat", "dog", "house", "river", "old", "new", "red", "runs", "sleeps", "sees", "under"]
+SETTINGS = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)
+
+# Killed with SIGKILL as soon as some shards are there; each shard takes long enough for that.
+SLOW = """
+import sys, time
+from pathlib import Path
+from orthoglot.embeddings import embed as module, sentences
+from orthoglot.encoders.ems import EmsEncoder
+from orthoglot.encoders.settings import EmbeddingSettings
+sentences.SENTENCES = 8
+encode = EmsEncoder.encode
+def slow(self, *arguments):
+    time.sleep(0.1)
+    return encode(self, *arguments)
+EmsEncoder.encode = slow
+root = Path(sys.argv[1])
+(root / "out").mkdir()
+settings = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)
+module.embed(root / "encoder", [root / "en-de"], [], settings,
+             device="cpu", checkpoint=root / "checkpoint", output=root / "out")
+"""
+
+PARENT = """
+import sys
+from functools import partial
+from pathlib import Path
+from process_work import note
+from orthoglot.embeddings.processes import in_processes
+if __name__ == "__main__":
+    list(in_processes(partial(note, Path(sys.argv[1])), ["cpu"], range(10_000)))
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small EMS encoder with random weights and one language pair."""
+    root = tmp_path_factory.mktemp("world")
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(2, 20))) for _ in range(130)]
+    folder = root / "en-de"
+    folder.mkdir()
+    pairs = [SentencePair(text, text.upper() + " .") for text in texts]
+    for split, rows in (("train", pairs[:110]), ("valid", pairs[110:120]), ("test", pairs[120:])):
+        write_pairs(folder / f"{split}.tsv.gz", rows)
+    (folder / "counts.json").write_text(json.dumps({"kept": {"train": 110, "valid": 10, "test": 10}}))
+    encoder = root / "encoder"
+    encoder.mkdir()
+    pieces = TokenizerSettings(vocabulary=60, sentences=1000, character_coverage=1.0, threads=1, seed=1)
+    train_tokenizer(pieces, {"en": texts, "de": texts}, encoder / "tokenizer.model")
+    sizes = Sizes(
+        vocabulary=60,
+        layers=2,
+        width=32,
+        heads=4,
+        feed_forward=64,
+        max_tokens=40,
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        save(EmsModel(sizes), sizes, "tiny", ["de", "en"], encoder)
+    return root
+
+
+def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int = 1) -> dict[str, bytes]:
+    """Every file of a store that so many processes made."""
+    monkeypatch.setattr(sentences, "SENTENCES", 8)
+    monkeypatch.setattr(module, "every_device", lambda _: [torch.device("cpu")] * workers)
+    output = root / f"out{workers}"
+    output.mkdir(parents=True)
+    module.embed(
+        world / "encoder",
+        [world / "en-de"],
+        [],
+        SETTINGS,
+        device="cpu",
+        checkpoint=root / "checkpoint",
+        output=output,
+    )
+    return {path.name: path.read_bytes() for path in output.iterdir()}
+
+
+def test_two_processes_make_the_bytes_of_one(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = run(world, tmp_path / "a", monkeypatch)
+    shared = run(world, tmp_path / "b", monkeypatch, workers=2)
+    assert alone == shared
+    assert len(np.load(tmp_path / "a" / "out1" / "vectors.npy")) > 200
+
+
+def test_a_killed_run_goes_on_and_gives_the_same_bytes(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run(world, tmp_path / "whole", monkeypatch)
+    for name in ("encoder", "en-de"):
+        (tmp_path / name).symlink_to(world / name)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    checkpoint, deadline = tmp_path / "checkpoint", time.monotonic() + 60
+    while len(list(checkpoint.glob("*.shard"))) < 3 and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in checkpoint.glob("*.shard")}
+    assert 3 <= len(kept) < 20
+    assert run(world, tmp_path, monkeypatch) == whole
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_items_are_dealt_out_in_turn(tmp_path: Path) -> None:
+    assert len(list(in_processes(partial(note, tmp_path), ["first", "second"], range(5)))) == 5
+    notes = [(tmp_path / str(item)).read_text().split() for item in range(5)]
+    assert [device for _, device in notes] == ["first", "second", "first", "second", "first"]
+    assert len({process for process, _ in notes}) == 2
+    assert list(in_processes(partial(note, tmp_path), ["cpu", "cpu"], [])) == []
+
+
+def test_an_error_and_a_death_end_the_work_with_their_cause() -> None:
+    with pytest.raises(DataError, match="item 3 is bad"):
+        list(in_processes(refuse, ["cpu", "cpu"], range(6)))
+    with pytest.raises(OSError, match="process 0 on cpu ended early, with status 9"):
+        list(in_processes(die, ["cpu"], [1]))
+
+
+def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(notes)], env={**os.environ, "PYTHONPATH": path}
+    )
+    deadline = time.monotonic() + 60
+    while not (notes / "1").exists() and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.01)
+    worker = int((notes / "0").read_text().split()[0])
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{worker}").exists() and "Z" not in _state(worker) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{worker}").exists() or _state(worker) == "Z"
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
