@@ -96,6 +96,24 @@ def test_vectors_do_not_depend_on_batch_mates(checkpoint: Path, tmp_path: Path) 
     np.testing.assert_allclose(encoder.encode(SENTENCES, "en", 64), alone, atol=1e-6)
 
 
+def test_only_cut_texts_are_tokenised_twice(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    kind = transformers.PreTrainedTokenizerFast
+    seen: list[str] = []
+    own = kind.__call__
+
+    def counted(self: Any, texts: list[str], **options: Any) -> Any:
+        seen.extend(texts)
+        return own(self, texts, **options)
+
+    monkeypatch.setattr(kind, "__call__", counted)
+    encoder.encode(SENTENCES, "en", 64)
+    assert seen == [*SENTENCES, SENTENCES[2]]
+    assert encoder.encode([], "en", 64).shape == (0, 8)
+
+
 def test_prefix_goes_before_every_sentence(checkpoint: Path, tmp_path: Path) -> None:
     plain = load_encoder(_link(tmp_path / "a", _settings(checkpoint)), "cpu")
     prefixed = load_encoder(_link(tmp_path / "b", _settings(checkpoint, prefix="query ")), "cpu")
