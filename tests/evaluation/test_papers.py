@@ -211,6 +211,7 @@ def test_a_cell_is_the_mean_over_what_both_have(
     cells = [c for c in beside(paper, Measured(records)) if all(getattr(c, k) == v for k, v in where.items())]
     cells = [cell for cell in cells if not cell.reason]
     assert len(cells) >= 4
+    records = [record for record in records if record.task == cells[0].task]
     for cell in cells:
         unit = 100 if cell.scale == "-1..1" else 1
         assert cell.measured == pytest.approx(slow_mean(records, cell, wanted, None) / unit)

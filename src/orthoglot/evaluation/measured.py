@@ -71,6 +71,8 @@ class Measured:
         self._differences: dict[tuple[Name, str], dict[int | None, Record]] = defaultdict(dict)
         self.encoders = list(dict.fromkeys(record.encoder for record in records))
         self.methods = list(dict.fromkeys(record.method for record in records))
+        self._methods: dict[str, dict[str, None]] = defaultdict(dict)
+        self._subsets: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
         for record in records:
             if not math.isfinite(record.value):
                 raise DataError(f"{_told(record)} is {record.value}, not a finite number")
@@ -78,6 +80,8 @@ class Measured:
             about = record.encoder, record.method, record.view, record.task, record.dataset
             if not baseline:
                 group = self._levels[Name(*about, kind)].setdefault(record.subset, {})
+                self._methods[record.encoder][record.method] = None
+                self._subsets[record.task][record.dataset][record.subset] = None
             elif kind.startswith(DIFFERENCE) and record.subset == ALL:
                 metric = kind.removeprefix(DIFFERENCE).removeprefix("-") or ACCURACY
                 group = self._differences[Name(*about, metric), baseline]
@@ -89,21 +93,15 @@ class Measured:
 
     def datasets(self, task: str) -> list[str]:
         """Data sets of a task, in the order of the records."""
-        return list(dict.fromkeys(name.dataset for name in self._levels if name.task == task))
+        return list(self._subsets.get(task, {}))
 
     def methods_of(self, encoder: str) -> list[str]:
         """Methods that an encoder was evaluated with, in the order of the records."""
-        return list(dict.fromkeys(name.method for name in self._levels if name.encoder == encoder))
+        return list(self._methods.get(encoder, {}))
 
     def subsets(self, task: str, dataset: str) -> list[str]:
         """Distinct subsets of a data set, the mean over all of them aside."""
-        found = (
-            subset
-            for name, subsets in self._levels.items()
-            if (name.task, name.dataset) == (task, dataset)
-            for subset in subsets
-        )
-        return [subset for subset in dict.fromkeys(found) if subset != ALL]
+        return [subset for subset in self._subsets.get(task, {}).get(dataset, {}) if subset != ALL]
 
     def mean(self, name: Name) -> Number | None:
         """The mean over all subsets there are, with the run's own interval; None if it was not measured."""

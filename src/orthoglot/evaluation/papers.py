@@ -7,6 +7,7 @@ doubt. Source: methods 8.1, 8.2, 10.
 from __future__ import annotations
 
 import csv
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -121,6 +122,11 @@ class Printed(NamedTuple):
     def column(self) -> tuple[str, ...]:
         """What stands above it: all that is measured, whoever is measured."""
         return self.task, self.dataset, self.subset, self.direction, self.metric, self.scale
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """What the numbers of its row share: all that is measured but the subset."""
+        return self[:7] + self[8:11]
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -295,7 +301,7 @@ def _names(one: Printed) -> dict[str, Any]:
 
 def _filled(blank: Compared, one: Printed, found: Number, over: tuple[str, ...]) -> Compared:
     missing = tuple(member for member in blank.missing if member not in over)
-    like = _over(one, over) if missing else None
+    like = _over(one, over) if missing and blank.published is not None else None
     against = like if like is not None else blank.published
     measured = found.value / one.unit
     return replace(
@@ -315,13 +321,18 @@ def _filled(blank: Compared, one: Printed, found: Number, over: tuple[str, ...])
 
 def _over(one: Printed, members: Sequence[str]) -> float | None:
     """The mean over some members of a row, None unless the paper prints each of them."""
-    same = one._replace(subset="", value="", note="")
-    cells = {
-        other.subset: float(other.value)
-        for other in published(one.paper)
-        if other.value and other._replace(subset="", value="", note="") == same
-    }
+    cells = _rows(one.paper)[one.row]
     return fmean(cells[member] for member in members) if set(members) <= set(cells) else None
+
+
+@cache
+def _rows(paper: str) -> dict[tuple[str, ...], dict[str, float]]:
+    """Every row of a paper's tables: its numbers by subset."""
+    rows: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
+    for one in published(paper):
+        if one.value:
+            rows[one.row][one.subset] = float(one.value)
+    return rows
 
 
 def _parts(one: Printed, measured: Measured) -> dict[str, list[tuple[str, str]]]:

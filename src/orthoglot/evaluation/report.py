@@ -72,6 +72,7 @@ def report(
     (output / "tables.md").write_text(tables.markdown(top, sections), encoding="utf-8")
     corpora = corpus_table([_read_counts(path) for path in counts]) if counts else None
     page = render(
+        TEMPLATE,
         title=title,
         verdict=tables.verdict(table),
         facts=facts(table, licences),
@@ -131,7 +132,7 @@ def read_curve(path: Path) -> Curve:
     return Curve(names[-1], "pretraining", None, rows)
 
 
-def render(**told: Any) -> str:
+def render(template: str, **told: Any) -> str:
     """The page; whatever is not `Markup` is escaped, and a name that the template misses is an error."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -140,7 +141,7 @@ def render(**told: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(TEMPLATE).render(**told)
+    return environment.get_template(template).render(**told)
 
 
 def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
