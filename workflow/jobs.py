@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from digests import digest, files_digest, modules, shape_digest, verb_code
+from digests import SOURCE, digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import __version__, config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
@@ -42,7 +42,12 @@ ENTRY = {
     "decompose": "orthoglot.training.decompose",
     "evaluate": "orthoglot.evaluation.evaluate",
     "report": "orthoglot.evaluation.report",
+    "tabulate": "orthoglot.evaluation.paper_tables",
 }
+# Verbs whose jobs run only when their target is named.
+ON_DEMAND = {"tabulate"}
+# The printed numbers, one file a paper.
+PUBLISHED = SOURCE / "evaluation" / "published"
 ENTRY_OF_KIND = {
     "ems": "orthoglot.training.pretrain",
     "mlm": "orthoglot.training.mlm",
@@ -115,8 +120,9 @@ class Plan:
         return JOB_FILES / f"{self.part_of.get(folder, folder)}.done"
 
     def markers(self, *verbs: str) -> list[str]:
-        """The markers of all jobs of these verbs; of every job if none is named."""
-        chosen = (folder for folder, job in self.jobs.items() if not verbs or job.verb in verbs)
+        """The markers of all jobs of these verbs; of every job but those on demand if none is named."""
+        wanted = set(verbs) or {job.verb for job in self.jobs.values()} - ON_DEMAND
+        chosen = (folder for folder, job in self.jobs.items() if job.verb in wanted)
         return sorted({str(self.marker(folder)) for folder in chosen})
 
     @functools.cached_property
@@ -362,6 +368,15 @@ class Plan:
                 "bitext": self.bitext,
             },
         )
+
+        for path in sorted(PUBLISHED.glob("*.csv")):
+            self._add(
+                "tabulate",
+                f"tables/{path.stem}",
+                {"paper": path.stem},
+                inputs={"results": [self.report]},
+                files=[str(path)],
+            )
 
     def _licences(self) -> dict[str, str]:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""

@@ -1,8 +1,7 @@
 """The command line: one verb per workflow rule, in the order of the walk from text to number.
 
 A rule's verb takes a job file (JSON: settings, input folders, output folder) that the workflow writes, calls
-one function and leaves the whole output folder with its receipt, or nothing. `opus`, `encode`, `langs` and
-`convert-laser` are for people.
+one function and leaves the whole output folder with its receipt, or nothing. Verbs without one are for people.
 """
 
 from __future__ import annotations
@@ -39,6 +38,7 @@ app = typer.Typer(
 )
 logger = logging.getLogger("orthoglot")
 JobFile = Annotated[Path, typer.Argument(help="job file written by the workflow under .jobs/")]
+RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl of a report")]
 
 
 class Job:
@@ -300,6 +300,59 @@ def report(job_file: JobFile) -> None:
         )
     )
     logger.info("report: %s", (job.output / "report.html").resolve())
+
+
+@app.command()
+def tabulate(job_file: JobFile) -> None:
+    """Lay a paper's printed numbers beside the records of the report."""
+    from orthoglot.evaluation.base import read_records
+    from orthoglot.evaluation.paper_tables import write_paper
+
+    job = Job(job_file)
+    records = job.folder("results") / "records.jsonl"
+    job.run(lambda output: write_paper(job.settings["paper"], read_records(records), output))
+    logger.info("table: %s", (job.output / f"{job.settings['paper']}-table.html").resolve())
+
+
+@app.command()
+def table(
+    paper: Annotated[str, typer.Argument(help="oracle or seed")],
+    records: RecordsFile,
+    output: Annotated[Path, typer.Argument(help="folder for <paper>-table.md, .html, .csv and .json")],
+) -> None:
+    """Lay a paper's numbers beside a run's. Example: orthoglot table oracle results/records.jsonl tables"""
+    from orthoglot.evaluation.base import read_records
+    from orthoglot.evaluation.paper_tables import write_paper
+
+    write_paper(paper, read_records(records), output)
+
+
+@app.command()
+def claims(
+    records: RecordsFile,
+    output: Annotated[Path, typer.Argument(help="folder for claims.md, .html and .json")],
+) -> None:
+    """Test what ORACLE and SEED claim. Example: orthoglot claims results/records.jsonl tables"""
+    from orthoglot.evaluation.base import read_records
+    from orthoglot.evaluation.paper_tables import write_claims
+
+    write_claims(read_records(records), output)
+
+
+@app.command()
+def recommend(records: RecordsFile) -> None:
+    """Say which method is best for mining, scoring and search. Example: orthoglot recommend results/records.jsonl"""
+    from orthoglot.evaluation import recommend as recommendation
+    from orthoglot.evaluation.base import read_records
+    from orthoglot.evaluation.tables import markdown
+
+    found = read_records(records)
+    for use in recommendation.USES:
+        advice = recommendation.recommend(found, use)
+        told = (
+            markdown(recommendation.table(advice), ()) if advice.standings else recommendation.verdict(advice)
+        )
+        typer.echo(told)
 
 
 @app.command()

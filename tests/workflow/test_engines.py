@@ -47,9 +47,21 @@ def test_dvc_repro_does_the_same_work_and_snakemake_then_runs_no_job(
     fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     repro = fresh.copy(tmp_path / "w")
-    assert len(repro.jobs_run("dvc", "repro")) == len(list(finished.folder.glob(".jobs/**/*.json")))
+    assert len(repro.jobs_run("dvc", "repro")) == len(list(finished.folder.glob(".jobs/**/*.done")))
     assert repro.jobs_due() == {}
     assert digests(repro) == digests(finished)
+
+
+def test_a_papers_table_is_a_target_of_its_own(done: Workspace) -> None:
+    command = "snakemake", "--cores", "2", "oracle-table"
+    assert done.jobs_run(*command) == ["tables/oracle"]
+    assert "Table 3: Tatoeba" in (done.folder / "tables/oracle/oracle-table.html").read_text()
+    assert done.jobs_run(*command) == []
+    assert done.jobs_due() == {}
+    assert "up to date" in done.run("dvc", "status").stdout
+    done.edit(loss="dream")
+    assert done.jobs_run(*command) == ["results", "tables/oracle"]
+    assert done.jobs_due() == {}
 
 
 def test_experiment_with_another_loss_runs_only_what_depends_on_it(done: Workspace) -> None:

@@ -39,7 +39,8 @@ def values() -> dict[str, Any]:
 
 def keys(values: dict[str, Any]) -> dict[str, tuple[str, str]]:
     plan = jobs.Plan(config.check(values, "params.yaml"))
-    return {job.output: (job.verb, job.key) for job in plan.jobs.values()}
+    wanted = [job for job in plan.jobs.values() if job.verb not in jobs.ON_DEMAND]
+    return {job.output: (job.verb, job.key) for job in wanted}
 
 
 def changed(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> set[str]:
@@ -141,6 +142,26 @@ def test_loss_decides_only_what_is_trained_evaluated_and_reported(values: dict[s
     after = keys({**values, "loss": "oracle"})
     assert changed(before, after) == {"report"}
     assert set(after) < set(before)
+
+
+def test_a_table_is_due_when_its_paper_or_the_report_changes(
+    values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tables(values: dict[str, Any]) -> dict[str, str]:
+        plan = jobs.Plan(config.check(values, "params.yaml"))
+        assert not any("tables" in marker for marker in plan.markers())
+        return {job.output: job.key for job in plan.jobs.values() if job.verb == "tabulate"}
+
+    shutil.copytree(jobs.PUBLISHED, tmp_path / "published")
+    monkeypatch.setattr(jobs, "PUBLISHED", tmp_path / "published")
+    before = tables(values)
+    assert set(before) == {"tables/oracle", "tables/seed"}
+    with open(tmp_path / "published" / "seed.csv", "a") as handle:
+        handle.write("one more line\n")
+    after = tables(values)
+    assert {name for name in before if before[name] != after[name]} == {"tables/seed"}
+    other = tables({**values, "loss": "oracle"})
+    assert all(other[name] != after[name] for name in after)
 
 
 @pytest.mark.parametrize(
@@ -273,5 +294,5 @@ def test_rules_call_the_verbs_and_dvc_stages_allow_exactly_those_rules() -> None
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     assert rules == {*jobs.ENTRY, "pretrain", *(f"stage_{name}" for name in DVC)}
-    assert rules == set().union(*RULES.values())
+    assert rules - jobs.ON_DEMAND == set().union(*RULES.values())
     assert shutil.which("orthoglot")

@@ -32,3 +32,33 @@ rule report:
 rule stage_evaluation:
     input:
         plan.markers("evaluate", "report"),
+
+
+rule tabulate:
+    input:
+        job=job("tables/{paper}"),
+        needs=needs("tables/{paper}"),
+    output:
+        touch(".jobs/tables/{paper}.done"),
+    log:
+        "logs/tabulate/{paper}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot tabulate {input.job} 2>&1 | tee {log}"
+
+
+# Targets on demand: a paper's tables with the numbers of this run beside the printed ones.
+rule:
+    name:
+        "oracle-table"
+    input:
+        ".jobs/tables/oracle.done",
+
+
+rule:
+    name:
+        "seed-table"
+    input:
+        ".jobs/tables/seed.done",
