@@ -151,6 +151,7 @@ def test_claims_about_one_encoder_are_not_decided_on_another() -> None:
     assert elsewhere.verdict == UNTESTABLE
     assert "made about labse, not in this run" in elsewhere.reason
     assert [one.verdict for one in elsewhere.cases] == [HOLDS]
+    assert told(leaks("labse-cls"), "MEAT leaks more").verdict == HOLDS  # LaBSE too, by another vector
     both = told(leaks("ems-small") + leaks("labse"), "MEAT leaks more")
     assert both.verdict == HOLDS
     assert both.reason == "of 1 cases: holds 1"

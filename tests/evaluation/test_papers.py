@@ -274,6 +274,7 @@ def test_the_interval_of_a_whole_data_set_is_its_own_record() -> None:
     )
     assert part.over == ("en-ar", "en-de", "en-tr")
     assert part.high - part.measured == pytest.approx(0.01)  # type: ignore[operator]
+    assert part.measured - part.low == pytest.approx(0.01)  # type: ignore[operator]
     assert part.averaged
 
 

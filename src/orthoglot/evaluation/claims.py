@@ -15,7 +15,7 @@ from typing import NamedTuple
 from orthoglot.evaluation.base import Record
 from orthoglot.evaluation.comparisons import ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.measured import Measured, Name, Number, paired
-from orthoglot.evaluation.papers import printed_name
+from orthoglot.evaluation.papers import CHECKPOINTS, printed_name
 
 HOLDS = "holds"
 FAILS = "does not hold"
@@ -60,7 +60,7 @@ class Claim(NamedTuple):
         paper: "oracle" or "seed".
         text: the claim.
         evidence: where the paper shows it.
-        encoders: that it is made about; empty for every encoder.
+        encoders: that it is made about, by the paper's name; empty for every encoder.
         verdict: over the cases on those encoders: holds if all do, fails if one does.
         reason: why it is not testable, or the count of verdicts.
         cases: all cases, those on other encoders too.
@@ -111,7 +111,8 @@ def claims(records: Sequence[Record]) -> list[Claim]:
 
 
 def _claim(paper: str, text: str, evidence: str, encoders: tuple[str, ...], cases: list[Case]) -> Claim:
-    meant = [case for case in cases if not encoders or case.encoder in encoders]
+    about = {here for name in encoders for here in CHECKPOINTS[name]}
+    meant = [case for case in cases if not encoders or case.encoder in about]
     verdicts = [case.verdict for case in meant if case.verdict != UNTESTABLE]
     if not verdicts:
         reason = _untested(encoders, cases, meant)

@@ -46,15 +46,17 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
 # The benchmarks of params.yaml that hold the papers' items. Any held-out split, Tatoeba set or code-switched set
 # counts, language by language; other STS and QE data (the STS benchmark, track 4b) do not.
 _SAME_ITEMS = {"sts": ("sts17", "sts17-turkish"), "qe": ("wmt20", "mlqe", "mlqe-south-asia")}
-# Our encoders by the paper's name. ORACLE states 768 dimensions for InfoXLM, its code loads the large one (O8).
+# Our encoders by the paper's name, each a row of its own; the name says which vector or size it is. ORACLE states 768
+# dimensions for InfoXLM, its code loads the large one (O8); its LASER is LASER1. MEAT and SEED take LaBSE's raw CLS,
+# and SEED's code gives mE5 no prefix (S2).
 CHECKPOINTS: Mapping[str, tuple[str, ...]] = {
-    "laser": ("laser",),
+    "laser": ("laser", "laser2"),
     "infoxlm": ("infoxlm-base", "infoxlm-large"),
-    "labse": ("labse",),
+    "labse": ("labse", "labse-cls"),
     "msimcse": ("msimcse",),
-    "me5-base": ("me5-base",),
-    "me5-large": ("me5-large",),
-    "me5-large-instruct": ("me5-large-instruct",),
+    "me5-base": ("me5-base", "me5-base-released"),
+    "me5-large": ("me5-large", "me5-large-released"),
+    "me5-large-instruct": ("me5-large-instruct", "me5-large-instruct-released"),
 }
 TITLES = {
     ("oracle", "8"): "Held-out retrieval",
