@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from orthoglot.estimator import Decomposer
     from orthoglot.model import Model
 
-__all__ = ["load"]
+__all__ = ["Decomposer", "load"]
 __version__ = "0.1.0"
 
 
@@ -18,3 +19,12 @@ def load(folder: str | Path, device: str = "auto") -> Model:
     from orthoglot.model import Model
 
     return Model.load(folder, device=device)
+
+
+def __getattr__(name: str) -> Any:
+    """`orthoglot.Decomposer`, imported when it is asked for: scikit-learn and PyTorch take seconds."""
+    if name == "Decomposer":
+        from orthoglot.estimator import Decomposer
+
+        return Decomposer
+    raise AttributeError(f"module 'orthoglot' has no attribute {name!r}")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -373,7 +373,9 @@ def opus(
 
 @app.command()
 def encode(
-    folder: Annotated[Path, typer.Argument(help="an encoder's or a decomposer's folder under models/")],
+    folder: Annotated[
+        Path, typer.Argument(help="an encoder's or a decomposer's folder, or one of orthoglot fit")
+    ],
     text: Annotated[Path, typer.Argument(help="UTF-8 text, one sentence per line; - for standard input")],
     output: Annotated[Path, typer.Argument(help="where the .npy array (lines, dimension) goes")],
     part: Annotated[str, typer.Option(help="sentence, meaning or language")] = "meaning",
@@ -488,12 +490,139 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
+@app.command()
+def fit(
+    encoder: Annotated[
+        str,
+        typer.Option(help="a folder with encoder.json, a transformers folder, or a hub id with --revision"),
+    ],
+    bitext: Annotated[
+        list[str],
+        typer.Option(
+            help="a TSV file, or two Moses files joined by a comma; .gz, .zst; repeat for more texts"
+        ),
+    ],
+    pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
+    output: Annotated[Path, typer.Option(help="the model folder to write")],
+    method: Annotated[
+        str, typer.Option(help="name in the catalogue of methods, e.g. seed, dream+oracle")
+    ] = "seed",
+    params: Annotated[
+        Path | None,
+        typer.Option(help="params.yaml with the catalogue; the one that comes with orthoglot if not given"),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="of the encoder, for the record; its folder's name if not given")
+    ] = "",
+    revision: Annotated[str, typer.Option(help="commit of a hub id, 40 hex digits")] = "",
+    pooling: Annotated[
+        str | None, typer.Option(help="cls, pooler or mean, for a transformers folder that does not say")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="tokens a sentence is cut at; as the folder says, else 128")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="put before every sentence, e.g. 'query: '")] = "",
+    licence: Annotated[str, typer.Option(help="of the encoder; as its README says if not given")] = "",
+    learning_rate: Annotated[
+        float, typer.Option(help="of Adam [papers: DREAM, SEED 1e-4; MEAT, ORACLE 1e-5]")
+    ] = 1e-3,
+    batch_size: Annotated[int, typer.Option(min=2, help="sentence pairs a step [papers: 512]")] = 512,
+    max_epochs: Annotated[
+        int, typer.Option(min=1, help="passes over the text at most [papers: DREAM 1000, others 10000]")
+    ] = 200,
+    patience: Annotated[
+        int,
+        typer.Option(
+            min=1, help="epochs without a better validation total before stopping [papers: 10; SEED 5]"
+        ),
+    ] = 10,
+    seed: Annotated[int, typer.Option(help="of initial weights, order, partners and split")] = 1,
+    valid_share: Annotated[
+        float, typer.Option(help="of the pivot sentences: when to stop the training")
+    ] = 0.05,
+    test_share: Annotated[float, typer.Option(help="of the pivot sentences: what is measured")] = 0.05,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="keep text and vectors here for the next method; OUTPUT.checkpoint, removed when done"
+        ),
+    ] = None,
+) -> None:
+    """Fit a decomposer to your own bitext and measure it on a held-out part.
+
+    Example: orthoglot fit --encoder models/LaBSE --pooling pooler --bitext en-gn.tsv.gz --pair en-gn --output my-labse
+    """
+    import torch
+    from pydantic import ValidationError
+
+    from orthoglot import fit as fitting
+    from orthoglot.config import describe, method_named
+    from orthoglot.corpora.settings import SplitSettings
+    from orthoglot.encoders.settings import Pooling
+    from orthoglot.measure import table
+    from orthoglot.training.settings import DecompositionSettings
+
+    if pooling not in (None, *get_args(Pooling)):
+        raise ConfigError(f"--pooling {pooling}: known are {', '.join(get_args(Pooling))}")
+    texts = fitting.texts_by_pair(bitext, pair)
+    chosen = method_named(method, params)
+    try:
+        recipe = DecompositionSettings(
+            learning_rate=learning_rate, batch_size=batch_size, max_epochs=max_epochs, patience=patience
+        )
+        splits = SplitSettings(
+            seed=seed, valid=valid_share, test=test_share, max_train=0, max_valid=0, max_test=0
+        )
+    except ValidationError as error:
+        raise ConfigError(describe(error)) from error
+    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    work = checkpoint or output.with_name(output.name + ".checkpoint")
+    records = fitting.fit(
+        fitting.Checkpoint(encoder, name, revision, cast(Any, pooling), max_tokens, prefix, licence),
+        texts,
+        method,
+        chosen,
+        recipe,
+        splits,
+        seed=seed,
+        device=device,
+        checkpoint=work,
+        output=output,
+    )
+    if checkpoint is None:
+        shutil.rmtree(work, ignore_errors=True)
+    typer.echo(f"{output}: {method}. Held-out translations found first, percent [95 % interval];")
+    typer.echo("high is good for meaning, low for language, original is the encoder's own vector.")
+    typer.echo(table(records))
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="a folder of orthoglot fit, or a decomposer's under models/")],
+    output: Annotated[Path, typer.Argument(help="the sentence-transformers folder to write")],
+    part: Annotated[str, typer.Option(help="meaning or language")] = "meaning",
+    language: Annotated[
+        str | None,
+        typer.Option(help="whose map to write, for a method that has one per language (centering)"),
+    ] = None,
+) -> None:
+    """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
+    from orthoglot.export import export as exporting
+
+    off = exporting(model, output, part=part, language=language)
+    typer.echo(f"{output}: differs from orthoglot's own unit vectors by at most {off:.1e}", err=True)
+
+
 def main() -> None:
     """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
     )
-    for noisy in ("httpx", "urllib3", "matplotlib", "fontTools"):
+    for noisy in ("httpx", "urllib3", "matplotlib", "fontTools", "sentence_transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     # The number of threads changes the last bits of a sum; trainings set their own from their settings.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -118,6 +118,23 @@ def load(path: Path) -> Params:
     return check(values, str(path))
 
 
+def shipped() -> Path:
+    """The params.yaml that comes with orthoglot: inside an installed package, at the root of a checkout."""
+    inside = Path(__file__).with_name("params.yaml")
+    return inside if inside.is_file() else Path(__file__).parents[2] / "params.yaml"
+
+
+def method_named(name: str, params: Path | None = None) -> MethodSettings:
+    """A method of the catalogue in `params`, or in the params.yaml that comes with orthoglot.
+
+    Raises:
+        ConfigError: the file is wrong, or has no such method; names the known ones.
+    """
+    methods = load(params or shipped()).methods
+    _known(name, methods, "method")
+    return methods[name]
+
+
 def check(values: Any, where: str) -> Params:
     """Validate the parsed content of params.yaml; `where` names it in errors."""
     try:

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
-from orthoglot.decomposers.base import Decomposer, load_decomposer
+from orthoglot.decomposers.base import META, Decomposer, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
 from orthoglot.errors import ConfigError, DataError
 
 PARTS = ("sentence", "meaning", "language")
+ENCODER = "encoder"  # where a model folder that stands alone keeps its encoder
+
+
+def encoder_of(folder: Path) -> Path:
+    """The folder of the very encoder that a decomposer was trained on.
+
+    It lies within the decomposer's own folder (`orthoglot fit`) or at its place in the same models folder.
+
+    Raises:
+        ConfigError: the folder holds no decomposer, or one that was fitted on vectors alone.
+        DataError: the encoder is absent, or another one than the decomposer was trained on.
+    """
+    description = folder / META
+    if not description.is_file():
+        raise ConfigError(f"{folder}: holds neither encoder.json nor {META}")
+    decomposer = load_decomposer(folder)
+    if not decomposer.identity:
+        raise ConfigError(f"{folder}: fitted on vectors alone; open it with orthoglot.Decomposer.load")
+    home = folder / ENCODER
+    if not home.is_dir():
+        home = folder.resolve().joinpath("../../../..", "encoders", decomposer.encoder).resolve()
+    if not home.is_dir():
+        raise DataError(f"{folder}: its encoder is not at {home}; copy the whole folder models/PRESET")
+    found = identity(home)
+    if found != decomposer.identity:
+        raise DataError(f"{folder}: trained on encoder {decomposer.identity}, but {home} is {found}")
+    return home
 
 
 class Model:
@@ -27,29 +53,18 @@ class Model:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Open an encoder's folder (models/PRESET/encoders/NAME) or a decomposer's (.../decomposers/NAME/METHOD/SEED).
+        """Open an encoder's folder (models/PRESET/encoders/NAME) or a decomposer's.
 
-        A decomposer is applied only to the very encoder it was trained on, found at its place in the same models
-        folder.
+        A decomposer's folder is one that `orthoglot fit` wrote, or .../decomposers/NAME/METHOD/SEED.
 
         Raises:
             ConfigError: the folder is neither.
-            DataError: the encoder beside the decomposer is another one than it was trained on.
+            DataError: as `encoder_of`.
         """
         folder = Path(folder)
         if (folder / "encoder.json").is_file():
             return cls(load_encoder(folder, device), None)
-        description = folder / "decomposer.json"
-        if not description.is_file():
-            raise ConfigError(f"{folder}: holds neither encoder.json nor decomposer.json")
-        trained_on = json.loads(description.read_text(encoding="utf-8"))
-        home = folder.resolve().joinpath("../../../..", "encoders", trained_on["encoder"]).resolve()
-        if not home.is_dir():
-            raise DataError(f"{folder}: its encoder is not at {home}; copy the whole folder models/PRESET")
-        found = identity(home)
-        if found != trained_on["identity"]:
-            raise DataError(f"{folder}: trained on encoder {trained_on['identity']}, but {home} is {found}")
-        return cls(load_encoder(home, device), load_decomposer(folder))
+        return cls(load_encoder(encoder_of(folder), device), load_decomposer(folder))
 
     def encode(
         self,

@@ -1,0 +1,228 @@
+"""A decomposer in scikit-learn's manner, for vectors that one has already."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from orthoglot import atomic
+from orthoglot.config import method_named
+from orthoglot.decomposers import base
+from orthoglot.encoders.base import resolve_device
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import canonical
+from orthoglot.training.batching import PairRows
+from orthoglot.training.decompose import MODULES, Data, center, train
+from orthoglot.training.loop import ending
+from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+
+class Decomposer(TransformerMixin, BaseEstimator):
+    """Split sentence vectors into meaning and language: `Decomposer().fit(a, b, "en", "gn").transform(x)`.
+
+    Trains exactly as the workflow does; the papers' recipes are in brackets.
+
+    Args:
+        method: its name in the catalogue of params.yaml, e.g. "seed", "dream+oracle", "centering".
+        learning_rate: of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
+        batch_size: pairs a step (512).
+        max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).
+        patience: epochs without a better validation total before stopping (10; SEED 5).
+        seed: of initial weights, order and partners, and of the split.
+        device: "auto", "cpu", "cuda", "cuda:1".
+        valid_share: of the pairs held out for stopping, by hash of their vector in `a`, unless `fit` is told.
+
+    Attributes:
+        decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.
+        history_: one dict per epoch; empty for a method that is computed.
+        languages_: codes it was fitted on, sorted.
+        n_features_in_: D.
+
+    Source: methods 3.5, 4.4.
+    """
+
+    def __init__(
+        self,
+        method: str = "seed",
+        *,
+        learning_rate: float = 1e-3,
+        batch_size: int = 512,
+        max_epochs: int = 200,
+        patience: int = 10,
+        seed: int = 1,
+        device: str = "auto",
+        valid_share: float = 0.05,
+    ) -> None:
+        self.method = method
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.seed = seed
+        self.device = device
+        self.valid_share = valid_share
+
+    def fit(
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        lang_a: str | Sequence[str],
+        lang_b: str | Sequence[str],
+        valid: np.ndarray | None = None,
+    ) -> Self:
+        """Learn from translations.
+
+        Args:
+            a, b: (N, D) vectors, row i of one translates row i of the other.
+            lang_a, lang_b: their languages: one code, or N of them.
+            valid: (N,) booleans, the pairs that only stop the training; None draws them.
+        Raises:
+            ConfigError: an unknown method or language, or a setting out of range.
+            DataError: vectors that are not finite (N, D) twice, or no pair left to train or to stop on.
+        """
+        method = method_named(self.method)
+        if method.architecture not in (*MODULES, "centering"):
+            raise ConfigError(
+                f"method {self.method}: the architecture {method.architecture!r} has nothing to fit"
+            )
+        recipe = self._recipe()
+        sides = [_vectors(a, "a"), _vectors(b, "b")]
+        if sides[0].shape != sides[1].shape:
+            raise DataError(f"a is {sides[0].shape} but b is {sides[1].shape}: translations come in rows")
+        n, dim = sides[0].shape
+        codes = [_codes(lang_a, n, "lang_a"), _codes(lang_b, n, "lang_b")]
+        held = self._held_out(sides[0]) if valid is None else _mask(valid, n)
+        languages = sorted({code for side in codes for code in side})
+        ids = [torch.tensor([languages.index(code) for code in side]) for side in codes]
+        places = torch.arange(n)
+        pairs = PairRows(places, places + n, *ids)
+        mask = torch.from_numpy(held)
+        data = Data(torch.from_numpy(np.concatenate(sides)), languages, pairs.take(~mask), pairs.take(mask))
+        if not len(data.train) or (not len(data.valid) and method.architecture in MODULES):
+            raise DataError(
+                f"{len(data.train)} pairs to train on and {len(data.valid)} to stop on, of {n}: too few"
+            )
+        weights, self.history_, details = self._solve(method, recipe, data)
+        self.decomposer_ = base.Decomposer(
+            architecture=method.architecture,
+            method=self.method,
+            encoder="",
+            identity="",
+            languages=languages,
+            dim=dim,
+            weights=weights,
+            details=details,
+        )
+        return self._describe()
+
+    def transform(self, x: np.ndarray, language: str | Sequence[str] | None = None) -> np.ndarray:
+        """The meaning of vectors (N, D), (N, D) float32, not normalised.
+
+        Args:
+            x: vectors of the same encoder.
+            language: one code or N of them, for methods that need it (centering).
+        """
+        return self._parts(x, language).meaning
+
+    def language_part(self, x: np.ndarray, language: str | Sequence[str] | None = None) -> np.ndarray:
+        """The language part of vectors (N, D), as `transform` gives their meaning."""
+        return self._parts(x, language).language
+
+    def save(self, folder: str | Path) -> None:
+        """Write decomposer.json and weights.safetensors, as the workflow does, into `folder`."""
+        check_is_fitted(self)
+        folder = Path(folder)
+        if folder.exists() and not (folder / base.META).is_file():
+            raise ConfigError(f"{folder}: exists and holds no decomposer; name another folder")
+        with atomic.building(folder) as partial:
+            self.decomposer_.save(partial)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Open a folder that `save`, `orthoglot fit` or the workflow wrote; there is no history then."""
+        decomposer = base.load_decomposer(Path(folder))
+        estimator = cls(**{"method": decomposer.method, **decomposer.details.get("estimator", {})})
+        estimator.decomposer_, estimator.history_ = decomposer, []
+        return estimator._describe()
+
+    def _recipe(self) -> DecompositionSettings:
+        if not 0 <= self.valid_share < 1:
+            raise ConfigError(f"valid_share {self.valid_share}: must be in [0, 1)")
+        given = {
+            "learning_rate": self.learning_rate,
+            "batch_size": self.batch_size,
+            "max_epochs": self.max_epochs,
+            "patience": self.patience,
+        }
+        wrong = [f"{name} {value}" for name, value in given.items() if not value > 0]
+        if wrong:
+            raise ConfigError(f"{', '.join(wrong)}: must be above 0")
+        return DecompositionSettings.model_validate(given)
+
+    def _held_out(self, vectors: np.ndarray) -> np.ndarray:
+        """By hash of the vector: the same sentence never stands on both sides of the split."""
+        person = str(self.seed).encode()[:16]
+        hashes = [hashlib.blake2b(row.tobytes(), digest_size=8, person=person).digest() for row in vectors]
+        return np.frombuffer(b"".join(hashes), dtype="<u8") / 2.0**64 < self.valid_share
+
+    def _solve(
+        self, method: MethodSettings, recipe: DecompositionSettings, data: Data
+    ) -> tuple[dict[str, np.ndarray], list[dict[str, float]], dict[str, Any]]:
+        details: dict[str, Any] = {
+            "estimator": self.get_params(),
+            "seed": self.seed,
+            "partners": method.partners,
+            "terms": method.terms,
+            "train_pairs": len(data.train),
+            "valid_pairs": len(data.valid),
+        }
+        if method.architecture == "centering":
+            return center(data), [], details
+        chosen = resolve_device(self.device)
+        weights, history = train(
+            method, recipe, self.method, data, seed=self.seed, device=chosen, checkpoint=None
+        )
+        return weights, history, {**details, **ending(history, recipe.patience)}
+
+    def _describe(self) -> Self:
+        self.languages_ = self.decomposer_.languages
+        self.n_features_in_ = self.decomposer_.dim
+        return self
+
+    def _parts(self, x: np.ndarray, language: str | Sequence[str] | None) -> base.Parts:
+        check_is_fitted(self)
+        vectors = _vectors(x, "x")
+        return self.decomposer_.transform(
+            vectors, _codes(language, len(vectors), "language") if language else ""
+        )
+
+
+def _vectors(x: Any, name: str) -> np.ndarray:
+    vectors = np.asarray(x, dtype=np.float32)
+    if vectors.ndim != 2:
+        raise DataError(f"{name} is {vectors.shape}, expected (N, D)")
+    if not np.isfinite(vectors).all():
+        raise DataError(f"{name}: a value is not finite")
+    return vectors
+
+
+def _codes(language: str | Sequence[str], n: int, name: str) -> list[str]:
+    codes = [language] * n if isinstance(language, str) else list(language)
+    if len(codes) != n:
+        raise DataError(f"{name}: {len(codes)} codes for {n} vectors")
+    known = {code: canonical(code) for code in set(codes)}
+    return [known[code] for code in codes]
+
+
+def _mask(valid: Any, n: int) -> np.ndarray:
+    mask = np.asarray(valid)
+    if mask.shape != (n,) or mask.dtype != bool:
+        raise DataError(f"valid is {mask.dtype} {mask.shape}, expected bool ({n},)")
+    return mask

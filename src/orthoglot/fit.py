@@ -1,0 +1,334 @@
+"""Fit a decomposer to one's own bitext: clean, split, encode, train, measure, into one folder that stands alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orthoglot import __version__, atomic, receipts
+from orthoglot.corpora.prepare import PrepareSettings, Source, prepare
+from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.decomposers.base import load_decomposer
+from orthoglot.embeddings.embed import embed
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.folder import card, identity, locate
+from orthoglot.encoders.pretrained import PretrainedEncoder, write_card
+from orthoglot.encoders.settings import EmbeddingSettings, Pooling
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.evaluation.base import Record, read_records, write_records
+from orthoglot.languages import parse_pair
+from orthoglot.measure import held_out, retrieval
+from orthoglot.model import ENCODER
+from orthoglot.training.decompose import decompose
+from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+MADE, RECORDS = "fit.json", "records.jsonl"
+CLEANING = CleaningSettings(
+    min_characters=2, max_characters=1000, max_ratio=4.0, drop_copies=True, drop_duplicates=True
+)
+EMBEDDING_BATCH = 32
+DEFAULT_TOKENS = 128
+EVERYTHING = 1 << 62  # more training pairs than there are
+# What an encoder needs no copy of: its weights in other formats, and what a job left beside it.
+NOT_COPIED = shutil.ignore_patterns(
+    ".*", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.ot", "*.onnx", "onnx", "openvino", "coreml",
+    receipts.NAME, "history.jsonl",
+)  # fmt: skip
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The encoder to use.
+
+    Attributes:
+        place: a folder with encoder.json, a transformers folder, or a hub id.
+        name: for the record; "" takes the folder's or the id's last part.
+        revision: commit of a hub id.
+        pooling: of a transformers checkpoint; None takes what its own sentence-transformers files say.
+        max_tokens: of a transformers checkpoint; None takes what it says, else 128.
+        prefix: put before every sentence.
+        licence: of the checkpoint; "" takes what its README says.
+    """
+
+    place: str
+    name: str = ""
+    revision: str = ""
+    pooling: Pooling | None = None
+    max_tokens: int | None = None
+    prefix: str = ""
+    licence: str = ""
+
+
+def fit(
+    encoder: Checkpoint,
+    bitext: Mapping[str, Sequence[Sequence[Path]]],
+    name: str,
+    method: MethodSettings,
+    recipe: DecompositionSettings,
+    splits: SplitSettings,
+    *,
+    seed: int,
+    device: str,
+    checkpoint: Path,
+    output: Path,
+) -> list[Record]:
+    """Write a model folder that `orthoglot.load` opens wherever it lies, and measure it on its test part.
+
+    The folder holds decomposer.json, weights.safetensors and history.jsonl as a workflow's decomposer does, the
+    encoder under encoder/ (a checkpoint folder is copied, a hub id at a commit stays one), records.jsonl, and
+    fit.json, which says what it was made of. The same call finds it done.
+
+    Args:
+        encoder: whose vectors are split.
+        bitext: {language pair: texts}, each text one TSV file or two Moses files.
+        name: of the method, for the record.
+        method: architecture, partner rule and weighted terms.
+        recipe: how to train.
+        splits: shares held out by hash of the pivot sentence, and caps.
+        seed: of the training.
+        device: "auto", "cpu", "cuda", ...
+        checkpoint: folder of finished stages: prepared text, vectors, the training's state. An interrupted call
+            goes on there, and another method finds the vectors; the caller removes it.
+        output: the model folder.
+    Returns:
+        Held-out retrieval, as `orthoglot.measure.retrieval`.
+    Raises:
+        ConfigError: `output` is something else, or a setting is wrong.
+        DataError: text that cannot be read, or leaves too little to train or to measure on.
+    """
+    if output.exists() and not (output / MADE).is_file():
+        raise ConfigError(f"{output}: exists and was not written by orthoglot fit; name another folder")
+    digests = {pair: [[digest(path) for path in paths] for paths in texts] for pair, texts in bitext.items()}
+    languages = sorted({code for pair in bitext for code in parse_pair(pair)})
+    with atomic.building(checkpoint / ENCODER) as place:
+        unseen = adopt(encoder, languages, place)
+    home = checkpoint / ENCODER
+    maker = identity(home)
+    folders = []
+    for pair, texts in bitext.items():
+        settings = PrepareSettings(pair=pair, sources=_sources(texts), cleaning=CLEANING, splits=splits)
+        made = _key(digests[pair], settings.cleaning.model_dump(), splits.model_dump())
+        folder = checkpoint / "bitext" / pair
+        _stage(folder, made, partial(prepare, settings, []))
+        folders.append(folder)
+    test = held_out(folders)
+    embedding = EmbeddingSettings(batch_size=EMBEDDING_BATCH, train_pairs=EVERYTHING)
+    encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
+    described = {
+        "encoder": {"name": card(home)["name"], "identity": maker, "licence": licence_of(encoder, home)},
+        "languages_new_to_the_encoder": unseen,
+        "bitext": {pair: [_told(paths) for paths in texts] for pair, texts in bitext.items()},
+        "sha256": digests,
+        "text": {folder.name: json.loads((folder / "counts.json").read_text()) for folder in folders},
+        "cleaning": CLEANING.model_dump(),
+        "splits": splits.model_dump(),
+        "method": {"name": name, **method.model_dump()},
+        "recipe": recipe.model_dump(),
+        "seed": seed,
+        "orthoglot": __version__,
+    }
+    key = _key(encoded, described)
+    if receipts.read_key(output) == key:
+        logger.info("%s: done already", output)
+        return read_records(output / RECORDS)
+    vectors = checkpoint / "embeddings"
+    _stage(
+        vectors,
+        encoded,
+        lambda place: embed(
+            home, folders, [], embedding, device=device, checkpoint=checkpoint / "chunks", output=place
+        ),
+    )
+    shutil.rmtree(checkpoint / "chunks", ignore_errors=True)
+    with atomic.building(output) as place:
+        decompose(
+            method,
+            recipe,
+            name,
+            vectors,
+            folders,
+            encoder=home,
+            seed=seed,
+            train_pairs=EVERYTHING,
+            device=device,
+            checkpoint=checkpoint / f"training-{key[:16]}",
+            output=place,
+        )
+        store = EmbeddingStore.open(vectors, maker)
+        records = retrieval(load_decomposer(place), store, test, seed)
+        write_records(place / RECORDS, records)
+        shutil.copytree(home, place / ENCODER)
+        text = json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False)
+        (place / MADE).write_text(text + "\n", encoding="utf-8")
+        receipts.write(place, key)
+    shutil.rmtree(checkpoint / f"training-{key[:16]}", ignore_errors=True)
+    return records
+
+
+def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[list[Path]]]:
+    """{language pair: texts} of a command line: each text one TSV file, or two Moses files joined by a comma.
+
+    Raises:
+        ConfigError: not as many pairs as texts, or a text of more than two files.
+    """
+    if len(bitext) != len(pairs):
+        raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
+    texts: dict[str, list[list[Path]]] = {}
+    for text, pair in zip(bitext, pairs, strict=True):
+        parse_pair(pair)
+        paths = [Path(text)] if Path(text).is_file() else [Path(part) for part in text.split(",")]
+        if len(paths) > 2:
+            raise ConfigError(f"--bitext {text}: one TSV file, or two Moses files joined by a comma")
+        texts.setdefault(pair, []).append(paths)
+    return texts
+
+
+def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[str]:
+    """Make an encoder's folder of its own in the existing folder `output`, open to all `languages`.
+
+    A decomposer may well be fitted for a language that the encoder never saw; the copy's card then lists it too.
+
+    Returns:
+        The languages that the encoder states not to cover.
+    Raises:
+        ConfigError: an option is missing, or one is given that encoder.json says already.
+        DataError, OfflineError: as `PretrainedEncoder.open` and `locate`.
+    """
+    folder = Path(encoder.place)
+    if (folder / "encoder.json").is_file():
+        given = [
+            option
+            for option in ("name", "revision", "pooling", "max_tokens", "prefix")
+            if getattr(encoder, option)
+        ]
+        if given:
+            raise ConfigError(f"{folder}: its encoder.json says {', '.join(given)}; leave the options out")
+        described = card(folder)
+        linked = Path(described.get("checkpoint", "."))
+        place = linked if linked != Path() and linked.is_dir() else folder
+        shutil.copytree(place, output, ignore=NOT_COPIED, dirs_exist_ok=True)
+    else:
+        place = locate(encoder.place, encoder.revision)
+        stated = stated_by(place) if encoder.pooling is None else {}
+        pooling = encoder.pooling or stated.get("pooling")
+        if pooling is None:
+            raise ConfigError(
+                f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
+            )
+        shared: dict[str, Any] = {
+            "name": encoder.name or Path(encoder.place).resolve().name,
+            "languages": [],
+            "pooling": pooling,
+            "max_tokens": encoder.max_tokens or stated.get("max_tokens") or DEFAULT_TOKENS,
+            "prefix": encoder.prefix,
+        }
+        dim = PretrainedEncoder.open(place, device="cpu", **shared).dim
+        if folder.is_dir():
+            shutil.copytree(folder, output, ignore=NOT_COPIED, dirs_exist_ok=True)
+        revision = encoder.revision
+        write_card(output, kind="pretrained", dim=dim, checkpoint=encoder.place, revision=revision, **shared)
+        described = card(output)
+    if _is_local(described) and "checkpoint" in described:
+        described |= {"checkpoint": ".", "revision": "local"}
+    unseen = sorted(set(languages) - set(described["languages"])) if described["languages"] else []
+    if unseen:
+        known = ", ".join(described["languages"])
+        logger.warning("%s never saw %s (it covers %s)", described["name"], ", ".join(unseen), known)
+        described["languages"] = sorted({*described["languages"], *unseen})
+    text = json.dumps(described, indent=1, sort_keys=True)
+    (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
+    return unseen
+
+
+def stated_by(place: Path) -> dict[str, Any]:
+    """`pooling` and `max_tokens` as a sentence-transformers folder states them; empty for other folders.
+
+    Raises:
+        ConfigError: it pools in a way that is not ours, or has layers after the pooling.
+    """
+    try:
+        modules = json.loads((place / "modules.json").read_text(encoding="utf-8"))
+        kinds = {module["type"].rpartition(".")[2]: place / module["path"] for module in modules}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{place / 'modules.json'}: cannot be read ({error})") from error
+    beyond = sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"})
+    if beyond or "Pooling" not in kinds:
+        raise ConfigError(
+            f"{place}: has modules besides pooling ({', '.join(beyond)}); give --pooling to leave them out"
+        )
+    pooling = json.loads((kinds["Pooling"] / "config.json").read_text(encoding="utf-8"))
+    modes = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
+    named = pooling.get("pooling_mode") or [mode for mode, old in modes.items() if pooling.get(old)]
+    mode = named if isinstance(named, str) else ",".join(named)
+    if mode not in modes:
+        raise ConfigError(
+            f"{place}: pools by {mode or 'a rule of its own'}; known here are cls and mean: give --pooling"
+        )
+    limits = place / "sentence_bert_config.json"
+    limit = json.loads(limits.read_text(encoding="utf-8")).get("max_seq_length") if limits.is_file() else None
+    return {"pooling": mode, "max_tokens": limit}
+
+
+def licence_of(encoder: Checkpoint, home: Path) -> str:
+    """The licence that was given, or that the README of the checkpoint states; "not stated" otherwise."""
+    described = card(home)
+    local = described.get("checkpoint", ".") == "."
+    readme = (home if local else locate(described["checkpoint"], described["revision"])) / "README.md"
+    if encoder.licence or not readme.is_file():
+        return encoder.licence or "not stated"
+    parts = readme.read_text(encoding="utf-8").split("---\n", 2)
+    try:
+        front = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else {}
+    except yaml.YAMLError:
+        front = {}
+    return str(front.get("license", "not stated")) if isinstance(front, dict) else "not stated"
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file's bytes.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist") from error
+
+
+def _is_local(described: Mapping[str, Any]) -> bool:
+    checkpoint = described.get("checkpoint", ".")
+    return checkpoint == "." or Path(checkpoint).is_dir()
+
+
+def _sources(texts: Sequence[Sequence[Path]]) -> list[Source]:
+    return [Source(name=_told(paths), kind="files", paths=[str(path) for path in paths]) for paths in texts]
+
+
+def _told(paths: Sequence[Path]) -> str:
+    return ",".join(path.name for path in paths)
+
+
+def _stage(folder: Path, key: str, work: Callable[[Path], None]) -> None:
+    """Let `work` fill the folder unless it is the whole result with this key already."""
+    if receipts.read_key(folder) != key:
+        with atomic.building(folder) as place:
+            work(place)
+            receipts.write(place, key)
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps([__version__, *parts], sort_keys=True).encode()).hexdigest()
