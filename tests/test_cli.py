@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from opus_server import OpusServer, write_opus
+from orthoglot.cli import app
+from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
 VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
@@ -222,3 +225,43 @@ def test_langs_refuses_a_code_that_nobody_writes(tmp_path: Path) -> None:
     result = run("langs", "english", cwd=tmp_path)
     assert result.returncode == 2, result.stderr
     assert "unknown language code 'english'" in told(result)
+
+
+def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_checkpoint(tmp_path / "tiny")
+    write_tsv(tmp_path / "text.tsv", make_pairs(300))
+    options = ["--pooling", "mean", "--max-tokens", "20", "--method", "centering", "--threads", "1"]
+    given = ["--encoder", "tiny", "--bitext", "text.tsv", "--pair", "en-gn", *options, "--output", "model"]
+    fitted = run("fit", *given, cwd=tmp_path)
+    assert fitted.returncode == 0, fitted.stderr
+    lines = fitted.stdout.splitlines()
+    assert lines[0].startswith("model: centering. Held-out translations found first, percent")
+    assert [line.split(" | ")[0] for line in lines[-3:]] == ["| en->gn", "| gn->en", "| all"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text.tsv", "tiny"]
+    # The others in this process: each new one takes seconds to import its libraries.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("a01 a02\nb03\n")
+    called = CliRunner().invoke(app, ["encode", "model", "a.txt", "a.npy", "--language", "gn"])
+    assert "2 x 32 vectors" in called.output
+    called = CliRunner().invoke(
+        app, ["export", "model", "exported", "--part", "language", "--language", "gn"]
+    )
+    assert "differs from orthoglot's own unit vectors by at most" in called.output
+    assert (tmp_path / "exported/modules.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        (["--method", "sed"], "unknown name 'sed'; nearest known: seed"),
+        (["--pooling", "average"], "--pooling average: known are cls, pooler, mean"),
+        (["--valid-share", "0.6", "--test-share", "0.5"], "leave nothing to train on"),
+        (["--learning-rate", "0"], "learning_rate"),
+    ],
+)
+def test_fit_with_a_wrong_option_is_status_2(options: list[str], cause: str, tmp_path: Path) -> None:
+    given = ["--encoder", "tiny", "--bitext", "text.tsv", "--pair", "en-gn", "--output", "model"]
+    result = run("fit", *given, *options, cwd=tmp_path)
+    assert result.returncode == 2
+    assert cause in told(result)
+    assert not list(tmp_path.iterdir())

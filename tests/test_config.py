@@ -86,3 +86,15 @@ def test_unreadable_yaml_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("a: [1")
     with pytest.raises(ConfigError, match=r"p\.yaml: .*"):
         config.load(tmp_path / "p.yaml")
+
+
+def test_catalogue_comes_with_the_package_or_from_the_file_that_is_named(tmp_path: Path) -> None:
+    assert config.shipped().samefile(PARAMS)
+    assert config.method_named("seed").architecture == "residual"
+    with pytest.raises(
+        ConfigError, match="method: unknown name 'sead'; nearest known: seed; known: centering, "
+    ):
+        config.method_named("sead")
+    text = PARAMS.read_text().replace("\n  seed:\n", "\n  mine:\n    architecture: original\n  seed:\n")
+    (tmp_path / "own.yaml").write_text(text)
+    assert config.method_named("mine", tmp_path / "own.yaml").architecture == "original"

@@ -556,19 +556,15 @@ def fit(
 
     Example: orthoglot fit --encoder models/LaBSE --pooling pooler --bitext en-gn.tsv.gz --pair en-gn --output my-labse
     """
-    import torch
     from pydantic import ValidationError
 
-    from orthoglot import fit as fitting
     from orthoglot.config import describe, method_named
     from orthoglot.corpora.settings import SplitSettings
     from orthoglot.encoders.settings import Pooling
-    from orthoglot.measure import table
     from orthoglot.training.settings import DecompositionSettings
 
     if pooling not in (None, *get_args(Pooling)):
         raise ConfigError(f"--pooling {pooling}: known are {', '.join(get_args(Pooling))}")
-    texts = fitting.texts_by_pair(bitext, pair)
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(
@@ -579,6 +575,14 @@ def fit(
         )
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
+
+    # Only now the libraries that take seconds: a wrong option is told at once.
+    import torch
+
+    from orthoglot import fit as fitting
+    from orthoglot.measure import table
+
+    texts = fitting.texts_by_pair(bitext, pair)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     work = checkpoint or output.with_name(output.name + ".checkpoint")
     records = fitting.fit(

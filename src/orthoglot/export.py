@@ -20,6 +20,7 @@ from orthoglot.encoders.folder import card, locate
 from orthoglot.encoders.pretrained import quiet
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import read_records, unit
+from orthoglot.fit import MADE, RECORDS, licence_of
 from orthoglot.languages import canonical
 from orthoglot.measure import table
 from orthoglot.model import Model, encoder_of
@@ -156,8 +157,8 @@ def model_card(
 ) -> str:
     """README.md: what it is, how it was made, whose licence holds, what was measured, how to use it."""
     described = card(home)
-    made = model_folder / "fit.json"
-    record = model_folder / "records.jsonl"
+    made = model_folder / MADE
+    record = model_folder / RECORDS
     fitted = json.loads(made.read_text(encoding="utf-8")) if made.is_file() else {}
     pages = Environment(
         loader=PackageLoader("orthoglot", "."),
@@ -176,7 +177,7 @@ def model_card(
         details=decomposer.details,
         encoder=described,
         identity=decomposer.identity,
-        licence=fitted.get("encoder", {}).get("licence", "not stated"),
+        licence=fitted.get("encoder", {}).get("licence") or licence_of(home),
         kept=_sizes(fitted),
         scores=table(read_records(record)) if record.is_file() else "",
         version=__version__,

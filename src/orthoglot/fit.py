@@ -125,7 +125,11 @@ def fit(
     embedding = EmbeddingSettings(batch_size=EMBEDDING_BATCH, train_pairs=EVERYTHING)
     encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
     described = {
-        "encoder": {"name": card(home)["name"], "identity": maker, "licence": licence_of(encoder, home)},
+        "encoder": {
+            "name": card(home)["name"],
+            "identity": maker,
+            "licence": encoder.licence or licence_of(home),
+        },
         "languages_new_to_the_encoder": unseen,
         "bitext": {pair: [_told(paths) for paths in texts] for pair, texts in bitext.items()},
         "sha256": digests,
@@ -281,19 +285,19 @@ def stated_by(place: Path) -> dict[str, Any]:
     return {"pooling": mode, "max_tokens": limit}
 
 
-def licence_of(encoder: Checkpoint, home: Path) -> str:
-    """The licence that was given, or that the README of the checkpoint states; "not stated" otherwise."""
+def licence_of(home: Path) -> str:
+    """The licence that the README of an encoder's checkpoint states; "not stated" where it states none."""
     described = card(home)
-    local = described.get("checkpoint", ".") == "."
-    readme = (home if local else locate(described["checkpoint"], described["revision"])) / "README.md"
-    if encoder.licence or not readme.is_file():
-        return encoder.licence or "not stated"
-    parts = readme.read_text(encoding="utf-8").split("---\n", 2)
+    checkpoint = described.get("checkpoint", ".")
+    readme = (home if checkpoint == "." else locate(checkpoint, described["revision"])) / "README.md"
+    if not readme.is_file():
+        return "not stated"
+    before, *front = readme.read_text(encoding="utf-8").split("---\n", 2)
     try:
-        front = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else {}
+        stated = yaml.safe_load(front[0]) if not before and len(front) == 2 else None
     except yaml.YAMLError:
-        front = {}
-    return str(front.get("license", "not stated")) if isinstance(front, dict) else "not stated"
+        stated = None
+    return str(stated.get("license", "not stated")) if isinstance(stated, dict) else "not stated"
 
 
 def digest(path: Path) -> str:
