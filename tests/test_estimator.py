@@ -20,7 +20,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.retrieval import hits
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import Data, center, train
+from orthoglot.training.decompose import Data, solve, train
 from orthoglot.training.settings import DecompositionSettings
 
 N, D = 600, 16
@@ -78,7 +78,7 @@ def test_centering_is_computed_from_the_training_pairs_alone() -> None:
     np.testing.assert_allclose(ours.transform(b, "gn"), b - b[~mask()].mean(axis=0), atol=1e-5)
     codes = ["en", "gn"] * 3
     np.testing.assert_allclose(ours.transform(a[:6], codes)[1::2], ours.transform(a[1:6:2], "gn"))
-    with pytest.raises(DataError, match="no mean of language"):
+    with pytest.raises(DataError, match="no weights of language"):
         ours.transform(b)
 
 
@@ -180,7 +180,7 @@ def test_bad_input_is_refused(changes: dict[str, Any], error: type[Exception], m
     ("settings", "message"),
     [
         ({"method": "sed"}, "nearest known: seed"),
-        ({"method": "original"}, "has nothing to fit"),
+        ({"method": "original"}, "has nothing to train"),
         ({"learning_rate": 0.0}, "learning_rate 0.0: must be above 0"),
         ({"valid_share": 1.0}, "valid_share 1.0"),
     ],
@@ -215,11 +215,16 @@ def test_package_stays_light_until_the_estimator_is_asked_for() -> None:
     assert done.stdout == "module 'orthoglot' has no attribute 'Decomposr'\n"
 
 
-def test_centering_equals_the_workflows() -> None:
+@pytest.mark.parametrize("name", ["centering", "lsar", "leace", "procrustes"])
+def test_closed_forms_equal_the_workflows(name: str) -> None:
     a, b = world()
     places = torch.arange(N)
     pairs = PairRows(places, places + N, torch.zeros(N, dtype=torch.long), torch.ones(N, dtype=torch.long))
     held = torch.from_numpy(mask())
     data = Data(torch.from_numpy(np.concatenate([a, b])), ["en", "gn"], pairs.take(~held), pairs.take(held))
-    ours = orthoglot.Decomposer("centering").fit(a, b, "en", "gn", valid=mask())
-    np.testing.assert_array_equal(ours.decomposer_.weights["means"], center(data)["means"])
+    ours = orthoglot.Decomposer(name).fit(a, b, "en", "gn", valid=mask())
+    method, device = method_named(name), torch.device("cpu")
+    ((expected, _),) = solve(method, None, name, data, seeds=[1], device=device, checkpoint=None)
+    assert set(expected) == set(ours.decomposer_.weights)
+    for key, array in expected.items():
+        np.testing.assert_array_equal(ours.decomposer_.weights[key], array)

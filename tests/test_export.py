@@ -146,7 +146,7 @@ def test_map_per_language_needs_the_language(checkpoint: Path, tmp_path: Path) -
     folder = model_folder(tmp_path, checkpoint, "centering", pooling="mean", max_tokens=20)
     with pytest.raises(ConfigError, match=r"maps each language its own way.*--language: en, gn"):
         export(folder, tmp_path / "out")
-    with pytest.raises(DataError, match="no mean of language 'sw'"):
+    with pytest.raises(DataError, match="no weights of language 'sw'"):
         export(folder, tmp_path / "out", language="swh")
     export(folder, tmp_path / "out", language="grn")
     ours = unit(orthoglot.load(folder, "cpu").encode(SENTENCES, language="gn"))

@@ -19,9 +19,8 @@ from orthoglot.encoders.base import resolve_device
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import MODULES, Data, center, train
-from orthoglot.training.loop import ending
-from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.decompose import Data, described, solve
+from orthoglot.training.settings import DecompositionSettings
 
 
 class Decomposer(TransformerMixin, BaseEstimator):
@@ -88,10 +87,6 @@ class Decomposer(TransformerMixin, BaseEstimator):
             DataError: vectors that are not finite (N, D) twice, or no pair left to train or to stop on.
         """
         method = method_named(self.method)
-        if method.architecture not in (*MODULES, "centering"):
-            raise ConfigError(
-                f"method {self.method}: the architecture {method.architecture!r} has nothing to fit"
-            )
         recipe = self._recipe()
         sides = [_vectors(a, "a"), _vectors(b, "b")]
         if sides[0].shape != sides[1].shape:
@@ -105,11 +100,15 @@ class Decomposer(TransformerMixin, BaseEstimator):
         pairs = PairRows(places, places + n, *ids)
         mask = torch.from_numpy(held)
         data = Data(torch.from_numpy(np.concatenate(sides)), languages, pairs.take(~mask), pairs.take(mask))
-        if not len(data.train) or (not len(data.valid) and method.architecture in MODULES):
+        if not len(data.train) or (not len(data.valid) and method.terms):
             raise DataError(
                 f"{len(data.train)} pairs to train on and {len(data.valid)} to stop on, of {n}: too few"
             )
-        weights, self.history_, details = self._solve(method, recipe, data)
+        device = resolve_device(self.device)
+        ((weights, self.history_),) = solve(
+            method, recipe, self.method, data, seeds=[self.seed], device=device, checkpoint=None
+        )
+        details = described(method, recipe, data, self.seed, self.history_)
         self.decomposer_ = base.Decomposer(
             architecture=method.architecture,
             method=self.method,
@@ -118,7 +117,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
             languages=languages,
             dim=dim,
             weights=weights,
-            details=details,
+            details={"estimator": self.get_params(), **details},
         )
         return self._describe()
 
@@ -171,25 +170,6 @@ class Decomposer(TransformerMixin, BaseEstimator):
         person = str(self.seed).encode()[:16]
         hashes = [hashlib.blake2b(row.tobytes(), digest_size=8, person=person).digest() for row in vectors]
         return np.frombuffer(b"".join(hashes), dtype="<u8") / 2.0**64 < self.valid_share
-
-    def _solve(
-        self, method: MethodSettings, recipe: DecompositionSettings, data: Data
-    ) -> tuple[dict[str, np.ndarray], list[dict[str, float]], dict[str, Any]]:
-        details: dict[str, Any] = {
-            "estimator": self.get_params(),
-            "seed": self.seed,
-            "partners": method.partners,
-            "terms": method.terms,
-            "train_pairs": len(data.train),
-            "valid_pairs": len(data.valid),
-        }
-        if method.architecture == "centering":
-            return center(data), [], details
-        chosen = resolve_device(self.device)
-        weights, history = train(
-            method, recipe, self.method, data, seed=self.seed, device=chosen, checkpoint=None
-        )
-        return weights, history, {**details, **ending(history, recipe.patience)}
 
     def _describe(self) -> Self:
         self.languages_ = self.decomposer_.languages

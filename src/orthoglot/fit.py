@@ -28,14 +28,14 @@ from orthoglot.evaluation.base import Record, read_records, write_records
 from orthoglot.languages import parse_pair
 from orthoglot.measure import held_out, retrieval
 from orthoglot.model import ENCODER
-from orthoglot.training.decompose import decompose
+from orthoglot.training.decompose import collect, decompose
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 MADE, RECORDS = "fit.json", "records.jsonl"
 CLEANING = CleaningSettings(
     min_characters=2, max_characters=1000, max_ratio=4.0, drop_copies=True, drop_duplicates=True
 )
-EMBEDDING_BATCH = 32
+BATCH_TOKENS = 2048
 DEFAULT_TOKENS = 128
 EVERYTHING = 1 << 62  # more training pairs than there are
 # What an encoder needs no copy of: its weights in other formats, and what a job left beside it.
@@ -122,7 +122,7 @@ def fit(
         _stage(folder, made, partial(prepare, settings, []))
         folders.append(folder)
     test = held_out(folders)
-    embedding = EmbeddingSettings(batch_size=EMBEDDING_BATCH, train_pairs=EVERYTHING)
+    embedding = EmbeddingSettings(batch_tokens=BATCH_TOKENS, dtype="float32", train_pairs=EVERYTHING)
     encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
     described = {
         "encoder": {
@@ -154,21 +154,18 @@ def fit(
         ),
     )
     shutil.rmtree(checkpoint / "chunks", ignore_errors=True)
+    store = EmbeddingStore.open(vectors, maker)
     with atomic.building(output) as place:
         decompose(
             method,
             recipe,
             name,
-            vectors,
-            folders,
-            encoder=home,
-            seed=seed,
-            train_pairs=EVERYTHING,
+            store,
+            collect(store, folders, EVERYTHING),
             device=device,
             checkpoint=checkpoint / f"training-{key[:16]}",
-            output=place,
+            outputs={seed: place},
         )
-        store = EmbeddingStore.open(vectors, maker)
         records = retrieval(load_decomposer(place), store, test, seed)
         write_records(place / RECORDS, records)
         shutil.copytree(home, place / ENCODER)

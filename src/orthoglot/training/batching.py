@@ -34,6 +34,10 @@ class PairRows:
         """The same with every tensor changed."""
         return PairRows(*(change(getattr(self, field.name)) for field in fields(self)))
 
+    def take(self, rows: Tensor | slice) -> PairRows:
+        """The pairs at `rows`."""
+        return self.each(lambda tensor: tensor[rows])
+
 
 @dataclass(frozen=True)
 class Partners:
@@ -170,7 +174,7 @@ def cut(
     parts = [shuffled[:whole].view(-1, max(size, 1))]
     if whole < len(rows) and not drop_last:
         parts.append(shuffled[whole:].view(1, -1))
-    chosen = [rows.each(lambda t, part=part: t[part]) for part in parts]  # type: ignore[misc]
+    chosen = [rows.take(part) for part in parts]
     return [Batches(part, RULES[rule](part, partners)) for part in chosen]
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -75,31 +75,10 @@ def decompose(
         ConfigError: the method is not trained, or its terms or rule are wrong.
         DataError: a loss is not finite.
     """
-    if method.architecture == "original":
-        raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
-    check_method(method.architecture, method.partners, method.terms)
-    found: list[tuple[Weights, History]] = []
-    if method.architecture in CLOSED_FORMS:
-        dim, own = store.meta["dim"], method.own_settings
-        weights: Weights = compute(method.architecture, translations(data), data.languages, dim, own)
-        found = [(weights, []) for _ in outputs]
-    elif recipe is None:
-        raise ConfigError(f"method {name}: a trained method needs a recipe")
-    else:
-        chosen = resolve_device(device)
-        found += train_seeds(
-            method, recipe, name, data, seeds=list(outputs), device=chosen, checkpoint=checkpoint
-        )
-    for (seed, output), (fitted, history) in zip(outputs.items(), found, strict=True):
-        details = {
-            "seed": seed,
-            "partners": method.partners,
-            "terms": method.terms,
-            **method.own_settings,
-            "train_pairs": len(data.train),
-            "valid_pairs": len(data.valid),
-            **(ending(history, recipe.patience) if recipe else {}),
-        }
+    found = solve(
+        method, recipe, name, data, seeds=list(outputs), device=resolve_device(device), checkpoint=checkpoint
+    )
+    for (seed, output), (weights, history) in zip(outputs.items(), found, strict=True):
         Decomposer(
             architecture=method.architecture,
             method=name,
@@ -107,12 +86,55 @@ def decompose(
             identity=store.meta["identity"],
             languages=data.languages,
             dim=store.meta["dim"],
-            weights=fitted,
-            details=details,
+            weights=weights,
+            details=described(method, recipe, data, seed, history),
         ).save(output)
         if history:
             lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
             (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def solve(
+    method: MethodSettings,
+    recipe: DecompositionSettings | None,
+    name: str,
+    data: Data,
+    *,
+    seeds: Sequence[int],
+    device: torch.device,
+    checkpoint: Path | None,
+) -> list[tuple[Weights, History]]:
+    """Weights and history for each seed, trained or computed; what is computed has no history and needs no seed.
+
+    Raises:
+        ConfigError: the method is neither, its terms or rule are wrong, or a training has no recipe.
+        DataError: a loss is not finite.
+    """
+    if method.architecture == "original":
+        raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
+    check_method(method.architecture, method.partners, method.terms)
+    if method.architecture in CLOSED_FORMS:
+        dim = data.vectors.shape[1]
+        weights = compute(method.architecture, translations(data), data.languages, dim, method.own_settings)
+        return [(weights, []) for _ in seeds]
+    if recipe is None:
+        raise ConfigError(f"method {name}: a trained method needs a recipe")
+    return list(train_seeds(method, recipe, name, data, seeds=seeds, device=device, checkpoint=checkpoint))
+
+
+def described(
+    method: MethodSettings, recipe: DecompositionSettings | None, data: Data, seed: int, history: History
+) -> dict[str, Any]:
+    """What should be on record beside a decomposer's weights."""
+    return {
+        "seed": seed,
+        "partners": method.partners,
+        "terms": method.terms,
+        **method.own_settings,
+        "train_pairs": len(data.train),
+        "valid_pairs": len(data.valid),
+        **(ending(history, recipe.patience) if recipe and history else {}),
+    }
 
 
 def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> Data:
@@ -173,8 +195,7 @@ def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
     """The training pairs, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
     ids = torch.stack([data.train.source_language, data.train.target_language], dim=1)
     for pair in ids.unique(dim=0):
-        chosen = (ids == pair).all(dim=1)
-        rows = data.train.each(lambda t, chosen=chosen: t[chosen])  # type: ignore[misc]
+        rows = data.train.take((ids == pair).all(dim=1))
         first, second = (data.languages[k] for k in pair.tolist())
         for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
