@@ -269,6 +269,34 @@ def test_models_trained_together_equal_those_trained_alone(world: World, name: s
     assert not np.allclose(found[0][0]["meaning.weight"], found[1][0]["meaning.weight"])
 
 
+def test_large_maps_are_trained_one_after_the_other_to_the_same_end(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    settings: Any = {"seeds": [1, 2], "device": CPU, "checkpoint": tmp_path}
+    side_by_side = train_seeds(METHODS["seed"], recipe(epochs=3), "m", world.data, **settings)
+    monkeypatch.setattr(training, "TOGETHER_UP_TO", 31)
+    apart = train_seeds(METHODS["seed"], recipe(epochs=3), "m", world.data, **settings)
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["1", "1-2", "2"]
+    for (weights, history), (others, other_history) in zip(side_by_side, apart, strict=True):
+        for mine, theirs in zip(history, other_history, strict=True):
+            assert mine == pytest.approx(theirs, rel=1e-5)
+        for key, weight in weights.items():
+            np.testing.assert_allclose(others[key], weight, rtol=1e-6, atol=1e-7)
+
+
+def test_what_is_trained_is_not_trained_again(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    settings: Any = {"seed": 1, "device": CPU, "checkpoint": tmp_path}
+    first = train(METHODS["meat"], recipe(epochs=3), "m", world.data, **settings)
+    monkeypatch.setattr(Trainer, "step", None)
+    again = train(METHODS["meat"], recipe(epochs=3), "m", world.data, **settings)
+    assert again[1] == first[1]
+    np.testing.assert_array_equal(again[0]["meaning.weight"], first[0]["meaning.weight"])
+
+
 def test_a_loss_that_is_not_finite_names_step_seed_and_term(world: World) -> None:
     vectors = world.data.vectors.clone()
     vectors[world.data.train.source[:300]] = float("nan")

@@ -27,9 +27,11 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batches, PairRows, cut, pairs_of
 from orthoglot.training.loop import History, ending
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
-from orthoglot.training.together import Stack, fit_together
+from orthoglot.training.together import Run, Stack, fit_together
 
 MODULES: dict[str, type[TwoHead | Residual]] = {"two_head": TwoHead, "residual": Residual}
+# Embedding sizes at which a stack of maps still pays on a CPU (docs/benchmarks/decomposers.md).
+TOGETHER_UP_TO = 384
 logger = logging.getLogger(__name__)
 
 
@@ -255,18 +257,22 @@ def train_seeds(
             partners=Draws(seed, "partners", split, *epoch),
         )
 
-    runs = fit_together(
-        build,
-        lambda stack, batch: pairs_of(stack.maps, vectors, batch, k),
-        lambda seed, epoch: batches("train", seed, epoch),
-        # Without an epoch: validation means the same in each only if its partners stay (methods 4.2).
-        lambda seed: batches("valid", seed),
-        seeds=seeds,
-        learning_rate=recipe.learning_rate,
-        max_epochs=recipe.max_epochs,
-        patience=recipe.patience,
-        label=name,
-        checkpoint=checkpoint,
-        batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
-    )
+    # Side by side small maps save the time between operations; large ones only push each other out of a CPU's cache.
+    apart = device.type == "cpu" and dim > TOGETHER_UP_TO
+    runs: list[Run] = []
+    for group in [[seed] for seed in seeds] if apart else [list(seeds)]:
+        runs += fit_together(
+            build,
+            lambda stack, batch: pairs_of(stack.maps, vectors, batch, k),
+            lambda seed, epoch: batches("train", seed, epoch),
+            # Without an epoch: validation means the same in each only if its partners stay (methods 4.2).
+            lambda seed: batches("valid", seed),
+            seeds=group,
+            learning_rate=recipe.learning_rate,
+            max_epochs=recipe.max_epochs,
+            patience=recipe.patience,
+            label=name,
+            checkpoint=checkpoint and checkpoint / "-".join(map(str, group)),
+            batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
+        )
     return [({key: tensor.numpy() for key, tensor in run.best.items()}, run.history) for run in runs]

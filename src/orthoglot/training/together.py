@@ -98,7 +98,8 @@ def fit_together(
     path = None if checkpoint is None else checkpoint / loop.FILE
     runs = [Run(seed) for seed in seeds]
     trainer = Trainer(build, pairs, learning_rate, label)
-    epoch, saved = 0, time.monotonic()
+    epoch, started = 0, time.monotonic()
+    saved = started
     if path is not None and path.exists():
         epoch = _restore(path, runs, trainer, label)
         logger.info("%s: resumed after epoch %d", label, epoch)
@@ -125,6 +126,9 @@ def fit_together(
             saved = time.monotonic()
     if hasattr(ticks, "close"):
         ticks.close()
+    if path is not None and time.monotonic() - started >= loop.SECONDS_BETWEEN_SAVES:
+        # Others of the same job may be killed yet.
+        _save(path, runs, trainer, label, epoch)
     for run in runs:
         least, told = lowest(run.history), f"{label}, seed {run.seed}"
         logger.info(
