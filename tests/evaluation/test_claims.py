@@ -143,6 +143,14 @@ def test_towards_zero_is_about_the_size_of_a_correlation(before: float, after: f
     assert found.verdict == verdict
 
 
+def test_a_correlation_whose_interval_holds_zero_may_have_moved_all_the_way() -> None:
+    about = {"task": "sts", "metric": "spearman"}
+    records = level("dream", [10.0], **about) + level("dream+oracle", [0.2], **about)  # type: ignore[arg-type]
+    records += apart("dream+oracle", "dream", [-9.8], task="sts", kind="difference-spearman")
+    found = case(records, "toward 0")
+    assert (found.low, found.high) == (pytest.approx(10 - 0.7), pytest.approx(10))  # 0.2 give or take 0.5
+
+
 def test_claims_about_one_encoder_are_not_decided_on_another() -> None:
     def leaks(encoder: str) -> list[Record]:
         return level("meat", [60], encoder=encoder) + level("dream", [20], encoder=encoder)
