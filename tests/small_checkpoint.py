@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+from checkpoints import SPECIAL, write_tokenizer
+
 WORDS = 80
 DIM = 32
 POSITIONS = 24
@@ -33,17 +33,7 @@ def write_checkpoint(folder: Path, *, pooler: bool = True, offset: float = 0.05)
         rows = model.embeddings.word_embeddings.weight
         rows[4 + WORDS :] = rows[4 : 4 + WORDS] + offset * torch.randn(DIM)
     model.save_pretrained(folder)
-    built = Tokenizer(models.WordLevel({word: n for n, word in enumerate(vocabulary)}, unk_token="<unk>"))
-    built.pre_tokenizer = pre_tokenizers.Whitespace()
-    built.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )
-    names = {
-        f"{role}_token": piece for role, piece in zip(("bos", "pad", "eos", "unk"), SPECIAL, strict=True)
-    }
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=POSITIONS - 2, **names
-    ).save_pretrained(folder)
+    write_tokenizer(folder, vocabulary[len(SPECIAL) :], POSITIONS - 2)
     return folder
 
 

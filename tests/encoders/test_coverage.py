@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tiny_checkpoints import xlmr
 from typer.testing import CliRunner
 
+from checkpoints import xlmr
 from orthoglot.cli import app
 from orthoglot.corpora.bitext import write_pairs
 from orthoglot.encoders.coverage import Cut, coverage, survey

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -38,12 +39,14 @@ def _save(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         kind(config, **options).save_pretrained(folder)
-    _tokenizer(folder)
+    write_tokenizer(folder, WORDS, 16)
     return folder
 
 
-def _tokenizer(folder: Path) -> None:
-    built = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*SPECIAL, *WORDS])}, unk_token="<unk>"))
+def write_tokenizer(folder: Path, words: Sequence[str], longest: int) -> None:
+    """A tokeniser of whole words, with a start and an end token, for sentences of up to `longest` tokens."""
+    vocabulary = {word: n for n, word in enumerate([*SPECIAL, *words])}
+    built = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     built.pre_tokenizer = pre_tokenizers.Whitespace()
     built.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
@@ -52,5 +55,5 @@ def _tokenizer(folder: Path) -> None:
         f"{role}_token": piece for role, piece in zip(("bos", "pad", "eos", "unk"), SPECIAL, strict=True)
     }
     transformers.PreTrainedTokenizerFast(
-        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=16, **names
+        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=longest, **names
     ).save_pretrained(folder)
