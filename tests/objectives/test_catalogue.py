@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from cases import Case, Side, case_of
 
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.decomposers.linear import Residual, TwoHead
-from orthoglot.objectives.base import Objective, Pairs, Side
+from orthoglot.objectives.base import Objective
 from orthoglot.streams import stream
 from orthoglot.training.settings import MethodSettings
 
@@ -21,7 +22,7 @@ TRAINED = [name for name, method in METHODS.items() if method.terms]
 B, D, K = 12, 6, 3
 
 
-def batch(maps: TwoHead | Residual) -> Pairs:
+def batch(maps: TwoHead | Residual) -> Case:
     """The pairs of a small batch; language ids repeat every third row, so every fourth row is a fit peer."""
     generator = stream(5, "batch")
     sides = []
@@ -31,7 +32,7 @@ def batch(maps: TwoHead | Residual) -> Pairs:
         following = (torch.arange(B) + K) % B
         parts: Decomposition = maps(sentence)
         sides.append(Side(parts, ids, following, following))
-    return Pairs(sides[0], sides[1], torch.ones(B, dtype=torch.bool), K)
+    return case_of(sides[0], sides[1], torch.ones(B, dtype=torch.bool), K)
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from cases import Case, Side, case_of
 from torch import Tensor
 
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.objectives import NEEDS_PARTNERS, TERMS, dream, meat, oracle, orthogonality, seed
-from orthoglot.objectives.base import Objective, Pairs, Side, resolve
+from orthoglot.objectives.base import Objective, resolve
 from orthoglot.objectives.cosine import Dots, Rows, Sum
 from orthoglot.streams import stream
 
@@ -38,11 +39,11 @@ def side(
     )
 
 
-def pairs(source: Side, target: Side, active: list[bool] | None = None, n_languages: int = 2) -> Pairs:
-    return Pairs(source, target, torch.tensor(active or [True] * len(source.other)), n_languages)
+def pairs(source: Side, target: Side, active: list[bool] | None = None, n_languages: int = 2) -> Case:
+    return case_of(source, target, torch.tensor(active or [True] * len(source.other)), n_languages)
 
 
-def random_pairs(n: int = 6, dim: int = 5, n_languages: int = 3, *, grad: bool = False) -> Pairs:
+def random_pairs(n: int = 6, dim: int = 5, n_languages: int = 3, *, grad: bool = False) -> Case:
     generator = stream(3, "pairs")
     sides = []
     for k in range(2):
@@ -54,7 +55,7 @@ def random_pairs(n: int = 6, dim: int = 5, n_languages: int = 3, *, grad: bool =
         peer = torch.tensor([(i + 3) % n if i % 4 else -1 for i in range(n)])
         sides.append(Side(Decomposition(*parts), ids, other, peer))
     active = torch.tensor([i != 2 for i in range(n)])
-    return Pairs(sides[0], sides[1], active, n_languages)
+    return case_of(sides[0], sides[1], active, n_languages)
 
 
 def term(name: str, dim: int = 5, n_languages: int = 3) -> object:
@@ -81,8 +82,9 @@ def close(value: Tensor, expected: float) -> None:
 )
 def test_cosine_terms_by_hand(b: list[float], attraction: float, repulsion: float) -> None:
     case = pairs(side([[3.0, 4.0]], [[1.0, 0.0]]), side([b], [[1.0, 0.0]]))
-    close(case.pull(case.source.meaning, case.target.meaning)[0], attraction)
-    close(case.push(case.source.meaning, case.target.meaning)[0], repulsion)
+    translated = case.of_translation(case.meaning)
+    close(case.pull(case.meaning, translated)[0], attraction)
+    close(case.push(case.meaning, translated)[0], repulsion)
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
@@ -141,7 +143,7 @@ def test_a_product_is_computed_once() -> None:
 # --- 9.2 DREAM ---
 
 
-def dream_case(copies: int) -> Pairs:
+def dream_case(copies: int) -> Case:
     """Row 0 (and its copies) is the case; the last rows are partners that take no part in any mean."""
     source = side(
         [[1.0, 0.0]] * copies + [[1.0, 1.0]],
@@ -189,7 +191,7 @@ def test_d7_identification_leaves_the_meaning_map_alone() -> None:
 # --- 9.3 MEAT ---
 
 
-def meat_case() -> Pairs:
+def meat_case() -> Case:
     source = side([[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 1.0]])
     target = side([[0.0, 1.0]], [[1.0, 0.0]], [[1.0, 0.0]])
     return pairs(source, target)
@@ -253,7 +255,7 @@ def test_discriminator_loss_reaches_the_discriminator_only() -> None:
 # --- 9.4 ORACLE ---
 
 
-def languages_only(source: Numbers, target: Numbers, source_ids: list[int], target_ids: list[int]) -> Pairs:
+def languages_only(source: Numbers, target: Numbers, source_ids: list[int], target_ids: list[int]) -> Case:
     return pairs(side(source, source, ids=source_ids), side(target, target, ids=target_ids), n_languages=3)
 
 
@@ -315,9 +317,10 @@ def test_inter_class_abs_counts_opposite_directions() -> None:
 
 
 def test_o9_no_gradient_where_both_cosines_are_negative() -> None:
-    case = pairs(side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]]))
-    for part in case:
+    sides = side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]])
+    for part in sides:
         part.parts.language.requires_grad_()
+    case = pairs(*sides)
     oracle.inter_class(case).backward()
     for part in case:
         assert not part.parts.language.grad.any()
@@ -351,7 +354,7 @@ def test_intra_class_equals_the_masked_loops() -> None:
 
 def test_oracle_terms_use_every_row_and_host_terms_the_active_ones() -> None:
     case = random_pairs()
-    everyone = Pairs(case.source, case.target, torch.ones(6, dtype=torch.bool), 3)
+    everyone = case_of(case.source, case.target, torch.ones(6, dtype=torch.bool), 3)
     for name in TERMS:
         same = term(name)(case).item() == term(name)(everyone).item()  # type: ignore[operator]
         assert same == (
@@ -380,9 +383,10 @@ def test_two_sided_readings_by_hand_in_a_batch_of_three() -> None:
 def test_where_the_hinge_is_flat_the_two_sided_readings_pull_back() -> None:
     """The case of O-9: opposite directions cost, and the step from there makes them less so."""
     for term_of in (orthogonality.absolute, orthogonality.square):
-        case = pairs(side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]]))
-        for part in case:
+        sides = side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]])
+        for part in sides:
             part.parts.language.requires_grad_()
+        case = pairs(*sides)
         assert oracle.inter_class(case).item() == 0
         term_of(case).backward()
         for part in case:
@@ -404,7 +408,7 @@ def test_two_sided_readings_are_0_at_right_angles_and_2_on_one_line() -> None:
 SOURCE, TARGET = [[1.0, 1.0], [2.0, 1.0]], [[1.0, -1.0], [0.0, -1.0]]
 
 
-def seed_case(source: Numbers, target: Numbers) -> Pairs:
+def seed_case(source: Numbers, target: Numbers) -> Case:
     """Row 0 is the case, row 1 its partner on either side; language = sentence - meaning."""
     sides = []
     for sentence, meaning in ((SOURCE, source), (TARGET, target)):
@@ -413,7 +417,7 @@ def seed_case(source: Numbers, target: Numbers) -> Pairs:
     return pairs(sides[0], sides[1], active=[True, False])
 
 
-def consistency(case: Pairs) -> Tensor:
+def consistency(case: Case) -> Tensor:
     return seed.separation(case) + seed.language_swap(case) + seed.meaning_swap(case)
 
 
@@ -470,7 +474,7 @@ def test_every_name_resolves_to_a_finite_scalar_with_a_correct_gradient(name: st
             )
             for k, one in enumerate(case)
         ]
-        return loss(Pairs(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
+        return loss(case_of(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
 
     assert value(*inputs).shape == ()
     assert torch.autograd.gradcheck(value, inputs)
@@ -490,7 +494,7 @@ def test_renumbering_the_rows_changes_nothing(name: str) -> None:
         )
         return Side(parts, one.language_id[order], other, peer)
 
-    again = Pairs(moved(case.source), moved(case.target), case.active[order], 3)
+    again = case_of(moved(case.source), moved(case.target), case.active[order], 3)
     loss = term(name)
     torch.testing.assert_close(loss(again), loss(case))  # type: ignore[operator]
 
@@ -499,7 +503,7 @@ def test_renumbering_the_rows_changes_nothing(name: str) -> None:
 def test_swapping_source_and_target_changes_nothing(name: str) -> None:
     case = random_pairs()
     loss = term(name)
-    torch.testing.assert_close(loss(Pairs(case.target, case.source, case.active, 3)), loss(case))  # type: ignore[operator]
+    torch.testing.assert_close(loss(case_of(case.target, case.source, case.active, 3)), loss(case))  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"}))
@@ -507,7 +511,7 @@ def test_without_any_partner_a_term_is_zero_and_its_gradient_too(name: str) -> N
     case = random_pairs(grad=True)
     alone = torch.full((6,), -1)
     sides = [Side(one.parts, one.language_id, alone, alone) for one in case]
-    value = term(name)(Pairs(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
+    value = term(name)(case_of(sides[0], sides[1], case.active, 3))  # type: ignore[operator]
     assert value.item() == 0
     value.backward()
     for one in case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,38 +104,55 @@ def test_seed_uses_one_partner_for_everything() -> None:
     assert not torch.equal(*partners.peer)
 
 
+def sides(batch: Batches) -> tuple[torch.Tensor, torch.Tensor]:
+    source, target = batch.places.chunk(2)
+    return source, target
+
+
 def test_an_epoch_holds_every_pair_once_and_keeps_pairs_together() -> None:
-    seen = torch.cat([torch.stack([b.rows.source, b.rows.target]) for b in cut(pair_rows(23), 5)], dim=1)
+    seen = torch.cat([torch.stack(sides(batch)) for batch in cut(pair_rows(23), 5)], dim=1)
     assert sorted(seen[0].tolist()) == list(range(23))
     assert torch.equal(seen[1], seen[0] + 23)
     assert seen[0].tolist() != list(range(23))
 
 
 def test_last_partial_batch_is_dropped_on_request_unless_it_is_the_only_one() -> None:
-    assert [len(b.rows) for b in cut(pair_rows(23), 5, drop_last=True)] == [5, 5, 5, 5]
-    assert [len(b.rows) for b in cut(pair_rows(23), 5)] == [5, 5, 5, 5, 3]
-    assert [len(b.rows) for b in cut(pair_rows(3), 5, drop_last=True)] == [3]
+    assert [batch.size for batch in cut(pair_rows(23), 5, drop_last=True)] == [5, 5, 5, 5]
+    assert [batch.size for batch in cut(pair_rows(23), 5)] == [5, 5, 5, 5, 3]
+    assert [batch.size for batch in cut(pair_rows(3), 5, drop_last=True)] == [3]
 
 
 def test_partner_draws_do_not_change_the_order() -> None:
     orders = [
-        [b.rows.source.tolist() for b in cut(pair_rows(40), 8, rule=rule)] for rule in ("none", "dream")
+        [batch.places.tolist() for batch in cut(pair_rows(40), 8, rule=rule)] for rule in ("none", "dream")
     ]
     assert orders[0] == orders[1]
-    assert orders[0] != [b.rows.source.tolist() for b in cut(pair_rows(40), 8, seed=1)]
+    assert orders[0] != [batch.places.tolist() for batch in cut(pair_rows(40), 8, seed=1)]
 
 
-def test_pairs_of_puts_each_row_on_its_side() -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_partners_are_laid_out_on_their_own_side(rule: str) -> None:
+    rows = pair_rows(8)
+    (batch,) = cut(rows, 8, rule=rule)
+    order = batch.places[:8]
+    drawn = RULES[rule](rows.take(order[None]), Draws(0, "partners"))
+    for name in ("other", "peer"):
+        source, target = getattr(drawn, name)
+        expected = [*source[0].tolist(), *(place + 8 if place >= 0 else -1 for place in target[0].tolist())]
+        assert getattr(batch, name).tolist() == expected
+    assert torch.equal(batch.language_id, torch.cat([torch.zeros_like(order), rows.target_language[order]]))
+    assert torch.equal(batch.active, drawn.active[0])
+
+
+def test_pairs_of_decomposes_the_rows_at_their_places() -> None:
     maps = TwoHead(4, stream(0))
     vectors = torch.randn(20, 4, generator=stream(1))
     (batch,) = cut(pair_rows(10), 10)
     pairs = pairs_of(maps, vectors, batch, 3)
-    torch.testing.assert_close(pairs.source.parts.sentence, vectors[batch.rows.source])
-    torch.testing.assert_close(pairs.target.parts.meaning, maps.meaning(vectors[batch.rows.target]))
-    torch.testing.assert_close(pairs.target.parts.language, maps.language(vectors[batch.rows.target]))
-    assert torch.equal(pairs.target.language_id, batch.rows.target_language)
-    assert torch.equal(pairs.target.peer, batch.partners.peer[1])
-    assert torch.equal(pairs.source.other, batch.partners.other[0])
+    torch.testing.assert_close(pairs.parts.sentence, vectors[batch.places])
+    torch.testing.assert_close(pairs.parts.meaning, maps.meaning(vectors[batch.places]))
+    torch.testing.assert_close(pairs.parts.language, maps.language(vectors[batch.places]))
+    assert (pairs.language_id, pairs.other, pairs.peer) == (batch.language_id, batch.other, batch.peer)
 
 
 def test_models_together_keep_their_own_batches() -> None:
@@ -154,11 +172,11 @@ def test_models_together_keep_their_own_batches() -> None:
     ]
     pairs = pairs_of(maps, vectors, together(parts)[3], 3)
     for model, batches in enumerate(ones):
-        alone = TwoHead(4, stream(model))
-        expected = pairs_of(alone, vectors, batches[3], 3)
-        for mine, theirs in zip(pairs, expected, strict=True):
-            torch.testing.assert_close(mine.parts.meaning[model], theirs.parts.meaning)
-            torch.testing.assert_close(mine.parts.language[model], theirs.parts.language)
-            for name in ("other", "peer", "language_id"):
-                assert torch.equal(getattr(mine, name)[model], getattr(theirs, name))
-        assert torch.equal(pairs.active[model], expected.active)
+        expected = pairs_of(TwoHead(4, stream(model)), vectors, batches[3], 3)
+        torch.testing.assert_close(pairs.parts.meaning[model], expected.parts.meaning)
+        torch.testing.assert_close(pairs.parts.language[model], expected.parts.language)
+        for name in ("other", "peer", "language_id", "active"):
+            assert torch.equal(getattr(pairs, name)[model], getattr(expected, name))
+        # What is gathered for a model comes from its own rows.
+        gathered = pairs.of_peer(pairs.meaning).members[0].values[model]
+        torch.testing.assert_close(gathered, expected.of_peer(expected.meaning).members[0].values)

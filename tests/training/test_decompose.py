@@ -207,10 +207,10 @@ def test_training_partners_differ_between_epochs_and_validation_partners_do_not(
     monkeypatch.setattr(training, "fit_together", lambda *functions, **_: given.extend(functions) or [])
     train_seeds(METHODS["seed"], recipe(), "m", world.data, seeds=[1], device=CPU, checkpoint=None)
     _, _, batches, valid = given
-    first, second, again = (batches(1, epoch)[0].partners.peer[1] for epoch in (0, 1, 0))
+    first, second, again = (batches(1, epoch)[0].peer for epoch in (0, 1, 0))
     assert not torch.equal(first, second)
     assert torch.equal(first, again)
-    once, twice = (valid(1)[0].partners.peer[1] for _ in range(2))
+    once, twice = (valid(1)[0].peer for _ in range(2))
     assert torch.equal(once, twice)
 
 

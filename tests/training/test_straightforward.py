@@ -79,13 +79,10 @@ def test_three_steps_equal_the_straightforward_ones(name: str, twin: Any) -> Non
     stacked = batching.together([batches])
     for number in range(3):
         batch = batches[number]
-        drawn = Partners(*(one.tolist() for one in (*batch.partners.other, *batch.partners.peer)))
-        given = (
-            vectors[batch.rows.source],
-            vectors[batch.rows.target],
-            batch.rows.source_language,
-            batch.rows.target_language,
-        )
+        size = batch.size
+        own = [one - size * (k % 2) for k, one in enumerate([*batch.other.chunk(2), *batch.peer.chunk(2)])]
+        drawn = Partners(*(one.tolist() for one in own))
+        given = (*vectors[batch.places].chunk(2), *batch.language_id.chunk(2))
         if name.startswith("meat"):
             loss = twin.discriminator_loss(*given)
             twin.opponent.zero_grad()

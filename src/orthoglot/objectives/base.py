@@ -24,22 +24,27 @@ Streams = torch.Generator | Sequence[torch.Generator]
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of a batch of sentence pairs.
+class Pairs:
+    """A batch of B translations: row i of the source side and row i of the target side mean the same.
 
-    Models that are trained together have batches of their own: then every shape has a first dimension S.
+    Both sides lie in one tensor, the source's B rows first, so that each operation serves both. Models that are
+    trained together have batches of their own: then every shape has a first dimension S.
 
     Attributes:
-        parts: sentence, meaning and language vectors, each (..., B, D), not normalised.
-        language_id: (..., B) integers in [0, K).
-        other: (..., B) row of the same side whose meaning differs, or -1 for none.
-        peer: (..., B) another row of the same side and, under most partner rules, the same language, or -1.
+        parts: sentence, meaning and language vectors, each (..., 2B, D), not normalised.
+        language_id: (..., 2B) integers in [0, K).
+        other: (..., 2B) row of the same side whose meaning differs, counted among all 2B, or -1 for none.
+        peer: (..., 2B) another row of the same side and, under most partner rules, the same language, likewise.
+        active: (..., B) booleans, the pairs that the host terms (DREAM, MEAT, SEED) average over.
+        n_languages: K.
     """
 
     parts: Decomposition
     language_id: Tensor
     other: Tensor
     peer: Tensor
+    active: Tensor
+    n_languages: int
 
     @cached_property
     def sentence(self) -> Sum:
@@ -56,22 +61,6 @@ class Side:
         """Language vectors."""
         return Sum((Rows(self.parts.language),))
 
-    @cached_property
-    def _other_places(self) -> Tensor:
-        return _places(self.other)
-
-    @cached_property
-    def _peer_places(self) -> Tensor:
-        return _places(self.peer)
-
-    @cached_property
-    def _other_weights(self) -> Tensor:
-        return mean_weights(self.other >= 0, self.parts.sentence.dtype)
-
-    @cached_property
-    def _peer_weights(self) -> Tensor:
-        return mean_weights(self.peer >= 0, self.parts.sentence.dtype)
-
     def of_other(self, rows: Sum) -> Sum:
         """For each row that of its `other`; some row or other where there is none."""
         return rows.at(self._other_places)
@@ -80,39 +69,9 @@ class Side:
         """For each row that of its `peer`; some row or other where there is none."""
         return rows.at(self._peer_places)
 
-    def mean_with_other(self, values: Tensor) -> Tensor:
-        """Mean of values (..., B) over the rows that have an `other`, (...); 0 if none has."""
-        return (values * self._other_weights).sum(dim=-1)
-
-    def mean_with_peer(self, values: Tensor) -> Tensor:
-        """Mean of values (..., B) over the rows that have a `peer`, (...); 0 if none has."""
-        return (values * self._peer_weights).sum(dim=-1)
-
-
-def _places(index: Tensor) -> Tensor:
-    """Row numbers (..., B) within each batch as places among the rows of all (... * B,); -1 becomes 0."""
-    n = index.shape[-1]
-    starts = torch.arange(index.numel() // max(n, 1), device=index.device) * n
-    return (index.clamp(min=0).reshape(-1, n) + starts[:, None]).reshape(-1)
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """A batch of translations: row i of `source` and row i of `target` mean the same.
-
-    Attributes:
-        source, target: the two sides.
-        active: (..., B) booleans, the rows that the host terms (DREAM, MEAT, SEED) average over.
-        n_languages: K.
-    """
-
-    source: Side
-    target: Side
-    active: Tensor
-    n_languages: int
-
-    def __iter__(self) -> Iterator[Side]:
-        return iter((self.source, self.target))
+    def of_translation(self, rows: Sum) -> Sum:
+        """For each row that of its translation, on the other side."""
+        return rows.at(self._translation_places)
 
     @cached_property
     def dots(self) -> Dots:
@@ -120,24 +79,68 @@ class Pairs:
         return Dots()
 
     def cosine(self, a: Sum, b: Sum) -> Tensor:
-        """Cosine of matching rows (..., B), in [-1, 1]; 0 where a row is zero."""
+        """Cosine of matching rows (..., 2B), in [-1, 1]; 0 where a row is zero."""
         return self.dots.cosine(a, b)
 
     def pull(self, a: Sum, b: Sum) -> Tensor:
-        """1 - cos(a, b), (..., B) in [0, 2]: attraction (methods 2, D+)."""
+        """1 - cos(a, b), (..., 2B) in [0, 2]: attraction (methods 2, D+)."""
         return 1 - self.cosine(a, b)
 
     def push(self, a: Sum, b: Sum) -> Tensor:
-        """max(0, cos(a, b)), (..., B) in [0, 1]: repulsion up to orthogonality (methods 2, D-)."""
+        """max(0, cos(a, b)), (..., 2B) in [0, 1]: repulsion up to orthogonality (methods 2, D-)."""
         return self.cosine(a, b).clamp(min=0)
 
-    @cached_property
-    def _weights(self) -> Tensor:
-        return mean_weights(self.active, self.source.parts.sentence.dtype)
-
     def mean(self, values: Tensor) -> Tensor:
-        """Mean of values (..., B) over the active rows, (...); 0 if none is."""
-        return (values * self._weights).sum(dim=-1)
+        """Mean of values (..., 2B) over the active rows of each side, both sides' summed, (...); 0 if none is."""
+        return (values * self._active_weights).sum(dim=-1)
+
+    def mean_of_all(self, values: Tensor) -> Tensor:
+        """Mean of values (..., 2B) over all rows of each side, both sides' summed, (...)."""
+        return 2 * values.mean(dim=-1)
+
+    def mean_with_other(self, values: Tensor) -> Tensor:
+        """Mean over the rows of each side that have an `other`, both sides' summed, (...); 0 where none has."""
+        return (values * self._other_weights).sum(dim=-1)
+
+    def mean_with_peer(self, values: Tensor) -> Tensor:
+        """Mean over the rows of each side that have a `peer`, both sides' summed, (...); 0 where none has."""
+        return (values * self._peer_weights).sum(dim=-1)
+
+    @cached_property
+    def _starts(self) -> Tensor:
+        """(..., 1) place of each model's first row among the rows of all models."""
+        n = self.language_id.shape[-1]
+        models = self.language_id.numel() // max(n, 1)
+        starts = torch.arange(models, device=self.language_id.device) * n
+        return starts.view(*self.language_id.shape[:-1], 1)
+
+    @cached_property
+    def _other_places(self) -> Tensor:
+        return self._places_of(self.other)
+
+    @cached_property
+    def _peer_places(self) -> Tensor:
+        return self._places_of(self.peer)
+
+    def _places_of(self, rows: Tensor) -> Tensor:
+        return (rows.clamp(min=0) + self._starts).reshape(-1)
+
+    @cached_property
+    def _translation_places(self) -> Tensor:
+        n = self.language_id.shape[-1]
+        return (torch.arange(n, device=self._starts.device).roll(n // 2) + self._starts).reshape(-1)
+
+    @cached_property
+    def _active_weights(self) -> Tensor:
+        return mean_weights(torch.cat([self.active, self.active], dim=-1), self.parts.sentence.dtype)
+
+    @cached_property
+    def _other_weights(self) -> Tensor:
+        return mean_weights(self.other >= 0, self.parts.sentence.dtype)
+
+    @cached_property
+    def _peer_weights(self) -> Tensor:
+        return mean_weights(self.peer >= 0, self.parts.sentence.dtype)
 
 
 @runtime_checkable

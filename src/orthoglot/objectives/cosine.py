@@ -125,6 +125,11 @@ class Dots:
 
 
 def mean_weights(valid: Tensor, dtype: torch.dtype) -> Tensor:
-    """Weights (..., B) that sum up values to their mean where valid (..., B) is true; to 0 if it nowhere is."""
-    weights = valid.to(dtype)
-    return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1)
+    """Weights of values (..., 2B) whose sum is the mean of each side where valid, both sides' added.
+
+    Args:
+        valid: (..., 2B) booleans, the source's rows first; a side where none is true adds 0.
+        dtype: of the weights.
+    """
+    weights = valid.to(dtype).unflatten(-1, (2, -1))
+    return (weights / weights.sum(dim=-1, keepdim=True).clamp(min=1)).flatten(-2)

@@ -17,9 +17,8 @@ def reconstruction(pairs: Pairs) -> Tensor:
 
     L_R = sum over sides of mean_i mean_d (m_i + l_i - e_i)_d ^ 2;  at least 0.
     """
-    errors = [side.parts.meaning + side.parts.language - side.parts.sentence for side in pairs]
-    source, target = (error.square().mean(dim=-1) for error in errors)
-    return pairs.mean(source + target)
+    error = pairs.parts.meaning + pairs.parts.language - pairs.parts.sentence
+    return pairs.mean(error.square().mean(dim=-1))
 
 
 def meaning(pairs: Pairs) -> Tensor:
@@ -28,11 +27,8 @@ def meaning(pairs: Pairs) -> Tensor:
     L_S = mean_i [1 - cos(ms_i, mt_i)] + sum over sides of mean_i max(0, cos(m_i, m_other(i)));  in [0, 4].
     Rows without another row are left out of the second mean.
     """
-    together = pairs.mean(pairs.pull(pairs.source.meaning, pairs.target.meaning))
-    source, target = (
-        side.mean_with_other(pairs.push(side.meaning, side.of_other(side.meaning))) for side in pairs
-    )
-    return together + source + target
+    together = pairs.mean(pairs.pull(pairs.meaning, pairs.of_translation(pairs.meaning))) / 2
+    return together + pairs.mean_with_other(pairs.push(pairs.meaning, pairs.of_other(pairs.meaning)))
 
 
 def language(pairs: Pairs) -> Tensor:
@@ -40,10 +36,7 @@ def language(pairs: Pairs) -> Tensor:
 
     L_L^m = sum over sides of mean_i [1 - cos(l_i, l_peer(i))];  in [0, 4], rows without a peer left out.
     """
-    source, target = (
-        side.mean_with_peer(pairs.pull(side.language, side.of_peer(side.language))) for side in pairs
-    )
-    return source + target
+    return pairs.mean_with_peer(pairs.pull(pairs.language, pairs.of_peer(pairs.language)))
 
 
 class Identification(nn.Module):
@@ -58,5 +51,4 @@ class Identification(nn.Module):
 
     def forward(self, pairs: Pairs) -> Tensor:
         """The loss; its gradient reaches the head and the language map only."""
-        source, target = (cross_entropy(self.head(side.parts.language), side.language_id) for side in pairs)
-        return pairs.mean(source + target)
+        return pairs.mean(cross_entropy(self.head(pairs.parts.language), pairs.language_id))

@@ -18,8 +18,7 @@ def reconstruction(pairs: Pairs) -> Tensor:
 
     L_R = sum over sides of mean_i [1 - cos(m_i + l_i, e_i)];  in [0, 4].
     """
-    source, target = (pairs.pull(side.meaning + side.language, side.sentence) for side in pairs)
-    return pairs.mean(source + target)
+    return pairs.mean(pairs.pull(pairs.meaning + pairs.language, pairs.sentence))
 
 
 def cross_reconstruction(pairs: Pairs) -> Tensor:
@@ -27,10 +26,8 @@ def cross_reconstruction(pairs: Pairs) -> Tensor:
 
     L_CR = mean_i [1 - cos(ms_i + lt_i, et_i)] + mean_i [1 - cos(mt_i + ls_i, es_i)];  in [0, 4].
     """
-    source, target = pairs
-    to_target = pairs.pull(source.meaning + target.language, target.sentence)
-    to_source = pairs.pull(target.meaning + source.language, source.sentence)
-    return pairs.mean(to_target + to_source)
+    translated = pairs.of_translation(pairs.meaning)
+    return pairs.mean(pairs.pull(translated + pairs.language, pairs.sentence))
 
 
 def language(pairs: Pairs) -> Tensor:
@@ -38,7 +35,7 @@ def language(pairs: Pairs) -> Tensor:
 
     L_L = mean_i max(0, cos(ls_i, lt_i));  in [0, 1].
     """
-    return pairs.mean(pairs.push(pairs.source.language, pairs.target.language))
+    return pairs.mean(pairs.push(pairs.language, pairs.of_translation(pairs.language))) / 2
 
 
 class Adversarial(nn.Module):
@@ -55,17 +52,12 @@ class Adversarial(nn.Module):
 
     def forward(self, pairs: Pairs) -> Tensor:
         """L_A against the discriminator as it stands; no gradient reaches the discriminator."""
-        source, target = (
-            uniform_cross_entropy(self.discriminator.frozen(side.parts.meaning)) for side in pairs
-        )
-        return pairs.mean(source + target)
+        return pairs.mean(uniform_cross_entropy(self.discriminator.frozen(pairs.parts.meaning)))
 
     def discriminate(self, pairs: Pairs) -> Tensor:
         """The discriminator's own loss; no gradient reaches the maps."""
-        source, target = (
-            cross_entropy(self.discriminator(side.parts.meaning.detach()), side.language_id) for side in pairs
-        )
-        return pairs.mean(source + target)
+        logits = self.discriminator(pairs.parts.meaning.detach())
+        return pairs.mean(cross_entropy(logits, pairs.language_id))
 
 
 def uniform_cross_entropy(logits: Tensor) -> Tensor:

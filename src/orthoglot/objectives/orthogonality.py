@@ -18,8 +18,7 @@ def absolute(pairs: Pairs) -> Tensor:
     L = sum over sides of mean_i |cos(m_i, l_i)|;  in [0, 2], 0 when every cosine is 0.
     Source: the first two parts of `oracle.inter_class_old` (methods 3.4).
     """
-    source, target = (pairs.cosine(side.meaning, side.language).abs() for side in pairs)
-    return (source + target).mean(dim=-1)
+    return pairs.mean_of_all(pairs.cosine(pairs.meaning, pairs.language).abs())
 
 
 def square(pairs: Pairs) -> Tensor:
@@ -28,5 +27,4 @@ def square(pairs: Pairs) -> Tensor:
     L = sum over sides of mean_i cos(m_i, l_i) ^ 2;  in [0, 2], 0 when every cosine is 0.
     Source: our own.
     """
-    source, target = (pairs.cosine(side.meaning, side.language).square() for side in pairs)
-    return (source + target).mean(dim=-1)
+    return pairs.mean_of_all(pairs.cosine(pairs.meaning, pairs.language).square())

@@ -16,25 +16,19 @@ def meaning(pairs: Pairs) -> Tensor:
 
     L = 2 mean_i [1 - cos(ms_i, mt_i)] + sum over sides of mean_i max(0, cos(m_i, m_peer(i)));  in [0, 6].
     """
-    together = 2 * pairs.mean(pairs.pull(pairs.source.meaning, pairs.target.meaning))
-    source, target = (
-        side.mean_with_peer(pairs.push(side.meaning, side.of_peer(side.meaning))) for side in pairs
-    )
-    return together + source + target
+    # Both sides' mean of the same cosine: already twice.
+    together = pairs.mean(pairs.pull(pairs.meaning, pairs.of_translation(pairs.meaning)))
+    return together + pairs.mean_with_peer(pairs.push(pairs.meaning, pairs.of_peer(pairs.meaning)))
 
 
 def language(pairs: Pairs) -> Tensor:
     """L_L = sum over sides of mean_i [1 - cos(l_i, l_peer(i))];  in [0, 4]."""
-    source, target = (
-        side.mean_with_peer(pairs.pull(side.language, side.of_peer(side.language))) for side in pairs
-    )
-    return source + target
+    return pairs.mean_with_peer(pairs.pull(pairs.language, pairs.of_peer(pairs.language)))
 
 
 def separation(pairs: Pairs) -> Tensor:
     """First part of L_C: sum over sides of mean_i max(0, cos(m_i, l_i));  in [0, 2]."""
-    source, target = (pairs.push(side.meaning, side.language) for side in pairs)
-    return pairs.mean(source + target)
+    return pairs.mean(pairs.push(pairs.meaning, pairs.language))
 
 
 def language_swap(pairs: Pairs) -> Tensor:
@@ -42,11 +36,7 @@ def language_swap(pairs: Pairs) -> Tensor:
 
     L = sum over sides of mean_i [1 - cos(e_i, m_i + l_peer(i))];  in [0, 4].
     """
-    source, target = (
-        side.mean_with_peer(pairs.pull(side.sentence, side.meaning + side.of_peer(side.language)))
-        for side in pairs
-    )
-    return source + target
+    return pairs.mean_with_peer(pairs.pull(pairs.sentence, pairs.meaning + pairs.of_peer(pairs.language)))
 
 
 def meaning_swap(pairs: Pairs) -> Tensor:
@@ -54,7 +44,4 @@ def meaning_swap(pairs: Pairs) -> Tensor:
 
     L = mean_i [1 - cos(es_i, mt_i + ls_i)] + mean_i [1 - cos(et_i, ms_i + lt_i)];  in [0, 4].
     """
-    source, target = pairs
-    to_source = pairs.pull(source.sentence, target.meaning + source.language)
-    to_target = pairs.pull(target.sentence, source.meaning + target.language)
-    return pairs.mean(to_source + to_target)
+    return pairs.mean(pairs.pull(pairs.sentence, pairs.of_translation(pairs.meaning) + pairs.language))

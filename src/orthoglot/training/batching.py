@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.decomposers.base import Decomposition
-from orthoglot.objectives.base import Pairs, Side
+from orthoglot.objectives.base import Pairs
 from orthoglot.streams import Draws
 
 
@@ -44,33 +44,43 @@ class Partners:
     """Row indices within a batch, -1 for none.
 
     Attributes:
-        other, peer: source and target side, (..., B) each; see `orthoglot.objectives.base.Side`.
-        active: (..., B) booleans, the rows that host terms average over.
+        other, peer: source and target side, (n, B) each; see `orthoglot.objectives.base.Pairs`.
+        active: (n, B) booleans, the rows that host terms average over.
     """
 
     other: tuple[Tensor, Tensor]
     peer: tuple[Tensor, Tensor]
     active: Tensor
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> Partners:
-        """The same with every tensor changed."""
-        other, peer = ((change(source), change(target)) for source, target in (self.other, self.peer))
-        return Partners(other, peer, change(self.active))
-
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of one size with their partners, all tensors (n, B); of models trained together (n, S, B)."""
+    """Batches of B pairs as `Pairs` lays them out: the source's rows first, then the target's.
 
-    rows: PairRows
-    partners: Partners
+    Attributes:
+        places: rows of the matrix of vectors, (n, 2B); of models trained together (n, S, 2B), and so on.
+        language_id: of each row.
+        other, peer: partners, counted among the 2B rows, -1 for none.
+        active: (n, B).
+    """
+
+    places: Tensor
+    language_id: Tensor
+    other: Tensor
+    peer: Tensor
+    active: Tensor
 
     def __len__(self) -> int:
-        return self.rows.source.shape[0]
+        return self.places.shape[0]
 
     def __getitem__(self, number: int) -> Batches:
-        """One batch, (B,) or (S, B)."""
-        return Batches(self.rows.each(lambda t: t[number]), self.partners.each(lambda t: t[number]))
+        """One batch: its tensors lack the first dimension."""
+        return Batches(*(getattr(self, field.name)[number] for field in fields(self)))
+
+    @property
+    def size(self) -> int:
+        """B."""
+        return self.active.shape[-1]
 
 
 def any_other(n: int, batch: int, draws: Draws, device: torch.device | str = "cpu") -> Tensor:
@@ -174,48 +184,41 @@ def cut(
     parts = [shuffled[:whole].view(-1, max(size, 1))]
     if whole < len(rows) and not drop_last:
         parts.append(shuffled[whole:].view(1, -1))
-    chosen = [rows.take(part) for part in parts]
-    return [Batches(part, RULES[rule](part, partners)) for part in chosen]
+    return [_laid_out(rows.take(part), rule, partners) for part in parts]
+
+
+def _laid_out(rows: PairRows, rule: str, draws: Draws) -> Batches:
+    drawn = RULES[rule](rows, draws)
+
+    def both(sides: tuple[Tensor, Tensor]) -> Tensor:
+        source, target = sides
+        return torch.cat([source, torch.where(target >= 0, target + len(rows), -1)], dim=-1)
+
+    return Batches(
+        places=torch.cat([rows.source, rows.target], dim=-1),
+        language_id=torch.cat([rows.source_language, rows.target_language], dim=-1),
+        other=both(drawn.other),
+        peer=both(drawn.peer),
+        active=drawn.active,
+    )
 
 
 def together(of_models: Sequence[Batches]) -> Batches:
-    """The batches of S models as one: (n, B) each to (n, S, B)."""
-
-    def stacked(*tensors: Tensor) -> Tensor:
-        return torch.stack(tensors, dim=1)
-
-    names = [field.name for field in fields(PairRows)]
-    rows = PairRows(*(stacked(*(getattr(one.rows, name) for one in of_models)) for name in names))
-    drawn = [one.partners for one in of_models]
-    other, peer = (
-        (stacked(*(kind[0] for kind in kinds)), stacked(*(kind[1] for kind in kinds)))
-        for kinds in ([one.other for one in drawn], [one.peer for one in drawn])
-    )
-    return Batches(rows, Partners(other, peer, stacked(*(one.active for one in drawn))))
+    """The batches of S models as one: (n, ...) each to (n, S, ...)."""
+    names = [field.name for field in fields(Batches)]
+    return Batches(*(torch.stack([getattr(one, name) for one in of_models], dim=1) for name in names))
 
 
 def pairs_of(
     decompose: Callable[[Tensor], Decomposition], vectors: Tensor, batch: Batches, n_languages: int
 ) -> Pairs:
-    """Decompose both sides of a batch in one pass and lay them out for the objective.
+    """Decompose both sides of a batch in one pass.
 
     Args:
         decompose: (..., 2B, D) -> parts.
-        vectors: (N, D), the matrix that the batch's row numbers point into.
-        batch: one batch, (B,) or (S, B).
+        vectors: (N, D), the matrix that the batch's places point into.
+        batch: one batch, (2B,) or (S, 2B).
         n_languages: K.
     """
-    rows, partners = batch.rows, batch.partners
-    places = torch.cat([rows.source, rows.target], dim=-1)
-    both = decompose(vectors.index_select(0, places.reshape(-1)).view(*places.shape, -1))
-    # chunk, not slices: its gradient is one concatenation, a slice's is a padded copy each.
-    halves = zip(
-        both.sentence.chunk(2, -2), both.meaning.chunk(2, -2), both.language.chunk(2, -2), strict=True
-    )
-    source, target = (Decomposition(*parts) for parts in halves)
-    return Pairs(
-        Side(source, rows.source_language, partners.other[0], partners.peer[0]),
-        Side(target, rows.target_language, partners.other[1], partners.peer[1]),
-        partners.active,
-        n_languages,
-    )
+    rows = vectors.index_select(0, batch.places.reshape(-1)).view(*batch.places.shape, -1)
+    return Pairs(decompose(rows), batch.language_id, batch.other, batch.peer, batch.active, n_languages)

@@ -201,7 +201,7 @@ class Trainer:
             for number in range(len(batches)):
                 values = self.stack.objective(self.pairs(self.stack, batches[number]))
                 rows.append(torch.stack(list(values.values())))
-                sizes.append(len(batches.rows))
+                sizes.append(batches.size)
         steps = torch.stack(rows)
         self._check(steps, list(values), f"{where}, validation")
         shares = torch.tensor(sizes, dtype=torch.float64, device=steps.device) / sum(sizes)
