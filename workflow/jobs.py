@@ -232,19 +232,16 @@ class Plan:
     def _benchmark(self, name: str, invented: dict[str, str]) -> str:
         settings = self.params.benchmarks[name]
         roots: list[str] = []
-        files: list[str] = []
-        if settings.kind == "mini":
+        if settings.invented:
             if not invented:
-                raise ConfigError(f"benchmarks.{name}: kind mini needs an invented corpus in the preset")
+                raise ConfigError(f"benchmarks.{name}: needs an invented corpus in the preset")
             roots = list(invented.values())[:1]
-        else:
-            files = [settings.path(language) for language in settings.languages]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
             settings.model_dump(),
             inputs={"roots": roots},
-            files=files,
+            files=settings.outside,
         )
 
     def _encoders(self) -> None:
@@ -288,7 +285,7 @@ class Plan:
                 check_revision(settings.checkpoint, settings.revision)
             covered = set(settings.languages)
         chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
-        needed = bitext.union(*({one.pivot, *one.languages} for one in chosen))
+        needed = bitext.union(*(one.codes for one in chosen))
         if covered and (missing := sorted(needed - covered)):
             raise ConfigError(
                 f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "

@@ -132,16 +132,15 @@ def fetch(job_file: JobFile) -> None:
 
 @app.command()
 def benchmark(job_file: JobFile) -> None:
-    """Collect a retrieval benchmark in one form."""
+    """Collect a benchmark of any kind in one form."""
+    from pydantic import TypeAdapter
+
     from orthoglot.corpora import benchmarks, settings
 
     job = Job(job_file)
     raw = next(iter(job.folders("roots")), None)
-    job.run(
-        lambda output: benchmarks.collect(
-            settings.BenchmarkSettings.model_validate(job.settings), raw, output
-        )
-    )
+    chosen: settings.BenchmarkSettings = TypeAdapter(settings.BenchmarkSettings).validate_python(job.settings)
+    job.run(lambda output: benchmarks.collect(chosen, raw, output))
 
 
 @app.command()

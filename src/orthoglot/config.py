@@ -86,7 +86,7 @@ class Params(Settings):
             except ConfigError as error:
                 raise ConfigError(f"methods.{name}: {error}") from error
         for name, benchmark in self.benchmarks.items():
-            for code in (benchmark.pivot, *benchmark.languages):
+            for code in benchmark.codes:
                 if canonical(code) != code:
                     raise ConfigError(
                         f"benchmarks.{name}: write the language {code!r} as {canonical(code)!r}"
@@ -157,7 +157,8 @@ def describe(error: ValidationError) -> str:
 
 def _written(location: Sequence[int | str]) -> Sequence[int | str]:
     """The location as params.yaml has it: pydantic puts an entry's kind into it."""
-    return [*location[:2], *location[3:]] if location[:1] in (("corpora",), ("encoders",)) else location
+    kinds = ("corpora",), ("benchmarks",), ("encoders",)
+    return [*location[:2], *location[3:]] if location[:1] in kinds else location
 
 
 def nearest(name: str, known: Iterable[object]) -> str:

@@ -4,18 +4,60 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
-from orthoglot.corpora.benchmarks import collect, read_benchmark, sentence_keys
+from orthoglot.corpora.benchmarks import (
+    collect,
+    read_all,
+    read_benchmark,
+    read_code_switched,
+    read_graded,
+    sentence_keys,
+)
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.settings import BenchmarkSettings
 from orthoglot.errors import ConfigError, DataError
 
+WIDE = (
+    "id\tscore\ts1_de\ts2_de\ts1_zh\ts2_zh\n"
+    '1\t5\tEin "Hund\tEin Köter\t一只狗\t狗\n'
+    "2\t0.25\tRegen\tSonne\t雨\t太阳\n"
+)
+NAMED = {"source": "s1_{source}", "target": "s2_{target}", "gold": "score", "item": "id"}
+
+
+def _valid(values: dict[str, Any]) -> BenchmarkSettings:
+    settings: BenchmarkSettings = TypeAdapter(BenchmarkSettings).validate_python(values)
+    return settings
+
 
 def _settings(files: str, *languages: str, **changes: str) -> BenchmarkSettings:
     values = {"kind": "local", "spelling": "iso639-3", "pivot": "en", "licence": "CC0-1.0"} | changes
-    return BenchmarkSettings.model_validate(values | {"files": files, "languages": list(languages)})
+    return _valid(values | {"files": files, "languages": list(languages)})
+
+
+def _graded(
+    files: str, pairs: list[str] | dict[str, str], columns: dict[str, Any] = NAMED
+) -> BenchmarkSettings:
+    values = {"kind": "sts", "files": files, "pairs": pairs, "columns": columns, "licence": "CC0-1.0"}
+    return _valid(values)
+
+
+def _mixing(folder: Path, *languages: str, **changes: Any) -> BenchmarkSettings:
+    values = {
+        "kind": "code-switched",
+        "files": str(folder / "set.{foreign}-{pivot}.tsv"),
+        "dictionaries": str(folder / "words.{pivot}-{foreign}.txt"),
+        "pivot": "en",
+        "languages": list(languages),
+        "rate": 1.0,
+        "seed": 1,
+        "licence": "CC0-1.0",
+    }
+    return _valid(values | changes)
 
 
 @pytest.fixture
@@ -71,3 +113,165 @@ def test_tatoeba_is_collected_unchanged(shared_data: Path, tmp_path: Path) -> No
     collect(_settings(files, "ja", "zh", "de", "sw"), None, tmp_path)
     sizes = {one.foreign: len(one.pivot_sentences) for one in read_benchmark(tmp_path)}
     assert sizes == {"de": 1000, "ja": 1000, "sw": 390, "zh": 1000}
+
+
+def test_any_two_languages_of_a_wide_file_are_graded_pairs(tmp_path: Path) -> None:
+    (tmp_path / "wide.tsv").write_text(WIDE)
+    output = tmp_path / "graded"
+    output.mkdir()
+    collect(_graded(str(tmp_path / "wide.tsv"), ["de-zh", "zh-de", "de-de"]), None, output)
+    same, across, back = read_graded(output)
+    assert (across.kind, across.name, across.source, across.target) == ("sts", "graded", "de", "zh")
+    # The quotation mark that nothing closes is text.
+    assert across.source_sentences == ['Ein "Hund', "Regen"]
+    assert across.target_sentences == ["狗", "太阳"]
+    assert across.gold == [5, 0.25]
+    assert across.items == same.items == ["1", "2"]
+    assert (back.source_sentences, back.target_sentences) == (["一只狗", "雨"], ["Ein Köter", "Sonne"])
+    assert same.target_sentences == ["Ein Köter", "Sonne"]
+    assert json.loads((output / "counts.json").read_text()) == {"de-zh": 2, "zh-de": 2, "de-de": 2}
+    assert read_benchmark(output) == read_code_switched(output) == []
+    assert sentence_keys([output]) >= {"einhund", "太阳", "regen", "einköter"}
+
+
+def test_columns_of_a_file_without_a_first_line_have_numbers(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "q.one.tsv").write_text("a b\tc\t0.5\nd\te\t-1\n")
+    columns = {"source": 2, "target": 1, "gold": 3, "item": 2}
+    output = tmp_path / "out"
+    output.mkdir()
+    settings = _graded("{mini}/q.{name}.tsv", {"qaa-qab": "one"}, columns)
+    assert (settings.invented, settings.outside, settings.codes) == (True, [], {"qaa", "qab"})
+    collect(settings, tmp_path / "raw", output)
+    (one,) = read_graded(output)
+    assert (one.source_sentences, one.target_sentences, one.gold) == (["c", "e"], ["a b", "d"], [0.5, -1])
+    with pytest.raises(ConfigError, match="invented world's folder"):
+        collect(settings, None, output)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (WIDE.replace("0.25", "NaN"), "line 3 has the gold score 'NaN', which is no number"),
+        (WIDE.replace("0.25", "good"), "line 3 has the gold score 'good'"),
+        (WIDE.replace("s2_zh", "zh"), "no column s2_zh; its columns are id, score, s1_de, s2_de, s1_zh, zh"),
+        (WIDE + "3\t1\tx\n", "line 4 has 3 columns, not 6"),
+        (WIDE.partition("\n")[0] + "\n", "has no line but its first"),
+        ("", "is empty"),
+    ],
+)
+def test_a_graded_file_that_is_not_as_it_should_be_is_refused(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "wide.tsv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        collect(_graded(str(tmp_path / "wide.tsv"), ["de-zh"]), None, tmp_path)
+
+
+def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too(tmp_path: Path) -> None:
+    pairs = [("Der Hund, Anna!", "The dog, Anna!"), ("Niemals", "Never"), ("Wo ist er?", "Where is he?")]
+    (tmp_path / "set.de-en.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
+    (tmp_path / "words.en-de.txt").write_text("dog hund\nwhere\two\nanna anna\n")
+    output = tmp_path / "mixed"
+    output.mkdir()
+    settings = _mixing(tmp_path, "de")
+    assert settings.outside == [str(tmp_path / name) for name in ("set.de-en.tsv", "words.en-de.txt")]
+    collect(settings, None, output)
+    (mixed,) = read_code_switched(output)
+    assert mixed.foreign_sentences == ["Der dog, Anna!", "where ist er?"]
+    assert mixed.pivot_sentences == ["The dog, Anna!", "Where is he?"]
+    assert mixed.sides() == (("de", mixed.foreign_sentences), ("en", mixed.pivot_sentences))
+    assert json.loads((output / "counts.json").read_text()) == {
+        "de": {"kept": 2, "without_known_word": 1, "words": 6, "swapped": 2}
+    }
+    assert sentence_keys([output]) == {
+        *("derdoganna", "derhundanna", "thedoganna"),
+        *("whereister", "woister", "whereishe"),
+    }
+    assert read_benchmark(output) == []
+    (tmp_path / "words.en-de.txt").write_text("cat katze\n")
+    with pytest.raises(DataError, match="knows no word of any sentence"):
+        collect(settings, None, output)
+    with pytest.raises(DataError, match=r"no file for fr, e\.g\. .*set\.fr-en"):
+        collect(_mixing(tmp_path, "de", "fr"), None, output)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"languages": ["de", "ja"]}, "ja is written without spaces"),
+        ({"rate": 0.0}, "greater than 0"),
+        ({"dictionaries": "words.txt"}, "the same for two languages"),
+        ({"files": "x/{lang}"}, "may name {foreign}, {pivot}, {mini}, not 'lang'"),
+    ],
+)
+def test_a_code_switched_benchmark_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValidationError, ConfigError), match=message):
+        _mixing(Path("x"), *changes.pop("languages", ["de", "fr"]), **changes)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "columns", "message"),
+    [
+        (["de-deu"], NAMED, 'write it "de-de"'),
+        (["de"], NAMED, "write two codes"),
+        (["de-zh", "de-zh"], NAMED, "names something twice"),
+        ([], NAMED, "at least 1 item"),
+        (["de-zh"], NAMED | {"gold": 3}, "names of all four columns, or numbers"),
+        (["de-zh"], dict.fromkeys(NAMED, 0), "numbered from 1"),
+    ],
+)
+def test_a_graded_benchmark_that_cannot_be_is_refused(
+    pairs: list[str], columns: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((ValidationError, ConfigError), match=message):
+        _graded("x.tsv", pairs, columns)
+
+
+def test_real_graded_pairs_are_collected_whole(shared_data: Path, tmp_path: Path) -> None:
+    for name in ("sts", "wide", "qe"):
+        (tmp_path / name).mkdir()
+    semeval = {"source": "sentence1", "target": "sentence2", "gold": "score", "item": "sentence1"}
+    tracks = {"en-ar": "track2.ar-en", "es-en": "track4a.es-en", "en-en": "track5.en-en"}
+    collect(
+        _graded(str(shared_data / "sts" / "sts17.{name}.tsv.gz"), tracks, semeval), None, tmp_path / "sts"
+    )
+    wide = str(shared_data / "sts" / "stsb_multi_mt.dev.tsv.gz")
+    collect(_graded(wide, ["de-zh", "fr-ru"]), None, tmp_path / "wide")
+    mlqe = {"source": "src", "target": "tgt", "gold": "z_mean", "item": "src"}
+    collect(
+        _graded(str(shared_data / "qe" / "mlqe.{name}.test.tsv.gz"), ["ro-en"], mlqe), None, tmp_path / "qe"
+    )
+    found = {name: read_graded(tmp_path / name) for name in ("sts", "wide", "qe")}
+    assert [(one.source, one.target, len(one.gold)) for ones in found.values() for one in ones] == [
+        ("en", "ar", 250),
+        ("en", "en", 250),
+        ("es", "en", 250),
+        ("de", "zh", 1500),
+        ("fr", "ru", 1500),
+        ("ro", "en", 1000),
+    ]
+    assert all(0 <= score <= 5 for one in found["sts"] + found["wide"] for score in one.gold)
+    assert found["wide"][0].items == found["wide"][1].items
+    assert found["sts"][0].source_sentences[0] == "two men are crying"
+    assert found["qe"][0].target_sentences[0].startswith("Games provide new challenges")
+
+
+def test_real_sentences_are_switched(shared_data: Path, tmp_path: Path) -> None:
+    changes = {
+        "files": str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz"),
+        "dictionaries": str(shared_data / "lexicon" / "muse.{pivot}-{foreign}.tsv.gz"),
+        "spelling": "iso639-3",
+        "rate": 0.5,
+    }
+    collect(_mixing(tmp_path, "de", "ro", **changes), None, tmp_path)
+    assert [one.foreign for one in read_all(tmp_path)] == ["de", "ro"]
+    for one in read_code_switched(tmp_path):
+        assert 850 < len(one.foreign_sentences) < 1000
+        assert all(
+            mixed != before for mixed, before in zip(one.foreign_sentences, one.originals, strict=True)
+        )
+        assert all(
+            len(mixed.split()) == len(before.split())
+            for mixed, before in zip(one.foreign_sentences, one.originals, strict=True)
+        )

@@ -1,85 +1,246 @@
-"""Retrieval benchmarks: the user's or the invented world's files, brought into one layout."""
+"""Benchmarks: the user's or the invented world's files, brought into one layout.
+
+A folder has one file per language pair, whose name says what it is: `de-en.tsv.gz` is a retrieval set (foreign,
+pivot), `de-en.code-switched.tsv.gz` one whose foreign sentences are mixed (mixed, pivot, as it was before),
+`en-de.sts.tsv.gz` and `en-de.qe.tsv.gz` hold graded pairs (source, target, gold, item).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+from typing import Literal
 
 from orthoglot.atomic import replacing
-from orthoglot.corpora.bitext import read_pairs, write_pairs
+from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.settings import BenchmarkSettings
+from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.corpora.settings import (
+    BenchmarkSettings,
+    CodeSwitchedSettings,
+    Columns,
+    GradedSettings,
+    RetrievalSettings,
+    graded_pair,
+)
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, parse_pair
+from orthoglot.streams import derive
+
+GRADED: tuple[Literal["sts", "qe"], ...] = ("sts", "qe")
+CODE_SWITCHED = "code-switched"
 
 
 @dataclass(frozen=True)
 class RetrievalSet:
-    """One language pair of a benchmark; row n of one side translates row n of the other."""
+    """One language pair of a benchmark; row n of one side translates row n of the other.
+
+    `originals` are the foreign sentences before words were swapped; empty unless the set is code-switched.
+    """
 
     name: str
     foreign: str
     pivot: str
     foreign_sentences: list[str]
     pivot_sentences: list[str]
+    originals: Sequence[str] = ()
+
+    def sides(self) -> tuple[tuple[str, list[str]], ...]:
+        """(language, sentences) whose vectors the benchmark needs."""
+        return (self.foreign, self.foreign_sentences), (self.pivot, self.pivot_sentences)
+
+
+@dataclass(frozen=True)
+class GradedSet:
+    """One language pair of a graded benchmark: row n has two sentences, their gold score and its item's text."""
+
+    kind: Literal["sts", "qe"]
+    name: str
+    source: str
+    target: str
+    source_sentences: list[str]
+    target_sentences: list[str]
+    gold: list[float]
+    items: list[str]
+
+    def sides(self) -> tuple[tuple[str, list[str]], ...]:
+        """(language, sentences) whose vectors the benchmark needs."""
+        return (self.source, self.source_sentences), (self.target, self.target_sentences)
 
 
 def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None:
-    """Write <foreign>-<pivot>.tsv.gz for every language of a benchmark, and counts.json.
+    """Write one file for every language pair of a benchmark, and counts.json.
 
     Args:
         settings: where the files are, how they spell languages.
-        raw: the invented world's folder; for its own set only.
+        raw: the invented world's folder; for benchmarks of its text only.
         output: an existing folder.
     Raises:
-        DataError: a language has no file; the message names all of them.
+        ConfigError: the invented world's files are wanted and there is no such folder.
+        DataError: a language has no file (the message names all of them), or a file is not as it should be.
     """
-    pivot = canonical(settings.pivot)
-    paths = {canonical(code): _path(settings, raw, code) for code in settings.languages}
-    missing = {code: path for code, path in paths.items() if not path.is_file()}
-    if missing:
-        example = next(iter(missing.values()))
-        raise DataError(f"the benchmark has no file for {', '.join(missing)}, e.g. {example}")
-    counts = {}
-    for foreign, path in sorted(paths.items()):
-        parse_pair(f"{foreign}-{pivot}")
-        counts[foreign] = write_pairs(output / f"{foreign}-{pivot}.tsv.gz", read_pairs([path]))
+    if settings.invented and raw is None:
+        raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
+    world = str(raw or "")
+    match settings:
+        case RetrievalSettings():
+            counts: dict[str, object] = dict(_collect_retrieval(settings, world, output))
+        case GradedSettings():
+            counts = dict(_collect_graded(settings, world, output))
+        case CodeSwitchedSettings():
+            counts = dict(_collect_code_switched(settings, world, output))
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
 
 
 def read_benchmark(folder: Path) -> list[RetrievalSet]:
-    """The sets of a folder that `collect` wrote, by language."""
-    paths = sorted(folder.glob("*-*.tsv.gz"))
-    if not paths:
-        raise DataError(f"{folder} holds no benchmark")
-    return [_read_set(path) for path in paths]
+    """The plain retrieval sets of a folder that `collect` wrote, by language.
+
+    Raises:
+        DataError: the folder holds no benchmark of any kind.
+    """
+    return [_read_retrieval(path, 2) for path in _paths(folder) if path.name.count(".") == 2]
+
+
+def read_code_switched(folder: Path) -> list[RetrievalSet]:
+    """The code-switched sets of such a folder, by language."""
+    return [_read_retrieval(path, 3) for path in _paths(folder) if path.name.split(".")[1] == CODE_SWITCHED]
+
+
+def read_graded(folder: Path) -> list[GradedSet]:
+    """The graded sets of such a folder, by language pair."""
+    return [
+        _read_graded(path, kind)
+        for path in _paths(folder)
+        for kind in GRADED
+        if path.name.split(".")[1] == kind
+    ]
+
+
+def read_all(folder: Path) -> list[RetrievalSet | GradedSet]:
+    """The sets of every kind of such a folder."""
+    return [*read_benchmark(folder), *read_code_switched(folder), *read_graded(folder)]
 
 
 def sentence_keys(folders: Iterable[Path]) -> set[str]:
     """The keys of every sentence of the benchmarks, on either side: what training text must not hold."""
-    keys = {
-        normalised(sentence)
-        for folder in folders
-        for retrieval_set in read_benchmark(folder)
-        for sentence in retrieval_set.foreign_sentences + retrieval_set.pivot_sentences
-    }
+    keys: set[str] = set()
+    for one in (one for folder in folders for one in read_all(folder)):
+        for _, sentences in one.sides():
+            keys.update(map(normalised, sentences))
+        if isinstance(one, RetrievalSet):
+            keys.update(map(normalised, one.originals))
     return keys - {""}
 
 
-def _path(settings: BenchmarkSettings, raw: Path | None, code: str) -> Path:
-    if settings.kind == "mini":
-        if raw is None:
-            raise ConfigError("a benchmark of kind 'mini' needs the invented world's folder")
-        return raw / "retrieval" / f"{canonical(code)}-{canonical(settings.pivot)}.tsv.gz"
-    return Path(settings.path(code))
+def _collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+    pivot = canonical(settings.pivot)
+    paths = {canonical(code): Path(settings.path(code, world)) for code in settings.languages}
+    _all_there(paths)
+    for foreign, path in sorted(paths.items()):
+        parse_pair(f"{foreign}-{pivot}")
+        yield foreign, write_pairs(output / f"{foreign}-{pivot}.tsv.gz", read_pairs([path]))
 
 
-def _read_set(path: Path) -> RetrievalSet:
-    foreign, pivot = parse_pair(path.name.removesuffix(".tsv.gz"))
-    pairs = list(read_pairs([path]))
-    return RetrievalSet(
-        path.parent.name, foreign, pivot, [pair.source for pair in pairs], [pair.target for pair in pairs]
-    )
+def _collect_code_switched(
+    settings: CodeSwitchedSettings, world: str, output: Path
+) -> Iterator[tuple[str, dict[str, int]]]:
+    pivot = canonical(settings.pivot)
+    paths = {canonical(code): Path(settings.path(code, world)) for code in settings.languages}
+    dictionaries = {canonical(code): Path(settings.dictionary(code, world)) for code in settings.languages}
+    _all_there(paths)
+    _all_there(dictionaries)
+    for foreign, path in sorted(paths.items()):
+        parse_pair(f"{foreign}-{pivot}")
+        dictionary = read_dictionary(dictionaries[foreign])
+        counts = {"kept": 0, "without_known_word": 0, "words": 0, "swapped": 0}
+        rows = []
+        for number, (sentence, translation) in enumerate(read_pairs([path])):
+            # A stream per sentence: another dictionary word elsewhere shifts no draw.
+            random = Random(derive(settings.seed, CODE_SWITCHED, foreign, number, sentence))
+            mixed, swapped = switched(sentence, dictionary, settings.rate, random)
+            if not swapped:
+                counts["without_known_word"] += 1
+                continue
+            counts["kept"] += 1
+            counts["words"] += len(sentence.split())
+            counts["swapped"] += swapped
+            rows.append((mixed, translation, sentence))
+        if not rows:
+            raise DataError(f"{path}: the dictionary {dictionaries[foreign]} knows no word of any sentence")
+        write_pairs(output / f"{foreign}-{pivot}.{CODE_SWITCHED}.tsv.gz", rows)
+        yield foreign, counts
+
+
+def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+    paths = {pair: Path(settings.path(pair, world)) for pair in settings.pairs}
+    _all_there(paths)
+    for pair, path in sorted(paths.items()):
+        rows = list(_graded_rows(path, settings.columns, *graded_pair(pair)))
+        yield pair, write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", rows)
+
+
+def _graded_rows(path: Path, columns: Columns, source: str, target: str) -> Iterator[list[str]]:
+    """Source, target, gold and item of each line."""
+    lines = enumerate(read_rows(path), 1)
+    wanted = [column for _, column in columns]
+    if isinstance(columns.source, str):
+        names = [str(column).format(source=source, target=target) for column in wanted]
+        _, header = next(lines)
+        if missing := [name for name in names if name not in header]:
+            raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+        places = [header.index(name) for name in names]
+    else:
+        places = [int(column) - 1 for column in wanted]
+    empty = True
+    for number, row in lines:
+        if max(places) >= len(row):
+            raise DataError(f"{path}: line {number} has {len(row)} columns, not {max(places) + 1}")
+        found = [row[place] for place in places]
+        _number(found[2], path, number)
+        empty = False
+        yield found
+    if empty:
+        raise DataError(f"{path} has no line but its first")
+
+
+def _number(text: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{path}: line {line} has the gold score {text!r}, which is no number")
+    return value
+
+
+def _all_there(paths: dict[str, Path]) -> None:
+    missing = {name: path for name, path in paths.items() if not path.is_file()}
+    if missing:
+        example = next(iter(missing.values()))
+        raise DataError(f"the benchmark has no file for {', '.join(missing)}, e.g. {example}")
+
+
+def _paths(folder: Path) -> list[Path]:
+    paths = sorted(folder.glob("*-*.tsv.gz"))
+    if not paths:
+        raise DataError(f"{folder} holds no benchmark")
+    return paths
+
+
+def _read_retrieval(path: Path, columns: int) -> RetrievalSet:
+    foreign, pivot = parse_pair(path.name.partition(".")[0])
+    sides = [list(side) for side in zip(*read_rows(path, columns), strict=True)]
+    return RetrievalSet(path.parent.name, foreign, pivot, *sides)
+
+
+def _read_graded(path: Path, kind: Literal["sts", "qe"]) -> GradedSet:
+    source, target = graded_pair(path.name.partition(".")[0])
+    rows = list(read_rows(path, 4))
+    sources, targets, gold, items = (list(side) for side in zip(*rows, strict=True))
+    scores = [_number(text, path, line) for line, text in enumerate(gold, 1)]
+    return GradedSet(kind, path.parent.name, source, target, sources, targets, scores, items)

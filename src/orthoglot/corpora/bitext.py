@@ -39,7 +39,7 @@ def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
     if len(files) == 1:
         return _read_tsv(files[0])
     source, target = files
-    return aligned(lambda: _lines(source), lambda: _lines(target), str(source), str(target))
+    return aligned(lambda: read_lines(source), lambda: read_lines(target), str(source), str(target))
 
 
 def aligned(
@@ -81,8 +81,8 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
         yield _text(rest, name, done)
 
 
-def write_pairs(path: Path, pairs: Iterable[SentencePair]) -> int:
-    """Write pairs as gzipped TSV and return their number; equal pairs give equal bytes.
+def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
+    """Write pairs, or rows of more columns, as gzipped TSV and return their number; equal pairs give equal bytes.
 
     A tab or line feed inside a sentence becomes a space.
     """
@@ -93,8 +93,8 @@ def write_pairs(path: Path, pairs: Iterable[SentencePair]) -> int:
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
     ):
-        for source, target in pairs:
-            file.write(f"{_one_line(source)}\t{_one_line(target)}\n")
+        for row in pairs:
+            file.write("\t".join(map(_one_line, row)) + "\n")
             count += 1
     return count
 
@@ -103,18 +103,34 @@ def _one_line(sentence: str) -> str:
     return sentence.replace("\t", " ").replace("\n", " ")
 
 
-def _read_tsv(path: Path) -> Iterator[SentencePair]:
+def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
+    """Stream the lines of a TSV file, split at tabs; a quotation mark is a character like any other.
+
+    Raises:
+        DataError: the file is missing, empty, truncated or not UTF-8; a line has not `columns` columns (0: as
+            many as the first one).
+    """
     number = 0
-    for number, line in enumerate(_lines(path), 1):
-        columns = line.split("\t")
-        if len(columns) != 2:
-            raise DataError(f"{path}: line {number} has {len(columns)} columns, not 2")
-        yield SentencePair(*columns)
+    for number, line in enumerate(read_lines(path), 1):
+        row = line.split("\t")
+        columns = columns or len(row)
+        if len(row) != columns:
+            raise DataError(f"{path}: line {number} has {len(row)} columns, not {columns}")
+        yield row
     if not number:
         raise DataError(f"{path} is empty")
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _read_tsv(path: Path) -> Iterator[SentencePair]:
+    return (SentencePair(*row) for row in read_rows(path, 2))
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Stream the lines of a text file; .gz and .zst are unpacked.
+
+    Raises:
+        DataError: the file is missing, truncated or not UTF-8.
+    """
     return decoded(_unpacked(path), str(path))
 
 

@@ -7,8 +7,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from orthoglot.errors import ConfigError
-from orthoglot.languages import canonical, iso3, parse_pair
+from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
 from orthoglot.settings import Count, Settings, Share, Whole
+
+MINI = "{mini}"  # the invented world's folder, in a benchmark's files
 
 
 class MiniSettings(Settings):
@@ -82,7 +84,7 @@ class LocalSettings(Settings):
 CorpusSettings = Annotated[MiniSettings | OpusSettings | LocalSettings, Field(discriminator="kind")]
 
 
-class BenchmarkSettings(Settings):
+class RetrievalSettings(Settings):
     """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second.
 
     `files` holds `{foreign}` and `{pivot}`, spelled as `spelling` says; `mini` reads the invented
@@ -106,10 +108,167 @@ class BenchmarkSettings(Settings):
             raise ValueError("files: the same for two languages; tell them apart by {foreign}")
         return self
 
-    def path(self, language: str) -> str:
-        """The user's file of one of the languages."""
-        spelled = iso3 if self.spelling == "iso639-3" else canonical
-        return _filled(self.files, foreign=spelled(language), pivot=spelled(self.pivot))
+    @property
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+        return {self.pivot, *self.languages}
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return self.kind == "mini"
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        return [] if self.invented else [self.path(language) for language in self.languages]
+
+    def path(self, language: str, world: str = "") -> str:
+        """The file of one of the languages; `world` is the invented world's folder."""
+        if self.kind == "mini":
+            return f"{world}/retrieval/{canonical(language)}-{canonical(self.pivot)}.tsv.gz"
+        return _by_language(self.files, self.spelling, language, self.pivot)
+
+
+class CodeSwitchedSettings(Settings):
+    """Retrieval of a sentence by its translation in which words are swapped for the pivot's (methods 7.10).
+
+    `files` are those of a retrieval benchmark, foreign side first; `dictionaries` are MUSE's, pivot word first,
+    and hold `{foreign}` and `{pivot}` too, in canonical spelling; `{mini}` is the invented world's folder.
+    `rate` is the probability that a word of the dictionary is swapped.
+    """
+
+    kind: Literal["code-switched"]
+    files: str
+    spelling: Literal["canonical", "iso639-3"] = "canonical"
+    dictionaries: str
+    languages: Annotated[list[str], Field(min_length=1)]
+    pivot: str
+    rate: Annotated[float, Field(gt=0, le=1)]
+    seed: int
+    licence: str
+
+    @model_validator(mode="after")
+    def _each_language_has_words_and_files(self) -> Self:
+        if whole := [code for code in self.languages if not has_spaces(code)]:
+            raise ValueError(f"languages: {', '.join(whole)} is written without spaces between words")
+        for paths in (self.path, self.dictionary):
+            if len({paths(language) for language in self.languages}) < len(set(self.languages)):
+                raise ValueError(
+                    "files, dictionaries: the same for two languages; tell them apart by {foreign}"
+                )
+        return self
+
+    @property
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+        return {self.pivot, *self.languages}
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return MINI in self.files + self.dictionaries
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        patterns = (self.path, self.files), (self.dictionary, self.dictionaries)
+        return [paths(code) for paths, pattern in patterns if MINI not in pattern for code in self.languages]
+
+    def path(self, language: str, world: str = "") -> str:
+        """The sentences of one of the languages; `world` is the invented world's folder."""
+        return _by_language(self.files, self.spelling, language, self.pivot, mini=world)
+
+    def dictionary(self, language: str, world: str = "") -> str:
+        """The dictionary of one of the languages."""
+        return _by_language(self.dictionaries, "canonical", language, self.pivot, mini=world)
+
+
+class Columns(Settings):
+    """Which columns of a file hold what: names of its first line, or numbers from 1 on where it has no such line.
+
+    `{source}` and `{target}` in a name are the pair's codes. Equal text in the column `item`, in whatever pair,
+    makes lines one item of the bootstrap.
+    """
+
+    source: str | int
+    target: str | int
+    gold: str | int
+    item: str | int
+
+    @model_validator(mode="after")
+    def _all_names_or_all_numbers(self) -> Self:
+        if len({isinstance(column, int) for _, column in self}) > 1:
+            raise ValueError("write names of all four columns, or numbers of all four")
+        if any(isinstance(column, int) and column < 1 for _, column in self):
+            raise ValueError("columns are numbered from 1 on")
+        return self
+
+
+class GradedSettings(Settings):
+    """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8).
+
+    `pairs` lists language pairs ("de-zh", "en-en"), or maps each to the name that stands for `{name}` in `files`
+    where that is not the pair itself. Files are TSV, plain or packed; a quotation mark is a character like any
+    other. `{mini}` is the invented world's folder.
+    """
+
+    kind: Literal["sts", "qe"]
+    files: str
+    pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
+    columns: Columns
+    licence: str
+
+    @model_validator(mode="after")
+    def _pairs_are_pairs(self) -> Self:
+        for pair in self.pairs:
+            graded_pair(pair)
+            self.path(pair)
+        if len(set(self.pairs)) < len(self.pairs):
+            raise ValueError(f"pairs: {self.pairs} names something twice")
+        return self
+
+    @property
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+        return {code for pair in self.pairs for code in graded_pair(pair)}
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return MINI in self.files
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        return [] if self.invented else sorted({self.path(pair) for pair in self.pairs})
+
+    def path(self, pair: str, world: str = "") -> str:
+        """The file of one of the pairs; `world` is the invented world's folder."""
+        name = self.pairs[pair] if isinstance(self.pairs, dict) else pair
+        return _filled(self.files, name=name, mini=world)
+
+
+BenchmarkSettings = Annotated[
+    RetrievalSettings | GradedSettings | CodeSwitchedSettings, Field(discriminator="kind")
+]
+
+
+def graded_pair(pair: str) -> tuple[str, str]:
+    """Source and target of a pair whose sides may be one language: "de-zh", "en-en".
+
+    Raises:
+        ConfigError: as of `parse_pair`.
+    """
+    source, _, target = pair.partition("-")
+    if source == target and canonical(source) == source:
+        return source, target
+    return parse_pair(pair)
+
+
+def _by_language(pattern: str, spelling: str, language: str, pivot: str, **names: str) -> str:
+    spelled = iso3 if spelling == "iso639-3" else canonical
+    return _filled(pattern, foreign=spelled(language), pivot=spelled(pivot), **names)
 
 
 class CleaningSettings(Settings):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from orthoglot.atomic import replacing
-from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.corpora.benchmarks import read_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.embeddings.precision import stored
@@ -117,9 +117,9 @@ def _texts(bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int)
                 yield source, pair.source
                 yield target, pair.target
     for folder in benchmarks:
-        for retrieval in read_benchmark(folder):
-            yield from ((retrieval.foreign, sentence) for sentence in retrieval.foreign_sentences)
-            yield from ((retrieval.pivot, sentence) for sentence in retrieval.pivot_sentences)
+        for one in read_all(folder):
+            for language, sentences in one.sides():
+                yield from ((language, sentence) for sentence in sentences)
 
 
 def index(shards: Sequence[Shard]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,59 @@
+"""Words are swapped for their translations, and nothing else changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.errors import DataError
+
+WORDS = {"hund": ["dog", "hound"], "über": ["over"], "नदी": ["river"]}
+
+
+def test_a_muse_file_is_read_backwards_without_words_that_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "en-de.txt"
+    path.write_text("dog Hund\nhound\thund\ndog hund\nParis paris\nstrong man\tkräftiger Mann\n")
+    assert read_dictionary(path) == {"hund": ["dog", "hound"], "kräftiger mann": ["strong man"]}
+
+
+@pytest.mark.parametrize("line", ["alone", "three words here", "\tb", "a\t"])
+def test_a_line_that_is_not_two_words_is_named(line: str, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text(f"a b\n{line}\n" if "\t" not in line else f"a\tb\n{line}\n")
+    with pytest.raises(DataError, match="line 2 is not two words"):
+        read_dictionary(tmp_path / "d.txt")
+
+
+def test_case_is_ignored_and_punctuation_stays() -> None:
+    mixed, swapped = switched("«Der HUND», ging  (Über) den Hundeweg.", WORDS, 1.0, Random(1))
+    assert mixed in {f"«Der {dog}», ging (over) den Hundeweg." for dog in WORDS["hund"]}
+    assert swapped == 2
+    # A vowel sign at the end belongs to the word.
+    assert switched("नदी।", WORDS, 1.0, Random(1)) == ("river।", 1)
+
+
+def test_a_sentence_without_a_known_word_stays() -> None:
+    assert switched("  Nichts davon!", WORDS, 0.5, Random(1)) == ("  Nichts davon!", 0)
+    assert switched("", WORDS, 0.5, Random(1)) == ("", 0)
+    assert switched("... !", WORDS, 0.5, Random(1)) == ("... !", 0)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.5, 1.0]))
+def test_at_least_one_word_is_swapped_and_the_draw_is_its_seeds(seed: int, rate: float) -> None:
+    sentence = "Hund über Hund und Katze"
+    mixed, swapped = switched(sentence, WORDS, rate, Random(seed))
+    changed = [old != new for old, new in zip(sentence.split(), mixed.split(), strict=True)]
+    assert 1 <= swapped == sum(changed) <= 3
+    assert changed[3:] == [False, False]
+    assert (mixed, swapped) == switched(sentence, WORDS, rate, Random(seed))
+
+
+def test_words_are_swapped_at_the_rate_and_translations_are_equally_likely() -> None:
+    found = [switched("Hund " * 40, WORDS, 0.5, Random(seed)) for seed in range(100)]
+    # 4,000 words at 0.5: sd 32; 2,000 translations at 0.5: sd 22.
+    assert sum(swapped for _, swapped in found) == pytest.approx(2000, abs=130)
+    assert sum(mixed.count("hound") for mixed, _ in found) == pytest.approx(1000, abs=100)
