@@ -21,14 +21,14 @@ import numpy as np
 from scipy import stats
 
 from orthoglot.evaluation.resampling import Strata, intervals
-from orthoglot.evaluation.summary import Hits, read_hits, strata
+from orthoglot.evaluation.summary import Scored, read_scores, strata
 
 RUNS, RESAMPLES, CONFIDENCE = 3, 10_000, 0.95
 
 
-def tables(hits: Hits) -> dict[str, list[Strata]]:
+def tables(hits: Scored) -> dict[str, list[Strata]]:
     """By task and data set: one table of hits per view and seed."""
-    groups: dict[str, dict[tuple[str, int], Hits]] = defaultdict(lambda: defaultdict(dict))
+    groups: dict[str, dict[tuple[str, int], Scored]] = defaultdict(lambda: defaultdict(dict))
     for key, found in hits.items():
         groups[f"{key.task} {key.dataset}"][key.view, key.seed][key] = found
     return {name: [strata(chosen) for chosen in group.values()] for name, group in groups.items()}
@@ -59,7 +59,7 @@ def seconds(work: Callable[[], object]) -> str:
 
 def main(folder: Path) -> None:
     """Print a line per task and way."""
-    for name, group in tables(read_hits(folder / "hits.npz")).items():
+    for name, group in tables(read_scores(folder / "scores.npz")).items():
         ways: dict[str, Callable[[], object]] = {
             "one draw": lambda group=group: draw(group),
             "a draw each": lambda group=group: [draw([one]) for one in group],

@@ -19,7 +19,7 @@ PAIRS = ("qaa-qab", "qaa-qac")
 MEANING, LANGUAGE = 24, 8
 HOSTILE = "<script>alert(1)</script>"
 SETTINGS = EvaluationSettings(
-    tasks=["heldout", "tatoeba", "language-probe"],
+    tasks=["heldout", "tatoeba", "sts", "code-switched", "language-probe", "leakage"],
     heldout_pairs=60,
     probe_sentences=50,
     probe_test_share=0.4,
@@ -37,7 +37,7 @@ def settings() -> EvaluationSettings:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """Folders of two pairs, one benchmark, a store of them, and a way to write decomposers.
+    """Folders of two pairs, a benchmark of each kind, a store of them, and a way to write decomposers.
 
     A sentence vector is a rotated (meaning, language) concatenation; the language part is so much longer that
     the whole vector retrieves worse than the meaning part alone.
@@ -72,6 +72,21 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         (folder / "counts.json").write_text(json.dumps(counts))
     (root / "benchmark").mkdir()
     write_pairs(root / "benchmark" / "qab-qaa.tsv.gz", invent("qab-qaa", "benchmark", 40))
+    (root / "graded").mkdir()
+    for pair in PAIRS:
+        rows = []
+        for i in range(60):
+            meaning, same = rng.normal(size=MEANING), rng.random()
+            second = same * meaning + np.sqrt(1 - same**2) * rng.normal(size=MEANING)
+            texts = f"one {pair} {i}", f"two {pair} {i}"
+            for text, language, vector in zip(texts, pair.split("-"), (meaning, second), strict=True):
+                parts = np.concatenate([vector, 3 * own[language] + rng.normal(size=LANGUAGE)])
+                entries[language, text] = parts @ rotation
+            rows.append((*texts, f"{5 * same:.1f}", texts[0]))
+        write_pairs(root / "graded" / f"{pair}.sts.tsv.gz", rows)
+    (root / "mixed").mkdir()
+    mixed = [(*pair, f"original {i}") for i, pair in enumerate(invent("qac-qaa", "mixed", 30))]
+    write_pairs(root / "mixed" / "qac-qaa.code-switched.tsv.gz", mixed)
 
     store = root / "store"
     store.mkdir()
@@ -120,7 +135,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         root=root,
         store=store,
         bitext=bitext,
-        benchmarks=[root / "benchmark"],
+        benchmarks=[root / "benchmark", root / "graded", root / "mixed"],
         decomposer=make,
         history=history,
     )

@@ -25,9 +25,9 @@ def test_the_probe_reads_language_where_it_is_and_only_there() -> None:
     centres = {language: rng.normal(size=16) for language in LANGUAGES}
     language = {name: rows + 3 * centres[name] for name, rows in meaning.items()}
     assert probe.facts("all")["chance"] == 25
-    assert accuracy(probe.score(language).hits["all"]) > 0.97
+    assert accuracy(probe.score(language).scores["all"]) > 0.97
     # 400 items at p = 1/4: sd 2.2 points; within four of them.
-    assert accuracy(probe.score(meaning).hits["all"]) == pytest.approx(0.25, abs=0.09)
+    assert accuracy(probe.score(meaning).scores["all"]) == pytest.approx(0.25, abs=0.09)
 
 
 def test_every_language_has_equally_many_sentences_from_its_own() -> None:
@@ -78,7 +78,7 @@ def test_vectors_without_direction_are_left_out() -> None:
     vectors = {language: rng.normal(size=(20, 4)) for language in LANGUAGES}
     vectors["de"][-1] = 0
     vectors["de"][0] = np.nan
-    found = probe.score(vectors).hits["all"]
+    found = probe.score(vectors).scores["all"]
     assert len(found) == 40
     assert (found == LEFT_OUT).tolist() == [i == 9 for i in range(40)]
 

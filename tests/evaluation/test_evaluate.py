@@ -6,14 +6,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.decomposers.base import Decomposer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import Record, keys_of, read_records, unsign
 from orthoglot.evaluation.evaluate import evaluate
 from orthoglot.evaluation.maps import read_map
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.summary import Key, read_hits
+from orthoglot.evaluation.summary import Key, read_scores
 
 
 def run(
@@ -72,7 +74,7 @@ def test_hits_are_in_the_order_of_the_test_file(
     world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     records = run(world, settings, tmp_path / "out", [], "original")
-    found = read_hits(tmp_path / "out" / "hits.npz")
+    found = read_scores(tmp_path / "out" / "scores.npz")
     hits = found[Key("heldout", "test", "qaa->qab", "sentence", 0)]
     assert hits.values.shape == (50,)
     back = found[Key("heldout", "test", "qab->qaa", "sentence", 0)]
@@ -118,7 +120,7 @@ def test_same_settings_same_bytes(
 ) -> None:
     for name in ("one", "two"):
         run(world, settings, tmp_path / name, [world.decomposer("dream", 1)], "dream")
-    for file in ("records.jsonl", "hits.npz", "map.npz"):
+    for file in ("records.jsonl", "scores.npz", "map.npz"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
@@ -162,3 +164,108 @@ def test_tasks_without_data_are_an_error(
             method="original",
             output=tmp_path,
         )
+
+
+def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [world.decomposer("dream", s) for s in (1, 2)], "dream")
+    graded = [r for r in records if r.task == "sts"]
+    assert {(r.dataset, r.metric, r.subset) for r in graded} == {
+        ("graded", metric, subset)
+        for metric in ("pearson", "spearman")
+        for subset in ("qaa-qab", "qaa-qac", "all")
+    }
+    assert len(graded) == 2 * 3 * 3 * 3  # metrics, subsets, views, seeds and their mean
+    overall = {"subset": "all", "seed": None}
+    for metric, golden in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+        meaning, language, sentence = (
+            value(graded, metric=metric, view=view, **overall) for view in ("meaning", "language", "sentence")
+        )
+        assert meaning > 80 > sentence > language
+        stored = read_scores(tmp_path / "out" / "scores.npz")
+        by_pair = []
+        for pair in ("qaa-qab", "qaa-qac"):
+            items = stored[Key("sts", "graded", pair, "meaning", 1, "correlation")].values
+            by_pair.append(100 * golden(*items.T)[0])
+            found = value(graded, metric=metric, view="meaning", subset=pair, seed=1)
+            assert found == pytest.approx(by_pair[-1], abs=1e-5)
+        assert value(graded, metric=metric, view="meaning", subset="all", seed=1) == pytest.approx(
+            np.mean(by_pair), abs=1e-5
+        )
+    one = next(r for r in graded if r.subset == "all" and r.seed is None and r.view == "meaning")
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.value < one.high
+    assert one.n == 120
+    facts = unsign(one.signature)
+    assert (facts["units"], facts["undefined"], facts["left_out"]) == ("120", "0", "0")
+
+
+def test_a_constant_prediction_is_counted_and_has_no_record(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "seed1"
+    folder.mkdir()
+    means = np.eye(3, 32, dtype=np.float32)
+    Decomposer("centering", "centering", "toy", "abc", ["qaa", "qab", "qac"], 32, {"means": means}, {}).save(
+        folder
+    )
+    only = settings.model_copy(update={"tasks": ["sts"]})
+    records = run(world, only, tmp_path / "out", [folder], "centering")
+    assert {(r.view, r.metric) for r in records} == {
+        (view, metric) for view in ("meaning", "sentence") for metric in ("pearson", "spearman")
+    }
+    assert all(np.isfinite(r.value) for r in records)
+    assert "sts graded, language: a constant has no pearson in all, qaa-qab, qaa-qac" in caplog.text
+
+
+def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [], "original")
+    found = [r for r in records if r.task == "code-switched"]
+    assert {(r.dataset, r.subset, r.metric) for r in found} == {
+        ("mixed", subset, "accuracy") for subset in ("qac->qaa", "all")
+    }
+    assert float(unsign(found[0].signature)["chance"]) == pytest.approx(100 / 30, abs=1e-5)
+
+
+def test_leaks_are_recorded_for_every_pair_and_seed(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    clean = run(world, settings, tmp_path / "a", [world.decomposer("dream", s) for s in (1, 2)], "dream")
+    leaking = run(world, settings, tmp_path / "b", [world.decomposer("leaking", 1, leak=1.0)], "leaking")
+    found = [r for r in clean if r.task == "leakage"]
+    metrics = {
+        *(("cosine", "language"), ("cosine:spread", "language")),
+        *(("norm:meaning", "meaning"), ("norm:language", "language")),
+        *(("language_share", view) for view in ("meaning", "language", "sentence")),
+        *(("r2:meaning", "language"), ("r2:sentence", "language")),
+    }
+    assert {(r.metric, r.view, r.subset, r.seed) for r in found} == {
+        (*metric, subset, seed)
+        for metric in metrics
+        for subset in ("qaa-qab", "qaa-qac", "all")
+        for seed in (1, 2, None)
+    }
+    overall = {"task": "leakage", "subset": "all", "seed": None}
+    for metric in ("r2:meaning", "r2:sentence"):
+        assert value(leaking, metric=metric, **overall) > value(clean, metric=metric, **overall) + 25
+    share = [value(clean, metric="language_share", view=v, **overall) for v in ("meaning", "language")]
+    assert share[0] < 5 < 60 < share[1]
+    for record in found:
+        assert record.low is not None
+        assert record.high is not None
+        assert record.low <= record.value <= record.high or record.metric == "cosine:spread"
+    alone = run(world, settings, tmp_path / "c", [], "original")
+    assert {r.metric for r in alone if r.task == "leakage"} == {"language_share"}
+
+
+def test_a_task_without_a_benchmark_is_told(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fewer = SimpleNamespace(**vars(world) | {"benchmarks": world.benchmarks[:1]})
+    records = run(fewer, settings, tmp_path / "out", [], "original")
+    assert "no benchmark for the task sts" in caplog.text
+    assert {r.task for r in records} == {"heldout", "tatoeba", "language-probe", "leakage"}

@@ -16,7 +16,7 @@ from orthoglot.evaluation.comparisons import host_of
 from orthoglot.evaluation.evaluate import evaluate
 from orthoglot.evaluation.report import report
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.tables import frame, ordered, overall, verdict, wanted
+from orthoglot.evaluation.tables import comparisons, frame, lines, ordered, overall, tone, verdict, wanted
 
 METHODS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}
 
@@ -83,7 +83,7 @@ def test_the_page_tells_the_licences_of_what_was_used(made: SimpleNamespace) -> 
 def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
     tags = Tags()
     tags.feed(made.page)
-    assert tags.tags.count("svg") == 5  # a corner per task, training curves, maps
+    assert tags.tags.count("svg") == 8  # a corner per task and metric, training curves, maps
     assert all(source.startswith(("#", "data:")) for source in tags.sources)
     assert len(made.page) < 2_000_000
 
@@ -123,12 +123,12 @@ def test_oracle_takes_the_leak_out_of_the_language_view(made: SimpleNamespace) -
 
 def test_seeds_that_disagree_take_the_colour_away(made: SimpleNamespace) -> None:
     told = verdict(frame(made.records))
-    assert "the language view better in 4 and worse in 0 of 4" in told
+    assert "the language view better in 6 and worse in 0 of 6" in told
     assert told in made.page
     query = {"metric": "difference:dream", "view": "language", "seed": 2, "encoder": "toy", "task": "heldout"}
     dissent = one(made.records, **query)
     records = [replace(record, value=1.0) if record == dissent else record for record in made.records]
-    assert "the language view better in 3 and worse in 0 of 4" in verdict(frame(records))
+    assert "the language view better in 5 and worse in 0 of 6" in verdict(frame(records))
 
 
 def test_records_and_parquet_hold_the_same_numbers(made: SimpleNamespace) -> None:
@@ -146,7 +146,9 @@ def test_metrics_and_plots_are_queries_over_the_records(made: SimpleNamespace) -
     )
     assert set(metrics["toy"]["original"]["tatoeba/benchmark"]) == {"sentence"}
     corner = pd.read_csv(made.output / "plots" / "corner.csv")
-    assert len(corner) == 2 * 2 * 3
+    assert len(corner) == 2 * 2 * (4 + 2)
+    assert set(corner["task"]) >= {"sts/graded/pearson", "sts/graded/spearman"}
+    assert set(metrics["toy"]["dream"]["leakage/r2:meaning"]) == {"language"}
     assert (corner[corner["task"] == "heldout"]["meaning"] > 90).all()
     curves = pd.read_csv(made.output / "plots" / "curves.csv")
     assert len(curves) == len(made.histories) * 5
@@ -170,6 +172,45 @@ def test_same_inputs_same_bytes(
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
     assert "1970-01-02" in (tmp_path / "one" / "report.html").read_text()
+
+
+def test_correlations_have_tables_of_their_own_with_their_scale_in_words(made: SimpleNamespace) -> None:
+    query = {"task": "sts", "encoder": "toy", "method": "dream", "view": "meaning", "seed": None}
+    cell = one(made.records, metric="spearman", subset="all", **query)
+    difference = one(made.records, metric="difference-spearman:original", **query)
+    p = one(made.records, metric="p-spearman:original", **query)
+    assert difference.value > 10
+    # 500 draws, 8 comparisons of the table: 2 encoders x (2 to host + 2).
+    assert p.value == pytest.approx(8 / 501)
+    assert unsign(p.signature)["correction"] == "holm-of-8"
+    assert not [r for r in made.records if r.task == "sts" and r.metric.startswith("sign")]
+    text = (made.output / "tables.md").read_text()
+    section = text[text.index("### Semantic similarity (graded, Spearman)") :]
+    assert section.index("Spearman's correlation with the gold scores times 100, from -100 to 100") < 200
+    assert f"{cell.value:.1f} [{cell.low:.1f}, {cell.high:.1f}]" in section
+    assert "| Pair | original |" in section
+    assert "Semantic similarity (graded, Pearson)" in made.page
+
+
+def test_the_leakage_table_tells_every_measure(made: SimpleNamespace) -> None:
+    text = (made.output / "tables.md").read_text()
+    rows = text[text.index("### Leakage") :].split("\n")
+    columns = rows[4].strip("| ").split(" | ")
+    assert len(columns) == 10
+    query = {"task": "leakage", "encoder": "toy", "subset": "all", "seed": None}
+    found = one(made.records, method="dream", metric="r2:meaning", **query)
+    (row,) = [line.strip("| ").split(" | ") for line in rows if line.startswith("| toy | dream |")]
+    assert row[columns.index("R² of meaning from language ↓")].startswith(
+        f"{found.value:.1f} [{found.low:.1f}"
+    )
+    assert [line for line in rows if line.startswith("| toy | original | – | – | – | – | – |")]
+
+
+def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNamespace) -> None:
+    table = comparisons(frame(made.records))
+    rows = table[(table["task"] == "sts") & (table["view"] == "language")].assign(p=0.0, agreed=True)
+    assert len(rows) == 2 * 2
+    assert {tone(row) for row in lines(rows)} == {""}
 
 
 def test_one_evaluation_alone_is_a_report_too(

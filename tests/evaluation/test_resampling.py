@@ -11,6 +11,7 @@ from scipy import stats
 from orthoglot.errors import DataError
 from orthoglot.evaluation import resampling
 from orthoglot.evaluation.resampling import (
+    Column,
     Comparison,
     Interval,
     Scores,
@@ -19,8 +20,10 @@ from orthoglot.evaluation.resampling import (
     holm,
     intervals,
     pool,
+    resample,
     sign_test,
 )
+from orthoglot.evaluation.statistics import Statistic, mean, pearson, spearman
 
 HOW = {"resamples": 4000, "confidence": 0.95}
 
@@ -187,3 +190,72 @@ def test_holm_by_hand() -> None:
     assert holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
     assert holm([0.9, 0.8]) == [1, 1]
     assert holm([]) == []
+
+
+def graded(n: int, seed: int, first: int = 0) -> Scores:
+    x, y = rng(seed).normal(size=(2, n))
+    return Scores(np.column_stack([x + y, np.round(y, 1)]), np.arange(first, first + n, dtype=np.uint64))
+
+
+@pytest.mark.parametrize(("statistic", "slow"), [(pearson(), stats.pearsonr), (spearman(), stats.spearmanr)])
+def test_an_interval_of_a_correlation_agrees_with_scipy(statistic: Statistic, slow: Any) -> None:
+    scores = graded(80, 1)
+    found = resample([Column("a", scores, statistic)], resamples=5000, generator=rng())
+    golden = stats.bootstrap(
+        tuple(scores.values.T),
+        lambda x, y: slow(x, y)[0],
+        n_resamples=2000,
+        paired=True,
+        vectorized=False,
+        method="percentile",
+        rng=rng(2),
+    ).confidence_interval
+    assert found.values[0] == pytest.approx(slow(*scores.values.T)[0])
+    assert np.quantile(found.draws[0], [0.025, 0.975]) == pytest.approx((golden.low, golden.high), abs=0.02)
+
+
+def test_columns_share_their_draws_and_items_of_one_sentence_stay_together() -> None:
+    scores = graded(60, 2)
+    twice = Scores(np.tile(scores.values, (2, 1)), np.tile(scores.keys, 2))
+    turned = Scores(scores.values[::-1], scores.keys[::-1])
+    columns = [
+        Column(name, one, statistic)
+        for statistic in (pearson(), spearman())
+        for name, one in (("once", scores), ("twice", twice), ("turned", turned))
+    ]
+    found = resample(columns, resamples=300, generator=rng())
+    for draws in (found.draws[:3], found.draws[3:]):
+        np.testing.assert_allclose(draws[1], draws[0], atol=1e-9)
+        np.testing.assert_allclose(draws[2], draws[0], atol=1e-9)
+    assert np.abs(found.draws[0] - found.draws[3]).max() > 0.01
+
+
+def test_left_out_items_change_nothing_but_their_own_column() -> None:
+    scores = graded(60, 3)
+    holes = Scores(scores.values.copy(), scores.keys)
+    holes.values[[3, 20], 0] = np.nan
+    kept = np.isfinite(holes.values).all(axis=1)
+    columns = [Column("whole", scores, spearman()), Column("holes", holes, spearman())]
+    found = resample(columns, resamples=50, generator=rng())
+    assert found.values[1] == pytest.approx(stats.spearmanr(*holes.values[kept].T)[0])
+    assert found.values[0] == pytest.approx(stats.spearmanr(*scores.values.T)[0])
+    assert np.isfinite(found.draws).all()
+    holes.values[:] = np.nan
+    with pytest.raises(DataError, match="holes: n = 0, each of 60"):
+        resample(columns, resamples=5, generator=rng())
+
+
+def test_a_mean_resampled_as_a_statistic_is_the_mean_resampled_as_scores() -> None:
+    values = rng(4).integers(3, size=200) / 2
+    scores = items(values)
+    found = resample([Column("a", scores, mean())], resamples=20_000, generator=rng())
+    other = interval({"a": scores}, resamples=20_000, confidence=0.95, generator=rng(1))
+    assert found.values[0] == pytest.approx(other.value)
+    assert np.quantile(found.draws[0], [0.025, 0.975]) == pytest.approx((other.low, other.high), abs=0.004)
+
+
+def test_a_draw_without_a_correlation_keeps_the_observed_one() -> None:
+    scores = Scores(np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 4.0]]), np.arange(3, dtype=np.uint64))
+    found = resample([Column("a", scores, pearson())], resamples=500, generator=rng())
+    # One draw in nine takes a single sentence three times.
+    assert (found.draws[0] == found.values[0]).mean() == pytest.approx(1 / 9 + 6 / 27, abs=0.08)

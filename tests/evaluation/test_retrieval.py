@@ -63,7 +63,7 @@ def test_directions_are_named_query_to_candidate() -> None:
     x = np.array([[1.0, 0.1], [1.0, 0.4]])
     y = np.array([[1.0, 0.0], [0.0, 1.0]])
     task = Retrieval("heldout", "test", "de", "en", ["a", "b"], ["c", "d"])
-    found = task.score({"source": x, "target": y}).hits
+    found = task.score({"source": x, "target": y}).scores
     assert found["de->en"].tolist() == [1, 0]
     assert found["en->de"].tolist() == [1, 1]
 

@@ -30,7 +30,10 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     preset["decomposition"].update(max_epochs=2, batch_size=64)
     preset["evaluation"].update(heldout_pairs=50, probe_sentences=40, map_sentences=20, resamples=100)
     params["corpora"]["mini"].update(languages={"qab": 400, "qac": 300}, retrieval_pairs=40, graded_items=10)
-    params["benchmarks"]["mini-tatoeba"]["languages"] = ["qab", "qac"]
+    for name in ("mini-tatoeba", "mini-code-switched"):
+        params["benchmarks"][name]["languages"] = ["qab", "qac"]
+    for name in ("mini-sts", "mini-qe"):
+        params["benchmarks"][name]["pairs"] = ["qaa-qab", "qaa-qac"]
     ems = params["encoders"]["ems-mini"]
     ems["tokenizer"]["vocabulary"] = 300
     ems.update(layers=1, width=32, heads=2, feed_forward=64, language_width=8, projection_width=16)

@@ -33,17 +33,20 @@ class Record:
     Attributes:
         task: family, e.g. "heldout".
         dataset: folder name of a benchmark, or "test" for the held-out split.
-        subset: a direction "query->candidate"; "all" is the unweighted mean over directions and pairs.
+        subset: a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over
+            directions and pairs.
         view: which vector was scored: "sentence" (the encoder's own), "meaning" or "language".
         encoder: name of the frozen encoder.
         method: name of the decomposition.
         seed: of the decomposer's training; None for the mean over seeds.
-        metric: "accuracy" (0 to 100), "difference:<baseline>" (-100 to 100), "p:<baseline>" (paired
-            bootstrap, Holm-corrected) or "sign:<baseline>" (sign test, Holm-corrected), both 0 to 1.
+        metric: "accuracy" (0 to 100), "pearson" or "spearman" (correlation times 100, -100 to 100), one of
+            `leakage`; "difference:<baseline>" of accuracies (-100 to 100), "p:<baseline>" (paired bootstrap,
+            Holm-corrected) or "sign:<baseline>" (sign test, Holm-corrected), both 0 to 1; for correlations
+            "difference-pearson:<baseline>" (-200 to 200), "p-pearson:<baseline>", and so on.
         value: the number; whether higher is better depends on task and view.
         low: lower end of the interval, None where there is none.
         high: upper end.
-        n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task.
+        n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs.
         signature: "key:value|..." that pins how the number was made.
     """
 
@@ -66,11 +69,12 @@ class Result(NamedTuple):
     """What a task finds in one set of vectors.
 
     Attributes:
-        hits: {subset: (N,) int8 of 1 hit, 0 miss, -1 left out}.
+        scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
+            the task's measure makes statistics, NaN for left out.
         facts: what the signature says of this scoring alone, e.g. whether a classifier converged.
     """
 
-    hits: dict[str, np.ndarray]
+    scores: dict[str, np.ndarray]
     facts: dict[str, object]
 
 
@@ -87,16 +91,21 @@ class Task(Protocol):
         """Benchmark folder, or "test"."""
         ...
 
+    @property
+    def measure(self) -> str:
+        """What is kept of each item: a key of `statistics.MEASURES`."""
+        ...
+
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """{side: (sentences, language)}: the texts whose vectors `score` wants."""
         ...
 
     def keys(self) -> np.ndarray:
-        """(N,) uint64: `keys_of` the pivot sentence of each item, in the order of the hits."""
+        """(N,) uint64: `keys_of` the pivot sentence of each item, in the order of the scores."""
         ...
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """Hits of {side: (N, D)}."""
+        """Scores of the items of {side: (N, D)}."""
         ...
 
     def facts(self, subset: str) -> dict[str, object]:

@@ -37,6 +37,7 @@ class LanguageProbe:
     n_test: int
     name: str = "language-probe"
     dataset: str = "test"
+    measure: str = "accuracy"
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """One side per language."""

@@ -1,4 +1,4 @@
-"""One encoder with one method: every task, every view, every seed, to records and per-item hits."""
+"""One encoder with one method: every task, every view, every seed, to records and per-item scores."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot import __version__
-from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.corpora.benchmarks import GRADED, read_benchmark, read_code_switched, read_graded
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.evaluation import classification
+from orthoglot.evaluation import classification, leakage
 from orthoglot.evaluation.base import VIEWS, Result, Task, View, keys_of, view, write_records
+from orthoglot.evaluation.grading import Grading
 from orthoglot.evaluation.heldout import HeldOut, read_held_out
 from orthoglot.evaluation.maps import Map, project, write_map
 from orthoglot.evaluation.resampling import Scores
 from orthoglot.evaluation.retrieval import Retrieval, distinct
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.summary import Hits, Key, summarise, write_hits
+from orthoglot.evaluation.summary import Key, Scored, summarise, write_scores
 from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 
 RECORDS = "records.jsonl"
-HITS = "hits.npz"
+SCORES = "scores.npz"
 MAP = "map.npz"
 logger = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ def evaluate(
         encoder: name for the records.
         identity: of the encoder; a store of another one is refused.
         method: name for the records.
-        output: gets records.jsonl, hits.npz (see `write_hits`) and map.npz (2-D points of a sample).
+        output: gets records.jsonl, scores.npz (see `write_scores`) and map.npz (2-D points of a sample).
     Raises:
         DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
     """
@@ -67,17 +68,23 @@ def evaluate(
     views = VIEWS if decomposers else ("sentence",)
     held_out = read_held_out(bitext)
     tasks = make_tasks(settings, held_out, benchmarks)
-    hits: Hits = {}
+    scored: Scored = {}
     facts: dict[Key, dict[str, object]] = {}
     label = f"evaluate {encoder} {method}"
     for task in track(tasks, total=len(tasks), label=label, unit="tasks"):
         found, about = score(task, store, models, views)
-        hits |= found
+        scored |= found
+        facts |= about
+    if leakage.NAME in settings.tasks:
+        found, about = measure_leaks(settings, held_out, store, models)
+        scored |= found
         facts |= about
     made = {"encoder": store.meta["identity"], "orthoglot": __version__}
-    records = summarise(hits, facts, settings, encoder=encoder, method=method, made=made)
+    records = summarise(scored, facts, settings, encoder=encoder, method=method, made=made)
     write_records(output / RECORDS, records)
-    write_hits(output / HITS, hits)
+    # Leaks are not compared, so no one reads their scores again.
+    kept = {key: found for key, found in scored.items() if key.task != leakage.NAME}
+    write_scores(output / SCORES, kept)
     write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
     logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
 
@@ -98,21 +105,36 @@ def make_tasks(
             sides = benchmark.foreign_sentences, benchmark.pivot_sentences
             languages = benchmark.foreign, benchmark.pivot
             tasks.append(Retrieval("tatoeba", benchmark.name, *languages, *sides, pivot="target"))
+    for benchmark in (item for folder in benchmarks for item in read_code_switched(folder)):
+        if "code-switched" in settings.tasks:
+            sides = benchmark.foreign_sentences, benchmark.pivot_sentences
+            languages = benchmark.foreign, benchmark.pivot
+            names = "code-switched", benchmark.name
+            tasks.append(Retrieval(*names, *languages, *sides, pivot="target", both=False))
+    for graded in (item for folder in benchmarks for item in read_graded(folder)):
+        if graded.kind in settings.tasks:
+            languages = graded.source, graded.target
+            sides = graded.source_sentences, graded.target_sentences
+            tasks.append(Grading(graded.kind, graded.name, *languages, *sides, graded.gold, graded.items))
+    present = {task.name for task in tasks}
+    for name in (*GRADED, "code-switched"):
+        if name in settings.tasks and name not in present:
+            logger.warning("no benchmark for the task %s, which is left out", name)
     if "language-probe" in settings.tasks:
         tasks.append(_probe(settings, held_out))
-    if not tasks:
+    if not tasks and leakage.NAME not in settings.tasks:
         raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
     return tasks
 
 
 def score(
     task: Task, store: EmbeddingStore, models: Models, views: Iterable[View]
-) -> tuple[Hits, dict[Key, dict[str, object]]]:
-    """Hits of one task for every seed and view, and what the signatures say of them."""
+) -> tuple[Scored, dict[Key, dict[str, object]]]:
+    """Scores of one task for every seed and view, and what the signatures say of them."""
     sides = task.sides()
     vectors = {side: store.take(store.rows(texts, language)) for side, (texts, language) in sides.items()}
     keys = task.keys()
-    hits: Hits = {}
+    scored: Scored = {}
     facts: dict[Key, dict[str, object]] = {}
     own: Result | None = None
     for seed, decomposer in models.items():
@@ -124,11 +146,37 @@ def score(
                 found = task.score(seen)
             if name == "sentence":
                 own = found
-            for subset, values in found.hits.items():
-                key = Key(task.name, task.dataset, subset, name, seed)
-                hits[key] = Scores(values, keys)
+            for subset, values in found.scores.items():
+                key = Key(task.name, task.dataset, subset, name, seed, task.measure)
+                scored[key] = Scores(values, keys)
                 facts[key] = task.facts(subset) | found.facts
-    return hits, facts
+    return scored, facts
+
+
+def measure_leaks(
+    settings: EvaluationSettings, held_out: Mapping[str, HeldOut], store: EmbeddingStore, models: Models
+) -> tuple[Scored, dict[Key, dict[str, object]]]:
+    """What the views of each held-out pair's sentences share, for every seed."""
+    scored: Scored = {}
+    facts: dict[Key, dict[str, object]] = {}
+    for name, unseen in held_out.items():
+        kept, _ = distinct(unseen.pairs, settings.heldout_pairs)
+        if not kept:
+            continue
+        keys = np.tile(keys_of(pair[0] for pair in kept), 2)
+        texts = [(language, [pair[side] for pair in kept]) for side, language in enumerate(parse_pair(name))]
+        sides = [(language, store.vectors[store.rows(sentences, language)]) for language, sentences in texts]
+        for seed, decomposer in models.items():
+            views = VIEWS if decomposer else ("sentence",)
+            seen = {
+                v: np.concatenate([view(rows, decomposer, code, v) for code, rows in sides]) for v in views
+            }
+            parts = leakage.PairParts(seen["sentence"], seen.get("meaning"), seen.get("language"), keys)
+            for found in leakage.leaks(parts, settings.seed):
+                key = Key(leakage.NAME, "test", name, found.view, seed, found.measure)
+                scored[key] = found.scores
+                facts[key] = found.facts
+    return scored, facts
 
 
 def _seed(folder: Path) -> int:

@@ -16,7 +16,8 @@ from matplotlib.lines import Line2D
 
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.maps import Map
-from orthoglot.evaluation.tables import PROBE, lines, ordered, overall
+from orthoglot.evaluation.summary import ACCURACY
+from orthoglot.evaluation.tables import PROBE, chosen_values, lines, ordered, overall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,22 +71,23 @@ class Curve(NamedTuple):
     rows: list[dict[str, float]]
 
 
-def corner(records: pd.DataFrame, task: str, dataset: str) -> str:
+def corner(records: pd.DataFrame, task: str, dataset: str, metric: str) -> str:
     """One panel per encoder, one point per method: the ideal is the upper left corner.
 
-    Retrieval: meaning accuracy up, language accuracy to the right. The probe wants the opposite of both, so
-    its axes are swapped. An arrow leads from a host to the host with ORACLE.
+    Retrieval and correlations: meaning up, language to the right; a language view's correlation is best at 0.
+    The probe wants the opposite of both, so its axes are swapped. An arrow leads from a host to the host with ORACLE.
     """
-    values = overall(records)
-    values = values[(values["task"] == task) & (values["dataset"] == dataset)]
+    values = chosen_values(overall(records), task, dataset, metric)
+    unit = "accuracy (%)" if metric == ACCURACY else f"{metric.capitalize()} × 100"
+    lowest = -4 if metric == ACCURACY else -104
     y, x = ("language", "meaning") if task == PROBE else ("meaning", "language")
     encoders = list(values["encoder"].unique())
     with _figure(len(encoders), columns=3, width=4.2, height=3.4) as (figure, axes):
         for axis, encoder in zip(axes, encoders, strict=True):
-            _corner_panel(axis, values[values["encoder"] == encoder], x, y)
+            _corner_panel(axis, values[values["encoder"] == encoder], x, y, lowest)
             axis.set_title(encoder, loc="left")
-            axis.set_xlabel(f"{x} view, accuracy (%)")
-        axes[0].set_ylabel(f"{y} view, accuracy (%)")
+            axis.set_xlabel(f"{x} view, {unit}")
+        axes[0].set_ylabel(f"{y} view, {unit}")
         methods = [name for name in ordered(values["method"]) if name != ORIGINAL]
         handles = [_handle(name) for name in methods]
         if ORIGINAL in set(values["method"]):
@@ -159,7 +161,7 @@ def chosen_maps(names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 _PARTS = {"meaning or sentence": "o", "language": "x"}
 
 
-def _corner_panel(axis: Axes, values: pd.DataFrame, x: str, y: str) -> None:
+def _corner_panel(axis: Axes, values: pd.DataFrame, x: str, y: str, lowest: float) -> None:
     points: dict[str, tuple[float, float]] = {}
     for method in ordered(values["method"]):
         views = {row.view: row for row in lines(values[values["method"] == method])}
@@ -175,7 +177,7 @@ def _corner_panel(axis: Axes, values: pd.DataFrame, x: str, y: str) -> None:
             axis.annotate("", end, start, arrowprops=style)
     axis.margins(0.12)
     for limits, bound in ((axis.get_xlim(), axis.set_xlim), (axis.get_ylim(), axis.set_ylim)):
-        bound(max(limits[0], -4), min(limits[1], 104))
+        bound(max(limits[0], lowest), min(limits[1], 104))
 
 
 def _point(axis: Axes, method: str, x: Any, y: Any) -> None:

@@ -19,12 +19,12 @@ from markupsafe import Markup
 from orthoglot import __version__
 from orthoglot.errors import DataError
 from orthoglot.evaluation import figures, tables
-from orthoglot.evaluation.base import Record, read_records, write_records
+from orthoglot.evaluation.base import ALL, Record, read_records, write_records
 from orthoglot.evaluation.comparisons import ORIGINAL, compare_methods
 from orthoglot.evaluation.figures import Curve
 from orthoglot.evaluation.maps import Map, read_map
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.summary import Hits, read_hits
+from orthoglot.evaluation.summary import Scored, read_scores
 from orthoglot.evaluation.tables import Cell, Table
 
 TEMPLATE = "report.html.j2"
@@ -58,8 +58,8 @@ def report(
     Raises:
         DataError: no evaluation, or two of the same encoder and method.
     """
-    records, hits, drawn = _read(evaluations)
-    records += compare_methods(hits, settings, {"orthoglot": __version__})
+    records, scored, drawn = _read(evaluations)
+    records += compare_methods(scored, settings, {"orthoglot": __version__})
     trainings = [read_curve(path) for path in histories]
     write_records(output / "records.jsonl", records)
     table = tables.frame(records)
@@ -78,31 +78,37 @@ def report(
         facts=facts(table, licences),
         headline=top,
         sections=sections,
-        corners=[_figure(figures.corner, table, *section[:2]) for section in sections if _has_parts(table)],
+        corners=[
+            _figure(figures.corner, table, one.task, one.dataset, one.metric) if one.metric else ""
+            for one in sections
+            if _has_parts(table)
+        ],
         curves=_figure(figures.curves, trainings) if trainings else None,
         maps=_figure(figures.maps, drawn),
         maps_left_out=len(drawn) - len(figures.chosen_maps(list(drawn))),
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
-    logger.info("report: %d records of %d evaluations", len(records), len(hits))
+    logger.info("report: %d records of %d evaluations", len(records), len(scored))
 
 
 def nested(records: pd.DataFrame) -> dict[str, Any]:
-    """encoder -> method -> task -> view -> accuracy, for `dvc metrics`."""
+    """encoder -> method -> task -> view -> score, for `dvc metrics`; leakage has its metrics as tasks."""
     tree: dict[str, Any] = {}
-    for row in tables.lines(tables.overall(records)):
+    chosen = records[(records["subset"] == ALL) & records["seed"].isna()]
+    scores = chosen["metric"].isin(tables.SCALES)
+    for row in tables.lines(chosen[scores | (chosen["task"] == tables.LEAKAGE)]):
         methods = tree.setdefault(row.encoder, {}).setdefault(row.method, {})
-        methods.setdefault(tables.label(row.task, row.dataset), {})[row.view] = round(row.value, 4)
+        methods.setdefault(tables.label(row.task, row.dataset, row.metric), {})[row.view] = round(
+            row.value, 4
+        )
     return tree
 
 
 def corners(records: pd.DataFrame) -> pd.DataFrame:
-    """One row per encoder, method and task with the accuracy of both views, for `dvc plots`."""
+    """One row per encoder, method and task with the scores of both views, for `dvc plots`."""
     values = tables.overall(records)
-    values["task"] = [
-        tables.label(task, data) for task, data in zip(values["task"], values["dataset"], strict=True)
-    ]
+    values["task"] = [tables.label(row.task, row.dataset, row.metric) for row in tables.lines(values)]
     keys = ["encoder", "method", "task"]
     wide = values.pivot(index=keys, columns="view", values="value").reindex(columns=["meaning", "language"])
     return wide.dropna().round(4).reset_index()
@@ -185,8 +191,8 @@ def corpus_table(counts: Sequence[Mapping[str, Any]]) -> Table:
 
 def _read(
     evaluations: Sequence[Path],
-) -> tuple[list[Record], dict[tuple[str, str], Hits], dict[tuple[str, str], Map]]:
-    """Records, hits and maps, encoders in the order given, methods in the order of the papers."""
+) -> tuple[list[Record], dict[tuple[str, str], Scored], dict[tuple[str, str], Map]]:
+    """Records, scores and maps, encoders in the order given, methods in the order of the papers."""
     if not evaluations:
         raise DataError("report: no evaluation to report")
     found: dict[tuple[str, str], tuple[list[Record], Path]] = {}
@@ -203,7 +209,7 @@ def _read(
     names = [(encoder, method) for encoder in encoders for method in methods if (encoder, method) in found]
     return (
         [record for name in names for record in found[name][0]],
-        {name: read_hits(found[name][1] / "hits.npz") for name in names},
+        {name: read_scores(found[name][1] / "scores.npz") for name in names},
         {name: read_map(found[name][1] / "map.npz") for name in names},
     )
 

@@ -7,27 +7,36 @@ give weights w ~ multinomial(U, 1/U), the same for every stratum, and a stratum'
 Drawing costs more than scoring, so tables of the same sentences (views, seeds, methods) share their draws.
 Sentences whose scores agree throughout are of one kind, and a draw hits each kind a multinomial number of
 times; so a 10,000-fold resample of a thousand hits and misses takes about a millisecond.
+
+Correlations and other statistics of `statistics` are no sums of scores: `resample` gives each sentence its own
+weight, the same for every column, and takes the statistic of the weighted items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.stats import binom
 
 from orthoglot.errors import DataError
 from orthoglot.evaluation.base import LEFT_OUT
+from orthoglot.evaluation.statistics import Ranking, Ranks, Statistic, Sums, ranking
 
 # Drawn numbers held at once: 32 MiB of int64.
 BLOCK_ENTRIES = 1 << 22
+# Ranks of a column held at once: 1 MiB of float64, which a core's cache holds.
+RANK_ENTRIES = 1 << 17
 # A multinomial number costs about this many single draws.
 MULTINOMIAL_COST = 8
 
 
 class Scores(NamedTuple):
-    """Scored items: `values` (N,), hits or means of hits, and `keys` (N,) of their pivot sentences."""
+    """Scored items and `keys` (N,) of their pivot sentences.
+
+    `values` are (N,) hits or means of hits, or (N, C) floats of which a statistic is taken.
+    """
 
     values: np.ndarray
     keys: np.ndarray
@@ -50,11 +59,36 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A paired difference: interval, two-sided p of the paired bootstrap, and of the exact sign test."""
+    """A paired difference: interval, two-sided p of the paired bootstrap, and of the exact sign test.
+
+    `sign_p` is None for correlations, which no single item wins or loses.
+    """
 
     difference: Interval
     p: float
-    sign_p: float
+    sign_p: float | None
+
+
+class Column(NamedTuple):
+    """A statistic to take of some items; `name` tells errors whose they are."""
+
+    name: str
+    scores: Scores
+    statistic: Statistic
+
+
+class Resampled(NamedTuple):
+    """Statistics of C columns: observed, `values` (C,), NaN where there is none; and in R draws, `draws` (C, R)."""
+
+    values: np.ndarray
+    draws: np.ndarray
+
+
+def left_out(values: np.ndarray) -> np.ndarray:
+    """(N,) bool: items without a score, -1 among hits, NaN among floats."""
+    if np.issubdtype(values.dtype, np.integer):
+        return values == LEFT_OUT
+    return np.isnan(values.reshape(len(values), -1)).any(axis=1)
 
 
 def pool(scores: Sequence[Scores]) -> Scores:
@@ -66,8 +100,8 @@ def pool(scores: Sequence[Scores]) -> Scores:
         Values in [0, 1], NaN for left out.
     """
     stacked = np.stack([one.values for one in scores]).astype(np.float64)
-    means = np.where((stacked != LEFT_OUT).all(axis=0), stacked.mean(axis=0), np.nan)
-    return Scores(means, scores[0].keys)
+    missing = np.any([left_out(one.values) for one in scores], axis=0)
+    return Scores(np.where(missing, np.nan, stacked.mean(axis=0)), scores[0].keys)
 
 
 def subtract(ours: Strata, theirs: Strata) -> dict[str, Scores]:
@@ -125,6 +159,106 @@ def compare(
     return [_comparison(strata, means, confidence) for strata, means in zip(differences, drawn, strict=True)]
 
 
+def resample(columns: Sequence[Column], *, resamples: int, generator: np.random.Generator) -> Resampled:
+    """The statistic of each column, observed and in draws of pivot sentences that all columns share.
+
+    An item that was left out has no part in its column. A draw in which a column has no statistic, e.g. as all
+    its items agree, keeps the observed one.
+
+    Args:
+        columns: per-item scores, NaN for left out, and the statistic to take of them.
+        resamples: R.
+        generator: of the draws.
+    Raises:
+        DataError: a column without a single scored item.
+    """
+    kept = [_kept(column) for column in columns]
+    units = np.unique(np.concatenate([one.scores.keys for one in kept]))
+    groups: dict[bytes, list[int]] = {}
+    for place, one in enumerate(kept):
+        groups.setdefault(one.scores.keys.tobytes(), []).append(place)
+    shared = [_Group.of(places, [kept[place] for place in places], units) for places in groups.values()]
+    values = np.empty(len(columns))
+    draws = np.empty((len(columns), resamples))
+    for group in shared:
+        values[group.places] = group.statistics(np.ones((len(units), 1)))[:, 0]
+    block = max(1, BLOCK_ENTRIES // len(units))
+    for start in range(0, resamples, block):
+        weights = _unit_weights(len(units), min(block, resamples - start), generator)
+        for group in shared:
+            draws[group.places, start : start + block] = group.statistics(weights)
+    return Resampled(values, np.where(np.isnan(draws), values[:, None], draws))
+
+
+class _Group(NamedTuple):
+    """Columns of the very same items: `places` among all columns.
+
+    `rows` are the items' sentences among those that are drawn, `item_of` says which of them each item has.
+    `sums` holds, for each statistic of sums, its place in the group and its moments by sentence; `ranks`, for
+    each statistic of ranks, its place and which of `rankings` are its x and its y: gold scores are ranked once.
+    """
+
+    places: list[int]
+    rows: np.ndarray
+    item_of: np.ndarray
+    sums: list[tuple[int, Sums, np.ndarray]]
+    ranks: list[tuple[int, Ranks, int, int]]
+    rankings: list[Ranking]
+
+    @classmethod
+    def of(cls, places: list[int], columns: Sequence[Column], units: np.ndarray) -> Self:
+        keys, item_of = np.unique(columns[0].scores.keys, return_inverse=True)
+        sums: list[tuple[int, Sums, np.ndarray]] = []
+        ranks: list[tuple[int, Ranks, int, int]] = []
+        distinct: dict[bytes, int] = {}
+        rankings: list[Ranking] = []
+        for row, (_, scores, statistic) in enumerate(columns):
+            values = scores.values.reshape(len(scores.values), -1)
+            if isinstance(statistic, Sums):
+                moments = statistic.moments(values)
+                by_unit = [np.bincount(item_of, weights=moment, minlength=len(keys)) for moment in moments.T]
+                sums.append((row, statistic, np.stack(by_unit)))
+                continue
+            for side in values.T:
+                if distinct.setdefault(side.tobytes(), len(rankings)) == len(rankings):
+                    rankings.append(ranking(side))
+            x, y = (distinct[side.tobytes()] for side in values.T)
+            ranks.append((row, statistic, x, y))
+        return cls(places, np.searchsorted(units, keys), item_of, sums, ranks, rankings)
+
+    def statistics(self, weights: np.ndarray) -> np.ndarray:
+        """(columns of the group, B) from the weights of all sentences (U, B)."""
+        own = weights[self.rows]
+        found = np.empty((len(self.places), weights.shape[1]))
+        if self.sums:
+            stacked = np.concatenate([moments for _, _, moments in self.sums]) @ own
+            ends = np.cumsum([len(moments) for _, _, moments in self.sums])[:-1]
+            for (row, statistic, _), part in zip(self.sums, np.split(stacked, ends), strict=True):
+                found[row] = statistic.finish(part)
+        if self.ranks:
+            width = max(1, RANK_ENTRIES // len(self.item_of))
+            for start in range(0, weights.shape[1], width):
+                items = own[self.item_of, start : start + width]
+                ranks = [of(items) for of in self.rankings]
+                for row, correlation, x, y in self.ranks:
+                    found[row, start : start + width] = correlation.finish(items, ranks[x], ranks[y])
+        return found
+
+
+def interval(value: float, draws: np.ndarray, *, confidence: float, keys: Sequence[np.ndarray]) -> Interval:
+    """A statistic with its percentile interval; `keys` are those of the items of each stratum."""
+    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    counted = np.concatenate(keys)
+    return Interval(value, float(low), float(high), len(counted), len(np.unique(counted)))
+
+
+def bootstrap_p(value: float, draws: np.ndarray) -> float:
+    """Share of draws at least as far from the observed value as that is from 0, the observed one counted in."""
+    # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
+    extreme = int((np.abs(draws - value) >= abs(value) - 1e-12).sum())
+    return (extreme + 1) / (len(draws) + 1)
+
+
 def sign_test(wins: int, losses: int) -> float:
     """Exact two-sided p that wins and losses are equally likely, from their two counts; ties do not count.
 
@@ -155,20 +289,24 @@ def _scored(strata: Strata) -> dict[str, Scores]:
     return scored
 
 
+def _kept(column: Column) -> Column:
+    name, scores, statistic = column
+    kept = ~left_out(scores.values)
+    if not kept.any():
+        raise DataError(f"{name}: n = 0, each of {len(kept)} items has a zero or non-finite vector")
+    return Column(name, Scores(scores.values[kept], scores.keys[kept]), statistic)
+
+
 def _interval(scored: Strata, means: np.ndarray, confidence: float) -> Interval:
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    keys = np.concatenate([one.keys for one in scored.values()])
-    return Interval(mean(scored), float(low), float(high), len(keys), len(np.unique(keys)))
+    keys = [one.keys for one in scored.values()]
+    return interval(mean(scored), means, confidence=confidence, keys=keys)
 
 
 def _comparison(differences: Strata, means: np.ndarray, confidence: float) -> Comparison:
     found = _interval(differences, means, confidence)
-    deviations = np.abs(means - found.value)
-    # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
-    extreme = int((deviations >= abs(found.value) - 1e-12).sum())
     pooled = np.concatenate([one.values for one in differences.values()])
     sign_p = sign_test(int((pooled > 0).sum()), int((pooled < 0).sum()))
-    return Comparison(found, (extreme + 1) / (len(means) + 1), sign_p)
+    return Comparison(found, bootstrap_p(found.value, means), sign_p)
 
 
 def _resampled(tables: Sequence[Strata], resamples: int, generator: np.random.Generator) -> np.ndarray:
@@ -206,6 +344,12 @@ def _kinds(columns: Sequence[Scores]) -> tuple[np.ndarray, np.ndarray, np.ndarra
     order = np.argsort(-counts, kind="stable")  # frequent ones first: fewer are left to draw for the others
     found, items = np.split(kinds[order], 2, axis=1)
     return found, items, counts[order]
+
+
+def _unit_weights(n: int, draws: int, generator: np.random.Generator) -> np.ndarray:
+    """How often each of n sentences is hit when n get drawn, (n, draws)."""
+    hit = generator.integers(n, size=(draws, n))
+    return np.stack([np.bincount(row, minlength=n) for row in hit]).T.astype(np.float64, order="C")
 
 
 def _weights(counts: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:

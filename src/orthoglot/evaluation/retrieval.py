@@ -18,9 +18,10 @@ class Retrieval:
     """One language pair's aligned sentences; either side queries the other.
 
     Scale 0 to 100. Higher is better for the meaning view, lower for the language view, whose ideal is
-    chance, 100 / N. `dropped` counts, by reason, the pairs that were kept out.
+    chance, 100 / N. `dropped` counts, by reason, the pairs that were kept out. `both` says whether the target
+    side queries too.
 
-    Source: methods 7.1 to 7.3.
+    Source: methods 7.1 to 7.3, 7.10.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Retrieval:
     target_sentences: Sequence[str]
     pivot: Literal["source", "target"] = "source"
     dropped: Mapping[str, int] = field(default_factory=dict)
+    both: bool = True
+    measure: str = "accuracy"
 
     def __post_init__(self) -> None:
         """Both sides must be aligned and not empty."""
@@ -53,10 +56,12 @@ class Retrieval:
         return keys_of(self.source_sentences if self.pivot == "source" else self.target_sentences)
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """Hits of both directions of {"source": (N, D), "target": (N, D)}."""
+        """Hits of the source's queries, and of the target's, on {"source": (N, D), "target": (N, D)}."""
         forward, backward = hits(vectors["source"], vectors["target"])
-        there, back = f"{self.source}->{self.target}", f"{self.target}->{self.source}"
-        return Result({there: forward, back: backward}, {})
+        found = {f"{self.source}->{self.target}": forward}
+        if self.both:
+            found[f"{self.target}->{self.source}"] = backward
+        return Result(found, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Candidates, tie rule, chance."""

@@ -12,8 +12,10 @@ import pandas as pd
 
 from orthoglot.evaluation.base import ALL, Record, unsign
 from orthoglot.evaluation.comparisons import ORIGINAL, host_of
+from orthoglot.evaluation.summary import ACCURACY
 
 PROBE = "language-probe"
+LEAKAGE = "leakage"
 # Families of methods in the order of the papers; unknown ones follow by name.
 METHOD_ORDER = (
     ORIGINAL,
@@ -29,7 +31,33 @@ METHOD_ORDER = (
     "meat+oracle-released",
     "seed",
 )
-TITLES = {"heldout": "Held-out retrieval", "tatoeba": "Tatoeba retrieval", PROBE: "Language probe"}
+TITLES = {
+    "heldout": "Held-out retrieval",
+    "tatoeba": "Tatoeba retrieval",
+    "code-switched": "Code-switched retrieval",
+    "sts": "Semantic similarity",
+    "qe": "Quality estimation",
+    PROBE: "Language probe",
+    LEAKAGE: "Leakage",
+}
+# Metrics that methods are compared by, and their scales in words.
+SCALES = {
+    ACCURACY: "Accuracy in percent",
+    "pearson": "Pearson's correlation with the gold scores times 100, from -100 to 100",
+    "spearman": "Spearman's correlation with the gold scores times 100, from -100 to 100",
+}
+DIFFERENCES = ("difference", "p", "sign")
+# Metric and view of each column of the leakage table, its heading, and which way is better.
+LEAKS = (
+    ("cosine", "language", "cos(meaning, language) × 100 → 0"),
+    ("norm:meaning", "meaning", "Length of meaning"),
+    ("norm:language", "language", "Length of language"),
+    ("language_share", "meaning", "Language share: meaning ↓"),
+    ("language_share", "language", "language ↑"),
+    ("language_share", "sentence", "sentence"),
+    ("r2:meaning", "language", "R² of meaning from language ↓"),
+    ("r2:sentence", "language", "R² of sentence from language ↓"),
+)
 LEVEL = 0.05
 FIXED = (
     "Intervals and p take the trained models as fixed: they tell what other sentences would change, ± what "
@@ -56,23 +84,28 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Everything the report tells in tables about one task on one data set."""
+    """Everything the report tells in tables about one task on one data set by one metric; none for leakage."""
 
     task: str
     dataset: str
+    metric: str | None
     table: Table
     comparisons: Table
     details: list[Table]
 
 
 def sections(records: pd.DataFrame) -> list[Section]:
-    """One section per task and data set, in the order of the records."""
-    return [
+    """One section per task, data set and metric, in the order of the records; leakage comes last."""
+    found = [
         Section(
             *key, task_table(records, *key), comparison_table(records, *key), list(details(records, *key))
         )
         for key in tasks(records)
     ]
+    if (records["task"] == LEAKAGE).any():
+        nothing = Table("", "", [], [])
+        found.append(Section(LEAKAGE, "test", None, leakage_table(records), nothing, []))
+    return found
 
 
 def frame(records: Sequence[Record]) -> pd.DataFrame:
@@ -98,20 +131,22 @@ def ordered(methods: Iterable[str]) -> list[str]:
     return sorted(set(methods), key=lambda name: (known.get(name, len(known)), name))
 
 
-def label(task: str, dataset: str) -> str:
-    """A short name of a task on a data set, as in metrics.json: "heldout", "tatoeba/mini"."""
-    return task if dataset in ("test", task) else f"{task}/{dataset}"
+def label(task: str, dataset: str, metric: str) -> str:
+    """A short name of a task on a data set, as in metrics.json: "heldout", "tatoeba/mini", "sts/sts17/pearson"."""
+    name = task if dataset in ("test", task) else f"{task}/{dataset}"
+    return name if metric == ACCURACY else f"{name}/{metric}"
 
 
-def title(task: str, dataset: str) -> str:
-    """A readable name of a task on a data set."""
+def title(task: str, dataset: str, metric: str) -> str:
+    """A readable name of a task on a data set by a metric."""
     name = TITLES.get(task, task)
-    return name if dataset in ("test", task) else f"{name} ({dataset})"
+    told = [found for found in (dataset, metric.capitalize()) if found not in ("test", task, "Accuracy")]
+    return f"{name} ({', '.join(told)})" if told else name
 
 
-def tasks(records: pd.DataFrame) -> list[tuple[str, str]]:
-    """Distinct (task, dataset), in the order of the records."""
-    distinct = records[["task", "dataset"]].drop_duplicates()
+def tasks(records: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Distinct (task, dataset, metric) that methods are compared by, in the order of the records."""
+    distinct = records[records["metric"].isin(SCALES)][["task", "dataset", "metric"]].drop_duplicates()
     return list(distinct.itertuples(index=False, name=None))
 
 
@@ -121,23 +156,29 @@ def wanted(task: str, view: str) -> str:
 
 
 def overall(records: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy over all subsets, mean over seeds, with `sd` over seeds (NaN for one seed)."""
-    accuracy = records[(records["metric"] == "accuracy") & (records["subset"] == ALL)]
-    keys = ["task", "dataset", "view", "encoder", "method"]
-    by_seed = accuracy[accuracy["seed"].notna()].groupby(keys, sort=False)["value"]
+    """Scores (`SCALES`) over all subsets, mean over seeds, with `sd` over seeds (NaN for one seed)."""
+    return _over_seeds(records[records["metric"].isin(SCALES)])
+
+
+def _over_seeds(records: pd.DataFrame) -> pd.DataFrame:
+    chosen = records[records["subset"] == ALL]
+    keys = ["task", "dataset", "view", "encoder", "method", "metric"]
+    by_seed = chosen[chosen["seed"].notna()].groupby(keys, sort=False)["value"]
     spread = by_seed.agg(sd="std", seeds="count").reset_index()
-    return accuracy[accuracy["seed"].isna()].merge(spread, on=keys, validate="one_to_one")
+    return chosen[chosen["seed"].isna()].merge(spread, on=keys, validate="one_to_one")
 
 
 def comparisons(records: pd.DataFrame) -> pd.DataFrame:
     """One row per paired difference, with `baseline`, both corrected probabilities, and what the seeds say.
 
-    `sd` is over the differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
+    `compared` is the metric whose values differ; a correlation has no sign test (NaN). `sd` is over the
+    differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
     """
-    chosen = records[records["metric"] != "accuracy"]
-    names = chosen["metric"].str.split(":", n=1)
-    chosen = chosen.assign(kind=names.str[0], baseline=names.str[1])
-    keys = ["task", "dataset", "encoder", "method", "view", "baseline"]
+    names = records["metric"].str.extract(r"^(?P<kind>[a-z]+)(?:-(?P<compared>[a-z]+))?:(?P<baseline>.*)$")
+    chosen = records.join(names)
+    chosen = chosen[chosen["kind"].isin(DIFFERENCES)]
+    chosen = chosen.assign(compared=chosen["compared"].fillna(ACCURACY))
+    keys = ["task", "dataset", "encoder", "method", "view", "baseline", "compared"]
     by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda rows: np.sign(rows["value"]))
     spread = by_seed.groupby(keys, sort=False).agg(
         sd=("value", "std"), lowest=("sign", "min"), highest=("sign", "max")
@@ -156,7 +197,8 @@ def hosted(records: pd.DataFrame) -> Iterator[Any]:
     for encoder in records["encoder"].unique():
         methods = set(records.loc[records["encoder"] == encoder, "method"])
         for found in lines(differences[differences["encoder"] == encoder]):
-            if found.task != PROBE and found.baseline == host_of(found.method, methods):
+            retrieval = found.compared == ACCURACY and found.task != PROBE
+            if retrieval and found.baseline == host_of(found.method, methods):
                 yield found
 
 
@@ -180,11 +222,12 @@ def headline(records: pd.DataFrame) -> Table:
     rows = []
     for found in hosted(records):
         chosen = values[_same(values, found, "task", "dataset", "encoder", "view")]
+        chosen = chosen[chosen["metric"] == found.compared]
         before, after = (first(chosen[chosen["method"] == name]) for name in (found.baseline, found.method))
         arrow = ARROWS[wanted(found.task, found.view)]
-        task = title(found.task, found.dataset)
+        task = title(found.task, found.dataset, found.compared)
         names = found.encoder, found.baseline, found.method, task, f"{found.view} {arrow}"
-        rows.append([*map(Cell, names), *map(_accuracy, (before, after)), *_difference(found)])
+        rows.append([*map(Cell, names), *map(_score, (before, after)), *_difference(found)])
     note = (
         "Accuracy in percent [interval] ± standard deviation over seeds. The arrow says which way is better. "
         "The difference is paired by sentence pair over seeds and directions [interval] ± standard deviation "
@@ -196,13 +239,11 @@ def headline(records: pd.DataFrame) -> Table:
     return Table("What ORACLE adds", note, columns, rows)
 
 
-def task_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
+def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
     """Encoder and method by view."""
-    values = overall(records)
-    values = values[(values["task"] == task) & (values["dataset"] == dataset)]
-    differences = comparisons(records)
-    same = (differences["task"] == task) & (differences["dataset"] == dataset)
-    differences = differences[same & (differences["baseline"] == ORIGINAL)]
+    values = chosen_values(overall(records), task, dataset, metric)
+    differences = chosen_values(comparisons(records), task, dataset, metric, "compared")
+    differences = differences[differences["baseline"] == ORIGINAL]
     rows = []
     for encoder in values["encoder"].unique():
         chosen = values[values["encoder"] == encoder]
@@ -210,7 +251,8 @@ def task_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
             cells = [Cell(encoder), Cell(method)]
             for view in ("meaning", "language", "sentence"):
                 found = chosen[(chosen["method"] == method) & (chosen["view"] == view)]
-                cells.append(_accuracy(first(found), _best(chosen, task, view)) if len(found) else Cell("–"))
+                best = _best(chosen, task, view, metric)
+                cells.append(_score(first(found), best) if len(found) else Cell("–"))
             against = differences[(differences["encoder"] == encoder) & (differences["method"] == method)]
             cells.append(_difference(first(against))[0] if len(against) else Cell("–"))
             rows.append(cells)
@@ -223,15 +265,49 @@ def task_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
         "Sentence vector",
         "Meaning − original",
     ]
-    return Table(title(task, dataset), _note(values), columns, rows)
+    return Table(title(task, dataset, metric), _note(values, metric), columns, rows)
 
 
-def details(records: pd.DataFrame, task: str, dataset: str) -> Iterator[Table]:
+def chosen_values(
+    table: pd.DataFrame, task: str, dataset: str, metric: str, column: str = "metric"
+) -> pd.DataFrame:
+    """The rows of one task on one data set by one metric."""
+    return table[(table["task"] == task) & (table["dataset"] == dataset) & (table[column] == metric)]
+
+
+def leakage_table(records: pd.DataFrame) -> Table:
+    """Encoder and method by what the two parts share."""
+    values = _over_seeds(records[records["task"] == LEAKAGE])
+    rows = []
+    for encoder in values["encoder"].unique():
+        chosen = values[values["encoder"] == encoder]
+        for method in ordered(chosen["method"]):
+            own = chosen[chosen["method"] == method]
+            cells = [Cell(encoder), Cell(method)]
+            for metric, view, _ in LEAKS:
+                found = own[(own["metric"] == metric) & (own["view"] == view)]
+                cells.append(
+                    _score(first(found), digits=2 if "norm" in metric else 1) if len(found) else Cell("–")
+                )
+            rows.append(cells)
+    shares = values[values["metric"] == "language_share"]
+    chance = float(unsign(shares["signature"].iloc[0])["chance"])
+    note = (
+        "On held-out sentences, unweighted mean over language pairs. Nothing but the lengths depends on the "
+        "scale of a view. Lengths are mean lengths over that of the sentence vector. Language share: percent of "
+        f"a view's variance that lies between the languages of a pair, from 0 to 100, chance {chance:.2g}. R²: "
+        "percent of the variance of held-out sentences that ridge regression from the language view explains, at "
+        "most 100, below 0 if worse than the mean; a language view that holds the language alone scores 0 for "
+        "meaning and the sentence's language share for the sentence. Intervals resample pivot sentences and "
+        "keep models, means and regressions. ± is the standard deviation over seeds."
+    )
+    return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *(heading for *_, heading in LEAKS)], rows)
+
+
+def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
     """Per direction: one table per encoder and view, one column per method."""
-    accuracy = records[
-        (records["metric"] == "accuracy") & (records["subset"] != ALL) & records["seed"].isna()
-    ]
-    accuracy = accuracy[(accuracy["task"] == task) & (accuracy["dataset"] == dataset)]
+    accuracy = records[(records["subset"] != ALL) & records["seed"].isna()]
+    accuracy = chosen_values(accuracy, task, dataset, metric)
     for encoder in accuracy["encoder"].unique():
         for view in ("meaning", "language"):
             # The original has one view only, which stands beside the others' meaning as the reference.
@@ -248,24 +324,34 @@ def details(records: pd.DataFrame, task: str, dataset: str) -> Iterator[Table]:
                 + [cells.get((subset, name), Cell("–")) for name in methods]
                 for subset in chosen["subset"].unique()
             ]
-            yield Table(f"{encoder}, {view} view", "Mean over seeds.", ["Query → candidate", *methods], rows)
+            heading = "Query → candidate" if metric == ACCURACY else "Pair"
+            yield Table(f"{encoder}, {view} view", "Mean over seeds.", [heading, *methods], rows)
 
 
-def comparison_table(records: pd.DataFrame, task: str, dataset: str) -> Table:
-    """Every paired comparison of a task, with the p of both tests."""
-    chosen = comparisons(records)
-    chosen = chosen[(chosen["task"] == task) & (chosen["dataset"] == dataset)]
+def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
+    """Every paired comparison of a task by a metric, with the p of the bootstrap and, of hits, of the sign test."""
+    chosen = chosen_values(comparisons(records), task, dataset, metric, "compared")
+    hits = metric == ACCURACY
     rows = []
     for found in lines(chosen):
         against = f"{found.baseline}, {unsign(found.signature)['baseline_view']}"
         names = Cell(found.encoder), Cell(f"{found.method}, {found.view}"), Cell(against)
         n = Cell(f"{found.n:,}")
-        rows.append([*names, *_difference(found), _probability(found.sign_p), n])
-    columns = ["Encoder", "Method, view", "Against", "Difference", "p", "Sign test p", "n"]
-    note = (
-        "Points of accuracy. Both p are Holm-corrected over the rows of this table; the sign test counts wins "
-        f"and losses of sentence pairs and takes them as independent; n counts sentence pairs. {FIXED}"
-    )
+        signs = [_probability(found.sign_p)] if hits else []
+        rows.append([*names, *_difference(found), *signs, n])
+    columns = ["Encoder", "Method, view", "Against", "Difference", "p", *["Sign test p"] * hits, "n"]
+    if hits:
+        told = (
+            "Points of accuracy. Both p are Holm-corrected over the rows of this table; the sign test counts wins "
+            "and losses of sentence pairs and takes them as independent"
+        )
+    else:
+        told = (
+            f"Differences of {metric.capitalize()}'s correlations times 100, from -200 to 200. p is "
+            "Holm-corrected over the rows of this table. The language view's ideal is 0, so its differences have "
+            "no better side"
+        )
+    note = f"{told}; n counts sentence pairs. {FIXED}"
     return Table("Paired comparisons", note, columns, rows)
 
 
@@ -293,22 +379,24 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
 
 
-def _accuracy(row: Any, best: float | None = None) -> Cell:
-    small = f"[{row.low:.1f}, {row.high:.1f}]"
+def _score(row: Any, best: float | None = None, digits: int = 1) -> Cell:
+    small = f"[{row.low:.{digits}f}, {row.high:.{digits}f}]"
     if row.view != "sentence" and pd.notna(row.sd):
-        small += f" ± {row.sd:.1f}"
-    return Cell(f"{row.value:.1f}", small, "best" if best == round(row.value, 1) else "")
+        small += f" ± {row.sd:.{digits}f}"
+    return Cell(f"{row.value:.{digits}f}", small, "best" if best == round(row.value, 1) else "")
 
 
 def _plain(row: Any) -> Cell:
     return Cell(f"{row.value:.1f}", f"[{row.low:.1f}, {row.high:.1f}]")
 
 
-def _best(values: pd.DataFrame, task: str, view: str) -> float | None:
+def _best(values: pd.DataFrame, task: str, view: str, metric: str) -> float | None:
     """The best value of a view, as printed, among an encoder's methods; the sentence view has no rivals."""
     found = values[values["view"] == view]["value"]
     if view == "sentence" or found.empty:
         return None
+    if view == "language" and metric != ACCURACY:
+        return round(float(min(found, key=abs)), 1)
     return round(float(found.max() if wanted(task, view) == "higher" else found.min()), 1)
 
 
@@ -326,8 +414,12 @@ def _difference(row: Any) -> list[Cell]:
 
 
 def tone(row: Any) -> str:
-    """ "good" or "bad" for a significant difference in whose sign all seeds agree, else nothing."""
-    if row.p >= LEVEL or not row.agreed:
+    """ "good" or "bad" for a significant difference in whose sign all seeds agree, else nothing.
+
+    A language view's correlation should be 0, and a difference does not tell whether it came nearer.
+    """
+    aimless = row.compared != ACCURACY and row.view == "language"
+    if row.p >= LEVEL or not row.agreed or aimless:
         return ""
     return "good" if (row.value > 0) == (wanted(row.task, row.view) == "higher") else "bad"
 
@@ -340,9 +432,14 @@ def _probability(p: float) -> Cell:
     return Cell("< 0.001" if p < 0.001 else f"{p:.3f}")
 
 
-def _note(values: pd.DataFrame) -> str:
-    facts = unsign(values["signature"].iloc[0])
-    told = [f"Accuracy in percent, chance {float(facts['chance']):.2g}"]
+def _note(values: pd.DataFrame, metric: str) -> str:
+    signatures = [unsign(signature) for signature in values["signature"]]
+    facts = signatures[0]
+    told = [f"{SCALES[metric]}, chance {float(facts['chance']):.2g}"]
+    if metric != ACCURACY:
+        told.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
+    if any(int(one.get("undefined", 0)) for one in signatures):
+        told.append("where a prediction is constant there is no correlation, and the mean goes without it")
     if "candidates" in facts:
         told.append(f"{facts['candidates']} candidates, unweighted mean over pairs and both directions")
     if "languages" in facts:

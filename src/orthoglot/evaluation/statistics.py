@@ -1,0 +1,177 @@
+"""Statistics of weighted items: what a bootstrap draw makes of means, ratios and correlations.
+
+A draw gives item i the weight w_i, how often it was drawn; with w_i = 1 a statistic is the ordinary one, and with
+whole numbers it is that of the items repeated w_i times. Most statistics are functions of a few weighted sums, so
+all draws of all of them are one matrix product. Spearman's ranks change with the draw and have a way of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+# Values that differ by less are one value: what rounding leaves of a constant.
+CONSTANT = 1e-12
+# Rank numbers held at once: about what a core's cache holds.
+RANK_ENTRIES = 1 << 17
+
+RUN = 16
+
+Ranking = Callable[[np.ndarray], np.ndarray]
+
+
+class Sums(NamedTuple):
+    """A statistic of weighted sums.
+
+    Attributes:
+        moments: (N, C) values -> (N, M), what is summed; the first column is 1, so that its sum is the weight.
+        finish: (M, B) sums -> (B,) statistics, NaN where there is none.
+    """
+
+    moments: Callable[[np.ndarray], np.ndarray]
+    finish: Callable[[np.ndarray], np.ndarray]
+
+
+class Ranks(NamedTuple):
+    """A statistic of the `ranking` of two columns of values.
+
+    Attributes:
+        finish: weights, ranks of x, ranks of y, (N, B) each -> (B,) statistics, NaN where there is none.
+    """
+
+    finish: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+Statistic = Sums | Ranks
+
+
+class Metric(NamedTuple):
+    """A statistic under the name and on the scale of its records."""
+
+    name: str
+    statistic: Statistic
+    scale: float = 100
+
+
+def mean() -> Sums:
+    """sum(w v) / sum(w) of (N, 1) values v."""
+    return Sums(lambda values: _with_ones(values), lambda sums: _divided(sums[1], sums[0]))
+
+
+def spread() -> Sums:
+    """sqrt(sum(w (v - m)^2) / sum(w)), m the weighted mean: the standard deviation of (N, 1) values v."""
+
+    def finish(sums: np.ndarray) -> np.ndarray:
+        centre = _divided(sums[1], sums[0])
+        return np.sqrt(np.maximum(_divided(sums[2], sums[0]) - centre**2, 0))
+
+    return Sums(lambda values: _with_ones(values, values**2), finish)
+
+
+def ratio() -> Sums:
+    """sum(w a) / sum(w b) of (N, 2) values (a, b), b not negative."""
+    return Sums(lambda values: _with_ones(values), lambda sums: _divided(sums[1], sums[2]))
+
+
+def explained() -> Sums:
+    """1 - sum(w r) / sum(w t) of (N, 2) squared residuals r and squared deviations t: at most 1, maybe negative."""
+    return Sums(lambda values: _with_ones(values), lambda sums: 1 - _divided(sums[1], sums[2]))
+
+
+def pearson() -> Sums:
+    """Pearson's correlation of (N, 2) values (x, y): cov_w(x, y) / sqrt(var_w(x) var_w(y)), in [-1, 1].
+
+    NaN for a constant x or y.
+    """
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        # Neither origin nor scale matters; centred values of spread 1 keep the sums exact.
+        centred = values - values.mean(axis=0)
+        scale = np.sqrt((centred**2).mean(axis=0))
+        x, y = (centred / np.where(_is_constant(values), 1, scale)).T
+        x, y = (np.where(flat, 0, side) for flat, side in zip(_is_constant(values), (x, y), strict=True))
+        return np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
+
+    def finish(sums: np.ndarray) -> np.ndarray:
+        n, x, y, xx, yy, xy = sums
+        return _correlation(n * xy - x * y, n * xx - x * x, n * yy - y * y, floor=CONSTANT * n * n)
+
+    return Sums(moments, finish)
+
+
+def spearman() -> Ranks:
+    """Spearman's correlation of (N, 2) values (x, y): Pearson's of the mid-ranks, in [-1, 1].
+
+    NaN for a constant x or y.
+    """
+    return Ranks(rank_correlation)
+
+
+def ranking(values: np.ndarray) -> Ranking:
+    """How weights (N, B) make mid-ranks of (N,) values, (N, B), minus their mean (n + 1) / 2, n = sum(w).
+
+    The mid-rank of a value v under weights w is sum(w [x < v]) + (sum(w [x = v]) + 1) / 2, the mean place of its
+    copies. Values are sorted once; a draw adds up the weights in that order.
+    """
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order]) > 0 if np.ptp(values) > CONSTANT else np.zeros(len(values) - 1, dtype=bool)
+    starts = np.flatnonzero(np.concatenate([[True], steps]))
+    group = np.empty(len(values), dtype=np.int64)
+    group[order] = np.concatenate([[0], np.cumsum(steps)])
+
+    def of(weights: np.ndarray) -> np.ndarray:
+        counts = weights[order]
+        if len(starts) < len(values):
+            counts = np.add.reduceat(counts, starts, axis=0)
+        ranks = np.cumsum(counts, axis=0)
+        n = ranks[-1].copy()
+        counts /= 2
+        ranks -= counts
+        ranks -= n / 2
+        return ranks[group]
+
+    return of
+
+
+def rank_correlation(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(B,) correlations of centred ranks x and y under weights, (N, B) each."""
+    weighted = weights * y
+    product = np.einsum("nb,nb->b", weighted, x)
+    y_spread = np.einsum("nb,nb->b", weighted, y)
+    x_spread = np.einsum("nb,nb,nb->b", weights, x, x)
+    # Two distinct ranks are at least 1/2 apart: anything less is rounding.
+    return _correlation(product, x_spread, y_spread, floor=np.full(len(product), 1e-6))
+
+
+def _is_constant(values: np.ndarray) -> np.ndarray:
+    return np.ptp(values, axis=0) <= CONSTANT
+
+
+def _correlation(product: np.ndarray, x: np.ndarray, y: np.ndarray, *, floor: np.ndarray) -> np.ndarray:
+    """product / sqrt(x y) within [-1, 1], NaN where x or y is not above `floor`."""
+    there = (x > floor) & (y > floor)
+    length = np.sqrt(np.where(there, x, 1)) * np.sqrt(np.where(there, y, 1))
+    return np.where(there, np.clip(product / length, -1, 1), np.nan)
+
+
+def _divided(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(b > 0, a / np.where(b > 0, b, 1), np.nan)
+
+
+def _with_ones(*columns: np.ndarray) -> np.ndarray:
+    return np.column_stack([np.ones(len(columns[0])), *columns])
+
+
+# What is kept of each item, and the records that are made of it.
+MEASURES: dict[str, tuple[Metric, ...]] = {
+    "accuracy": (Metric("accuracy", mean()),),
+    "correlation": (Metric("pearson", pearson()), Metric("spearman", spearman())),
+    "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
+    "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
+    "norm:language": (Metric("norm:language", ratio(), scale=1),),
+    "language_share": (Metric("language_share", explained()),),
+    "r2:meaning": (Metric("r2:meaning", explained()),),
+    "r2:sentence": (Metric("r2:sentence", explained()),),
+}
