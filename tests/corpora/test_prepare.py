@@ -14,7 +14,7 @@ from orthoglot.corpora.benchmarks import collect
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
-from orthoglot.corpora.settings import BenchmarkSettings
+from orthoglot.corpora.settings import RetrievalSettings
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.errors import DataError
 
@@ -167,7 +167,7 @@ def test_as_many_benchmark_overlaps_as_the_datas_own_report_counts(
 def tatoeba(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tatoeba")
     codes = [path.name.split(".")[1].split("-")[0] for path in (shared_data / "tatoeba").glob("*.gz")]
-    settings = BenchmarkSettings(
+    settings = RetrievalSettings(
         kind="local",
         files=str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz"),
         spelling="iso639-3",

@@ -122,7 +122,7 @@ def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
 
 
 def _read_tsv(path: Path) -> Iterator[SentencePair]:
-    return (SentencePair(*row) for row in read_rows(path, 2))
+    return map(SentencePair._make, read_rows(path, 2))
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -194,24 +194,21 @@ class _Group(NamedTuple):
     """Columns of the very same items: `places` among all columns.
 
     `rows` are the items' sentences among those that are drawn, `item_of` says which of them each item has.
-    `sums` holds, for each statistic of sums, its place in the group and its moments by sentence; `ranks`, for
-    each statistic of ranks, its place and which of `rankings` are its x and its y: gold scores are ranked once.
+    `sums` holds, for each statistic of sums, its place in the group and its moments by sentence; `ranks`, by the
+    bytes of y (gold scores are ranked once), how y is ranked and the statistics: place, how x is ranked.
     """
 
     places: list[int]
     rows: np.ndarray
     item_of: np.ndarray
     sums: list[tuple[int, Sums, np.ndarray]]
-    ranks: list[tuple[int, Ranks, int, int]]
-    rankings: list[Ranking]
+    ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranks, Ranking]]]]
 
     @classmethod
     def of(cls, places: list[int], columns: Sequence[Column], units: np.ndarray) -> Self:
         keys, item_of = np.unique(columns[0].scores.keys, return_inverse=True)
         sums: list[tuple[int, Sums, np.ndarray]] = []
-        ranks: list[tuple[int, Ranks, int, int]] = []
-        distinct: dict[bytes, int] = {}
-        rankings: list[Ranking] = []
+        ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranks, Ranking]]]] = {}
         for row, (_, scores, statistic) in enumerate(columns):
             values = scores.values.reshape(len(scores.values), -1)
             if isinstance(statistic, Sums):
@@ -219,12 +216,11 @@ class _Group(NamedTuple):
                 by_unit = [np.bincount(item_of, weights=moment, minlength=len(keys)) for moment in moments.T]
                 sums.append((row, statistic, np.stack(by_unit)))
                 continue
-            for side in values.T:
-                if distinct.setdefault(side.tobytes(), len(rankings)) == len(rankings):
-                    rankings.append(ranking(side))
-            x, y = (distinct[side.tobytes()] for side in values.T)
-            ranks.append((row, statistic, x, y))
-        return cls(places, np.searchsorted(units, keys), item_of, sums, ranks, rankings)
+            x, y = values.T
+            if y.tobytes() not in ranks:
+                ranks[y.tobytes()] = ranking(y), []
+            ranks[y.tobytes()][1].append((row, statistic, ranking(x)))
+        return cls(places, np.searchsorted(units, keys), item_of, sums, ranks)
 
     def statistics(self, weights: np.ndarray) -> np.ndarray:
         """(columns of the group, B) from the weights of all sentences (U, B)."""
@@ -239,9 +235,10 @@ class _Group(NamedTuple):
             width = max(1, RANK_ENTRIES // len(self.item_of))
             for start in range(0, weights.shape[1], width):
                 items = own[self.item_of, start : start + width]
-                ranks = [of(items) for of in self.rankings]
-                for row, correlation, x, y in self.ranks:
-                    found[row, start : start + width] = correlation.finish(items, ranks[x], ranks[y])
+                for ranked, members in self.ranks.values():
+                    y = ranked(items)
+                    for row, correlation, x_ranked in members:
+                        found[row, start : start + width] = correlation.finish(items, x_ranked(items), y)
         return found
 
 
