@@ -259,3 +259,15 @@ def test_a_draw_without_a_correlation_keeps_the_observed_one() -> None:
     found = resample([Column("a", scores, pearson())], resamples=500, generator=rng())
     # One draw in nine takes a single sentence three times.
     assert (found.draws[0] == found.values[0]).mean() == pytest.approx(1 / 9 + 6 / 27, abs=0.08)
+
+
+def test_columns_of_other_sentences_are_drawn_independently() -> None:
+    one = graded(100, 5)
+    other = Scores(one.values, one.keys + 100)
+    columns = [Column("a", one, pearson()), Column("b", other, pearson()), Column("c", one, spearman())]
+    found = resample(columns, resamples=2000, generator=rng())
+    assert abs(np.corrcoef(found.draws[0], found.draws[1])[0, 1]) < 0.1
+    assert np.corrcoef(found.draws[0], found.draws[2])[0, 1] > 0.5
+    # The draws' spread is that of the correlation itself, (1 - r^2) / sqrt(n) for normal scores.
+    r = found.values[0]
+    assert found.draws[:2].std(axis=1) == pytest.approx((1 - r**2) / 10, rel=0.3)

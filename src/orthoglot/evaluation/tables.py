@@ -257,6 +257,8 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
             cells.append(_difference(first(against))[0] if len(against) else Cell("–"))
             rows.append(cells)
     arrows = {view: ARROWS[wanted(task, view)] for view in ("meaning", "language")}
+    if metric != ACCURACY:
+        arrows["language"] = "→ 0"
     columns = [
         "Encoder",
         "Method",
@@ -438,10 +440,12 @@ def _note(values: pd.DataFrame, metric: str) -> str:
     told = [f"{SCALES[metric]}, chance {float(facts['chance']):.2g}"]
     if metric != ACCURACY:
         told.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
+        told.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
     if any(int(one.get("undefined", 0)) for one in signatures):
-        told.append("where a prediction is constant there is no correlation, and the mean goes without it")
+        told.append("a mean goes without the language pairs and seeds whose prediction is constant")
     if "candidates" in facts:
-        told.append(f"{facts['candidates']} candidates, unweighted mean over pairs and both directions")
+        directions = "pairs" if values["task"].iloc[0] == "code-switched" else "pairs and both directions"
+        told.append(f"{facts['candidates']} candidates, unweighted mean over {directions}")
     if "languages" in facts:
         told.append(f"{facts['languages']} languages, linear classifier, {facts['test']} sentences scored")
     if "seen_dropped" in facts:
