@@ -219,6 +219,8 @@ def test_a_code_switched_benchmark_that_cannot_be_is_refused(changes: dict[str, 
         ([], NAMED, "at least 1 item"),
         (["de-zh"], NAMED | {"gold": 3}, "names of all four columns, or numbers"),
         (["de-zh"], dict.fromkeys(NAMED, 0), "numbered from 1"),
+        (["de-zh"], NAMED | {"gold": "{lang}"}, "columns: '{lang}' may name {source}, {target}, not 'lang'"),
+        (["de-zh", "de-fr"], dict.fromkeys(NAMED, 1), "the same for two pairs"),
     ],
 )
 def test_a_graded_benchmark_that_cannot_be_is_refused(

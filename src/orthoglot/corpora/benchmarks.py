@@ -187,9 +187,9 @@ def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Itera
 def _graded_rows(path: Path, columns: Columns, source: str, target: str) -> Iterator[list[str]]:
     """Source, target, gold and item of each line."""
     lines = enumerate(read_rows(path), 1)
-    wanted = [column for _, column in columns]
+    wanted = columns.of(source, target)
     if isinstance(columns.source, str):
-        names = [str(column).format(source=source, target=target) for column in wanted]
+        names = [str(column) for column in wanted]
         _, header = next(lines)
         if missing := [name for name in names if name not in header]:
             raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")

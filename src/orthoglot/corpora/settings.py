@@ -28,12 +28,12 @@ class MiniSettings(Settings):
     graded_items: Count
 
 
-def _filled(pattern: str, **names: str) -> str:
+def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
     try:
         return pattern.format(**names)
     except (KeyError, IndexError, ValueError) as error:
         known = ", ".join(f"{{{name}}}" for name in names)
-        raise ConfigError(f"files: {pattern!r} may name {known}, not {error}") from error
+        raise ConfigError(f"{field}: {pattern!r} may name {known}, not {error}") from error
 
 
 class OpusSettings(Settings):
@@ -204,6 +204,13 @@ class Columns(Settings):
             raise ValueError("columns are numbered from 1 on")
         return self
 
+    def of(self, source: str, target: str) -> list[str | int]:
+        """The columns of a pair's source, target, gold and item."""
+        return [
+            column if isinstance(column, int) else _filled(column, "columns", source=source, target=target)
+            for _, column in self
+        ]
+
 
 class GradedSettings(Settings):
     """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8).
@@ -221,11 +228,14 @@ class GradedSettings(Settings):
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
-        for pair in self.pairs:
-            graded_pair(pair)
-            self.path(pair)
         if len(set(self.pairs)) < len(self.pairs):
             raise ValueError(f"pairs: {self.pairs} names something twice")
+        if len({(self.path(pair), *self.columns.of(*graded_pair(pair))) for pair in self.pairs}) < len(
+            self.pairs
+        ):
+            raise ValueError(
+                "files, columns: the same for two pairs; tell them apart by {name}, {source}, {target}"
+            )
         return self
 
     @property
