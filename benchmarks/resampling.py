@@ -21,15 +21,17 @@ import numpy as np
 from scipy import stats
 
 from orthoglot.evaluation.resampling import Strata, intervals
-from orthoglot.evaluation.summary import Scored, read_scores, strata
+from orthoglot.evaluation.summary import ACCURACY, Scored, read_scores, strata
 
 RUNS, RESAMPLES, CONFIDENCE = 3, 10_000, 0.95
 
 
-def tables(hits: Scored) -> dict[str, list[Strata]]:
+def tables(scored: Scored) -> dict[str, list[Strata]]:
     """By task and data set: one table of hits per view and seed."""
     groups: dict[str, dict[tuple[str, int], Scored]] = defaultdict(lambda: defaultdict(dict))
-    for key, found in hits.items():
+    for key, found in scored.items():
+        if key.measure != ACCURACY:
+            continue
         groups[f"{key.task} {key.dataset}"][key.view, key.seed][key] = found
     return {name: [strata(chosen) for chosen in group.values()] for name, group in groups.items()}
 
