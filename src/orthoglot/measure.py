@@ -66,10 +66,10 @@ def retrieval(
         for seen in VIEWS:
             hits = task.score(
                 {
-                    side: view(store.vectors[rows[side]], decomposer, code, seen)
+                    side: view(store.take(rows[side]), decomposer, code, seen)
                     for side, (_, code) in task.sides().items()
                 }
-            ).hits
+            ).scores
             directions = {subset: Scores(values, task.keys()) for subset, values in hits.items()}
             for subset, one in directions.items():
                 tables.setdefault(subset, {})[seen] = {name: pool([one])}
