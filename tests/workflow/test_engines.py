@@ -47,7 +47,9 @@ def test_dvc_repro_does_the_same_work_and_snakemake_then_runs_no_job(
     fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     repro = fresh.copy(tmp_path / "w")
-    assert len(repro.jobs_run("dvc", "repro")) == len(list(finished.folder.glob(".jobs/**/*.done")))
+    receipts = finished.folder.rglob("receipt.json")
+    folders = sorted(str(receipt.parent.relative_to(finished.folder)) for receipt in receipts)
+    assert sorted(repro.jobs_run("dvc", "repro")) == folders
     assert repro.jobs_due() == {}
     assert digests(repro) == digests(finished)
 
@@ -231,9 +233,8 @@ def test_training_killed_between_epochs_goes_on_from_there_to_the_same_bytes(
 
 def test_deleted_or_cut_output_is_made_again(done: Workspace, finished: Workspace) -> None:
     shutil.rmtree(done.folder / "evaluations/mini/ems-mini/dream")
-    due = done.jobs_due()
-    # Snakemake looks at the report again; its verb finds the receipt in order and leaves it as it is.
-    assert due == {"evaluate": 1, "report": 1}
+    # It will be what it was, so nothing after it has to run again.
+    assert done.jobs_due() == {"evaluate": 1}
     vectors = done.folder / "embeddings/mini/ems-mini/vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-8])
     assert done.jobs_due()["embed"] == 1
