@@ -82,6 +82,15 @@ def test_centering_is_computed_from_the_training_pairs_alone() -> None:
         ours.transform(b)
 
 
+def test_what_is_computed_uses_every_pair_and_no_seed() -> None:
+    a, b = world()
+    found = [orthoglot.Decomposer("centering", seed=seed).fit(a, b, "en", "gn") for seed in (1, 2)]
+    for one in found:
+        np.testing.assert_allclose(one.decomposer_.weights["means"][0], a.mean(axis=0), atol=1e-5)
+    codes = np.array(["en", "gn"])
+    np.testing.assert_array_equal(found[0].transform(a[:2], codes), found[0].transform(a[:2], list(codes)))
+
+
 def test_meaning_finds_translations_that_the_vectors_hide() -> None:
     a, b = world(1200)
     train_part, test_part = slice(0, 900), slice(900, None)

@@ -142,6 +142,12 @@ def test_residual_language_part_is_identity_minus_the_map() -> None:
     np.testing.assert_array_equal(bias, -fitted.weights["meaning.bias"])
 
 
+def test_one_map_for_all_languages_takes_no_language(checkpoint: Path, tmp_path: Path) -> None:
+    folder = model_folder(tmp_path, checkpoint, "residual", pooling="mean", max_tokens=20)
+    with pytest.raises(ConfigError, match="has one map for all languages; leave --language out"):
+        export(folder, tmp_path / "out", language="en")
+
+
 def test_map_per_language_needs_the_language(checkpoint: Path, tmp_path: Path) -> None:
     folder = model_folder(tmp_path, checkpoint, "centering", pooling="mean", max_tokens=20)
     with pytest.raises(ConfigError, match=r"maps each language its own way.*--language: en, gn"):

@@ -24,7 +24,7 @@ from orthoglot.encoders.settings import TokenizerSettings
 from orthoglot.encoders.tokenization import train_tokenizer
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.evaluation.base import Record, read_records
-from orthoglot.fit import Checkpoint, adopt, fit, licence_of, stated_by, texts_by_pair
+from orthoglot.fit import Checkpoint, adopt, fit, licence_of, stated_limit, stated_pooling, texts_by_pair
 from orthoglot.measure import table
 from orthoglot.training.settings import DecompositionSettings
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
@@ -260,24 +260,35 @@ def test_sentence_transformers_folder_says_how_it_pools(tmp_path: Path) -> None:
         (tmp_path / "p1").mkdir(exist_ok=True)
         (tmp_path / "p1/config.json").write_text(json.dumps(pooling))
 
-    assert stated_by(tmp_path) == {}
+    assert stated_pooling(tmp_path) is None
+    assert stated_limit(tmp_path) is None
     write(
         ["Transformer", "Pooling", "Normalize"],
         {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True},
     )
-    assert stated_by(tmp_path) == {"pooling": "mean", "max_tokens": None}
+    assert stated_pooling(tmp_path) == "mean"
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 77}')
     write(["Transformer", "Pooling"], {"pooling_mode": "cls"})
-    assert stated_by(tmp_path) == {"pooling": "cls", "max_tokens": 77}
+    assert stated_pooling(tmp_path) == "cls"
+    assert stated_limit(tmp_path) == 77
     write(["Transformer", "Pooling"], {"pooling_mode": ["cls", "mean"]})
     with pytest.raises(ConfigError, match="pools by cls,mean"):
-        stated_by(tmp_path)
+        stated_pooling(tmp_path)
     write(["Transformer", "Pooling", "Dense"], {"pooling_mode": "cls"})
     with pytest.raises(ConfigError, match=r"has modules besides pooling \(Dense\)"):
-        stated_by(tmp_path)
+        stated_pooling(tmp_path)
     (tmp_path / "modules.json").write_text("{")
     with pytest.raises(DataError, match="cannot be read"):
-        stated_by(tmp_path)
+        stated_pooling(tmp_path)
+
+
+def test_a_stated_limit_holds_whoever_says_how_to_pool(checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "stated"
+    shutil.copytree(checkpoint, folder)
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
+    (tmp_path / "home").mkdir()
+    adopt(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
+    assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
 
 
 def test_what_cannot_be_fitted_is_refused_before_any_work(

@@ -93,7 +93,11 @@ class Decomposer(TransformerMixin, BaseEstimator):
             raise DataError(f"a is {sides[0].shape} but b is {sides[1].shape}: translations come in rows")
         n, dim = sides[0].shape
         codes = [_codes(lang_a, n, "lang_a"), _codes(lang_b, n, "lang_b")]
-        held = self._held_out(sides[0]) if valid is None else _mask(valid, n)
+        if valid is not None:
+            held = _mask(valid, n)
+        else:
+            # What is computed does not stop early, so that nothing is held out for it.
+            held = self._held_out(sides[0]) if method.terms else np.zeros(n, dtype=bool)
         languages = sorted({code for side in codes for code in side})
         ids = [torch.tensor([languages.index(code) for code in side]) for side in codes]
         places = torch.arange(n)
@@ -180,7 +184,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         vectors = _vectors(x, "x")
         return self.decomposer_.transform(
-            vectors, _codes(language, len(vectors), "language") if language else ""
+            vectors, "" if language is None else _codes(language, len(vectors), "language")
         )
 
 

@@ -94,12 +94,21 @@ def affine(decomposer: Decomposer, part: str, language: str | None) -> tuple[np.
     takes no digits from W.
 
     Raises:
-        ConfigError: without a language, a method whose languages have maps of their own.
+        ConfigError: without a language, a method whose languages have maps of their own; with one, any other.
     """
+    maps = {
+        code: _map(decomposer, part, code)
+        for code in {*decomposer.languages, *([language] if language else [])}
+    }
+    first, *others = (maps[code] for code in decomposer.languages)
+    differ = any(not np.array_equal(a, b) for other in others for a, b in zip(first, other, strict=True))
     if language is not None:
-        return _map(decomposer, part, language)
-    first, *others = (_map(decomposer, part, code) for code in decomposer.languages)
-    if any(not np.array_equal(a, b) for other in others for a, b in zip(first, other, strict=True)):
+        if not differ:
+            raise ConfigError(
+                f"method {decomposer.method}: has one map for all languages; leave --language out"
+            )
+        return maps[language]
+    if differ:
         raise ConfigError(
             f"method {decomposer.method}: maps each language its own way, and one export holds one map; choose "
             f"it by --language: {', '.join(decomposer.languages)}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -220,8 +220,7 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
         shutil.copytree(place, output, ignore=NOT_COPIED, dirs_exist_ok=True)
     else:
         place = locate(encoder.place, encoder.revision)
-        stated = stated_by(place) if encoder.pooling is None else {}
-        pooling = encoder.pooling or stated.get("pooling")
+        pooling = encoder.pooling or stated_pooling(place)
         if pooling is None:
             raise ConfigError(
                 f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
@@ -230,7 +229,7 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
             "name": encoder.name or Path(encoder.place).resolve().name,
             "languages": [],
             "pooling": pooling,
-            "max_tokens": encoder.max_tokens or stated.get("max_tokens") or DEFAULT_TOKENS,
+            "max_tokens": encoder.max_tokens or stated_limit(place) or DEFAULT_TOKENS,
             "prefix": encoder.prefix,
         }
         dim = PretrainedEncoder.open(place, device="cpu", **shared).dim
@@ -251,8 +250,17 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
     return unseen
 
 
-def stated_by(place: Path) -> dict[str, Any]:
-    """`pooling` and `max_tokens` as a sentence-transformers folder states them; empty for other folders.
+def stated_limit(place: Path) -> int | None:
+    """The most tokens that a sentence-transformers folder says it reads; None where it says nothing."""
+    path = place / "sentence_bert_config.json"
+    if not path.is_file():
+        return None
+    limit: int | None = json.loads(path.read_text(encoding="utf-8")).get("max_seq_length")
+    return limit
+
+
+def stated_pooling(place: Path) -> Pooling | None:
+    """How a sentence-transformers folder says it pools; None for other folders.
 
     Raises:
         ConfigError: it pools in a way that is not ours, or has layers after the pooling.
@@ -261,7 +269,7 @@ def stated_by(place: Path) -> dict[str, Any]:
         modules = json.loads((place / "modules.json").read_text(encoding="utf-8"))
         kinds = {module["type"].rpartition(".")[2]: place / module["path"] for module in modules}
     except FileNotFoundError:
-        return {}
+        return None
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{place / 'modules.json'}: cannot be read ({error})") from error
     beyond = sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"})
@@ -277,9 +285,7 @@ def stated_by(place: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{place}: pools by {mode or 'a rule of its own'}; known here are cls and mean: give --pooling"
         )
-    limits = place / "sentence_bert_config.json"
-    limit = json.loads(limits.read_text(encoding="utf-8")).get("max_seq_length") if limits.is_file() else None
-    return {"pooling": mode, "max_tokens": limit}
+    return cast(Pooling, mode)
 
 
 def licence_of(home: Path) -> str:

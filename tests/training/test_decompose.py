@@ -27,8 +27,8 @@ from orthoglot.objectives.base import Objective
 from orthoglot.streams import Draws, stream
 from orthoglot.training import batching, loop, together
 from orthoglot.training import decompose as training
-from orthoglot.training.batching import cut, pairs_of
-from orthoglot.training.decompose import collect, decompose, train, train_seeds
+from orthoglot.training.batching import PairRows, cut, pairs_of
+from orthoglot.training.decompose import Data, collect, decompose, train, train_seeds
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.together import Stack, Trainer
 
@@ -267,6 +267,23 @@ def test_models_trained_together_equal_those_trained_alone(world: World, name: s
         for key, weight in alone.items():
             np.testing.assert_allclose(weights[key], weight, rtol=1e-8, atol=1e-12)
     assert not np.allclose(found[0][0]["meaning.weight"], found[1][0]["meaning.weight"])
+
+
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if one.terms])
+def test_a_models_bits_do_not_depend_on_the_others(name: str) -> None:
+    """So that a seed that is added, or left over after a kill, becomes what it would have become among others."""
+    vectors = torch.randn(600, 128, generator=stream(0))
+    places = torch.arange(300)
+    rows = PairRows(places, places + 300, torch.zeros_like(places), 1 + places % 2)
+    data = Data(vectors, ["qaa", "qab", "qac"], rows.take(slice(0, 200)), rows.take(slice(200, 300)))
+    settings: Any = {"device": CPU, "checkpoint": None}
+    short = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=2, patience=2)
+    found = train_seeds(METHODS[name], short, name, data, seeds=[1, 2, 3], **settings)
+    for seed, (weights, history) in zip((1, 2, 3), found, strict=True):
+        alone, own = train(METHODS[name], short, name, data, seed=seed, **settings)
+        assert history == own
+        for key, weight in alone.items():
+            np.testing.assert_array_equal(weights[key], weight)
 
 
 def test_large_maps_are_trained_one_after_the_other_to_the_same_end(

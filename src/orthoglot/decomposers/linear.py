@@ -36,7 +36,12 @@ class Linear(nn.Module):
 def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     if weight.dim() == 2:
         return nn.functional.linear(x, weight, bias)
-    return torch.baddbmm(bias.unsqueeze(-2), x, weight.mT)
+    if x.is_cuda:
+        return torch.baddbmm(bias.unsqueeze(-2), x, weight.mT)
+    # One product a model: a CPU's batched product rounds differently when it holds a single one, and what becomes
+    # of a model must not depend on whether others are beside it. It is not slower either.
+    each = [nn.functional.linear(*one) for one in zip(x, weight, bias, strict=True)]
+    return torch.stack(each) if len(each) > 1 else each[0].unsqueeze(0)
 
 
 def linear(inputs: int, outputs: int, generator: Generator | Sequence[Generator]) -> Linear:

@@ -118,7 +118,7 @@ class SentenceTransformersEncoder:
                 show_progress_bar=False,
             )
 
-        return in_length_order(lengths, self.dim, batch_size, vectors)
+        return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_size, vectors)
 
 
 def _check_modules(place: Path, name: str) -> None:

@@ -124,7 +124,8 @@ def claim_tables(tested: Sequence[Claim]) -> list[Table]:
         rows.append([*map(Cell, about), Cell(one.verdict, "", _tone(one.verdict)), Cell(one.reason)])
     note = (
         "A claim holds if it does in every case on the encoders it is made about, and does not if one case says "
-        "so. A case holds if its whole 95 % interval and each seed lie where the claim puts them."
+        "so. A case holds if its whole interval (95 % unless the case says otherwise) and each seed lie where "
+        "the claim puts them."
     )
     columns = ["Claim", "Paper's evidence", "Made about", "Here", "Cases"]
     return [Table("Claims", note, columns, rows), *(_case_table(one) for one in tested if one.cases)]

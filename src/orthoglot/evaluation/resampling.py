@@ -4,9 +4,9 @@ Items come in strata (one per language pair), and a mean over strata is unweight
 sentences, so what is drawn with replacement is the distinct pivot sentence, with all its items: U sentences
 give weights w ~ multinomial(U, 1/U), the same for every stratum, and a stratum's mean is sum(w s) / sum(w).
 
-Drawing costs more than scoring, so tables of the same sentences (views, seeds, methods) share their draws.
-Sentences whose scores agree throughout are of one kind, and a draw hits each kind a multinomial number of
-times; so a 10,000-fold resample of a thousand hits and misses takes about a millisecond.
+Tables of the same sentences (views, seeds, methods) share their draws. Sentences whose scores agree throughout are
+of one kind, and a draw hits each kind a multinomial number of times: few numbers for hits and misses
+(docs/benchmarks/resampling.md).
 
 Correlations and other statistics of `statistics` are no sums of scores: `resample` gives each sentence its own
 weight, the same for every column, and takes the statistic of the weighted items.

@@ -14,10 +14,6 @@ import numpy as np
 
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
-# Rank numbers held at once: about what a core's cache holds.
-RANK_ENTRIES = 1 << 17
-
-RUN = 16
 
 Ranking = Callable[[np.ndarray], np.ndarray]
 

@@ -46,11 +46,17 @@ class Stack:
         return [*self.maps.parameters(), *self.objective.parameters()]
 
     def optimizers(self, learning_rate: float) -> tuple[Adam | None, Adam]:
-        """Of the opponents, if there are any, and of the maps and their heads."""
+        """Of the opponents, if there are any, and of the maps and their heads.
+
+        The fused update is one pass instead of many, but rounds the last few numbers of a tensor in its own way:
+        for maps there are none, for heads which numbers these are would depend on how many models are stacked.
+        """
         theirs = [tensor for opponent in self.objective.opponents() for tensor in opponent.parameters()]
-        ours = [*self.maps.parameters(), *self.objective.heads()]
-        opponent = Adam(theirs, lr=learning_rate, fused=True) if theirs else None
-        return opponent, Adam(ours, lr=learning_rate, fused=True)
+        ours = [{"params": list(self.maps.parameters()), "fused": True}]
+        if heads := self.objective.heads():
+            ours.append({"params": heads, "fused": False})
+        opponent = Adam(theirs, lr=learning_rate) if theirs else None
+        return opponent, Adam(ours, lr=learning_rate)
 
 
 @dataclass
