@@ -45,7 +45,7 @@ from orthoglot.training.settings import MethodSettings
 from orthoglot.training.together import Stack, Trainer
 
 ROOT = Path(__file__).resolve().parents[1]
-BATCH, LANGUAGES, SEEDS, ROUNDS, RATE = 512, 7, (1, 2, 3, 4, 5), 7, 1e-4
+BATCH, LANGUAGES, SEEDS, ROUNDS, RATE = 512, 7, (1, 2, 3, 4, 5), 5, 1e-4
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 METHODS = {name: MethodSettings.model_validate(values) for name, values in PARAMS["methods"].items()}
 GRID = (
