@@ -79,7 +79,7 @@ def ours(name: str, vectors: Tensor, rows: PairRows, seeds: tuple[int, ...]) -> 
         objective = Objective(method.terms, dim=dim, n_languages=LANGUAGES, generator=heads)
         return Stack(maps.to(device), objective.to(device))
 
-    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, vectors, batch, LANGUAGES), RATE, name)
+    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, vectors, batch, LANGUAGES), RATE)
     trainer.start(seeds)
 
     def run(steps: int) -> None:

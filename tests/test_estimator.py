@@ -128,6 +128,7 @@ def test_scikit_learns_habits_hold(fitted: orthoglot.Decomposer, tmp_path: Path)
         copied.set_params(epochs=3)
     with pytest.raises(ValueError, match="not fitted"):
         copied.transform(x)
+    # scikit-learn sends estimators between processes this way.
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(x), fitted.transform(x))
     assert repr(clone(fitted).set_params(method="dream")).startswith("Decomposer(batch_size=128")
     assert fitted.n_features_in_ == D

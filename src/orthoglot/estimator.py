@@ -9,11 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from orthoglot import atomic
-from orthoglot.config import method_named
+from orthoglot.config import describe, method_named
 from orthoglot.decomposers import base
 from orthoglot.encoders.base import resolve_device
 from orthoglot.errors import ConfigError, DataError
@@ -164,10 +165,10 @@ class Decomposer(TransformerMixin, BaseEstimator):
             "max_epochs": self.max_epochs,
             "patience": self.patience,
         }
-        wrong = [f"{name} {value}" for name, value in given.items() if not value > 0]
-        if wrong:
-            raise ConfigError(f"{', '.join(wrong)}: must be above 0")
-        return DecompositionSettings.model_validate(given)
+        try:
+            return DecompositionSettings.model_validate(given)
+        except ValidationError as error:
+            raise ConfigError(describe(error)) from error
 
     def _held_out(self, vectors: np.ndarray) -> np.ndarray:
         """By hash of the vector: the same sentence never stands on both sides of the split."""

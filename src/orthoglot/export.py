@@ -15,15 +15,16 @@ from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
 from orthoglot import __version__, atomic
-from orthoglot.decomposers.base import Decomposer, load_decomposer
-from orthoglot.encoders.folder import card, locate
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.folder import card, checkpoint_folder
+from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import quiet
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import read_records, unit
 from orthoglot.fit import MADE, RECORDS, licence_of
 from orthoglot.languages import canonical
 from orthoglot.measure import table
-from orthoglot.model import Model, encoder_of
+from orthoglot.model import Model, opened
 
 PARTS = ("meaning", "language")
 TOLERANCE = 1e-5
@@ -61,8 +62,7 @@ def export(model_folder: Path, output: Path, *, part: str = "meaning", language:
         raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
     if output.exists():
         raise ConfigError(f"{output}: exists; remove it first or name another folder")
-    home = encoder_of(model_folder)
-    decomposer = load_decomposer(model_folder)
+    decomposer, home = opened(model_folder)
     code = canonical(language) if language else None
     weight, bias = affine(decomposer, part, code)
     with quiet():
@@ -76,7 +76,7 @@ def export(model_folder: Path, output: Path, *, part: str = "meaning", language:
         with atomic.building(output) as partial:
             exported.save(str(partial), create_model_card=False)
             written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
-            ours = Model.load(model_folder, "cpu").encode(PROBES, part=part, language=code)
+            ours = Model(load_encoder(home, "cpu"), decomposer).encode(PROBES, part=part, language=code)
             off = float(np.abs(written.encode(list(PROBES), show_progress_bar=False) - unit(ours)).max())
             if not off <= TOLERANCE:
                 raise DataError(f"{model_folder}: the export differs from orthoglot's vectors by {off:.1e}")
@@ -136,7 +136,7 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
     kind = described["kind"]
     if kind in REFUSED:
         raise ConfigError(f"encoder {described['name']}: cannot be exported: {REFUSED[kind]}")
-    place = home if described["checkpoint"] == "." else locate(described["checkpoint"], described["revision"])
+    place = checkpoint_folder(home, described)
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if kind == "sentence-transformers":
         whole = SentenceTransformer(str(place), device="cpu", **local)

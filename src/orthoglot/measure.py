@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from orthoglot import __version__
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
-from orthoglot.evaluation.base import ALL, VIEWS, Record, sign, view
+from orthoglot.evaluation.base import ALL, VIEWS, Record
+from orthoglot.evaluation.evaluate import make_tasks, score
 from orthoglot.evaluation.heldout import HeldOut, read_held_out
-from orthoglot.evaluation.resampling import Scores, intervals, pool
-from orthoglot.evaluation.retrieval import Retrieval, distinct
-from orthoglot.languages import parse_pair
-from orthoglot.streams import derive
+from orthoglot.evaluation.settings import EvaluationSettings
+from orthoglot.evaluation.summary import Key, Scored, summarise
 
-CANDIDATES = 1000  # pairs of a test part that are scored, as in Tatoeba-style benchmarks
-RESAMPLES = 10_000
-CONFIDENCE = 0.95
+# As many pairs as Tatoeba-style benchmarks have; the probe and the map are not asked for.
+HELD_OUT = EvaluationSettings(
+    tasks=["heldout"],
+    heldout_pairs=1000,
+    probe_sentences=1,
+    probe_test_share=0.5,
+    map_sentences=1,
+    resamples=10_000,
+    confidence=0.95,
+    seed=1,
+)
 TITLES = {"sentence": "original", "meaning": "meaning", "language": "language"}
 
 
@@ -48,69 +53,24 @@ def retrieval(
         decomposer: whose views are scored; the original vector is scored beside them.
         store: vectors of the test pairs.
         unseen: as `held_out` gives it; the first 1,000 distinct pairs of each language pair are used.
-        seed: of the decomposer's training, for the record, and of the resampling.
+        seed: of the decomposer's training, for the record.
     Returns:
         Records in percent: each direction, and "all", the unweighted mean over language pairs.
     Raises:
         DataError: in a view no vector of a language pair has a direction.
     Source: methods 7.1, 7.14.
     """
-    tables: dict[str, dict[str, dict[str, Scores]]] = {}
-    facts: dict[str, dict[str, object]] = {}
-    for name, held in unseen.items():
-        pairs, repeated = distinct(held.pairs, CANDIDATES)
-        sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        dropped = {"duplicates_dropped": repeated, "seen_dropped": held.seen_dropped}
-        task = Retrieval("heldout", "test", *parse_pair(name), *sides, dropped=dropped)
-        rows = {side: store.rows(texts, code) for side, (texts, code) in task.sides().items()}
-        for seen in VIEWS:
-            hits = task.score(
-                {
-                    side: view(store.take(rows[side]), decomposer, code, seen)
-                    for side, (_, code) in task.sides().items()
-                }
-            ).scores
-            directions = {subset: Scores(values, task.keys()) for subset, values in hits.items()}
-            for subset, one in directions.items():
-                tables.setdefault(subset, {})[seen] = {name: pool([one])}
-                facts[subset] = task.facts(subset)
-            tables.setdefault(ALL, {}).setdefault(seen, {})[name] = pool(list(directions.values()))
-    facts[ALL] = {"similarity": "cosine", "mean": "over-language-pairs", "pairs": len(unseen)}
-    how = {
-        "interval": "bootstrap-percentile",
-        "resampled": "pivot-sentences",
-        "resamples": RESAMPLES,
-        "confidence": CONFIDENCE,
-        "resampling_seed": seed,
-        "encoder": decomposer.identity,
-        "orthoglot": __version__,
-    }
-    records = []
-    for subset, by_view in tables.items():
-        generator = np.random.default_rng(derive(seed, "heldout", subset))
-        found = intervals(
-            list(by_view.values()), resamples=RESAMPLES, confidence=CONFIDENCE, generator=generator
-        )
-        for name, interval in zip(by_view, found, strict=True):
-            value, low, high = (round(100 * number, 6) for number in interval[:3])
-            records.append(
-                Record(
-                    task="heldout",
-                    dataset="test",
-                    subset=subset,
-                    view=name,
-                    encoder=decomposer.encoder,
-                    method=decomposer.method,
-                    seed=seed,
-                    metric="accuracy",
-                    value=value,
-                    low=low,
-                    high=high,
-                    n=interval.n,
-                    signature=sign({"metric": "accuracy", **facts[subset], "units": interval.units, **how}),
-                )
-            )
-    return records
+    scored: Scored = {}
+    facts: dict[Key, dict[str, object]] = {}
+    for task in make_tasks(HELD_OUT, unseen, []):
+        found, about = score(task, store, {seed: decomposer}, VIEWS)
+        scored |= found
+        facts |= about
+    made = {"encoder": decomposer.identity, "orthoglot": __version__}
+    names = {"encoder": decomposer.encoder, "method": decomposer.method}
+    records = summarise(scored, facts, HELD_OUT, **names, made=made)
+    # One seed is its own mean.
+    return [record for record in records if record.seed == seed]
 
 
 def table(records: Sequence[Record]) -> str:

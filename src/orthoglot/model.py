@@ -18,17 +18,16 @@ PARTS = ("sentence", "meaning", "language")
 ENCODER = "encoder"  # where a model folder that stands alone keeps its encoder
 
 
-def encoder_of(folder: Path) -> Path:
-    """The folder of the very encoder that a decomposer was trained on.
+def opened(folder: Path) -> tuple[Decomposer, Path]:
+    """A decomposer, and the folder of the very encoder that it was trained on.
 
-    It lies within the decomposer's own folder (`orthoglot fit`) or at its place in the same models folder.
+    The encoder lies within the decomposer's own folder (`orthoglot fit`) or at its place in the same models folder.
 
     Raises:
         ConfigError: the folder holds no decomposer, or one that was fitted on vectors alone.
         DataError: the encoder is absent, or another one than the decomposer was trained on.
     """
-    description = folder / META
-    if not description.is_file():
+    if not (folder / META).is_file():
         raise ConfigError(f"{folder}: holds neither encoder.json nor {META}")
     decomposer = load_decomposer(folder)
     if not decomposer.identity:
@@ -41,7 +40,7 @@ def encoder_of(folder: Path) -> Path:
     found = identity(home)
     if found != decomposer.identity:
         raise DataError(f"{folder}: trained on encoder {decomposer.identity}, but {home} is {found}")
-    return home
+    return decomposer, home
 
 
 class Model:
@@ -59,12 +58,13 @@ class Model:
 
         Raises:
             ConfigError: the folder is neither.
-            DataError: as `encoder_of`.
+            DataError: as `opened`.
         """
         folder = Path(folder)
         if (folder / "encoder.json").is_file():
             return cls(load_encoder(folder, device), None)
-        return cls(load_encoder(encoder_of(folder), device), load_decomposer(folder))
+        decomposer, home = opened(folder)
+        return cls(load_encoder(home, device), decomposer)
 
     def encode(
         self,

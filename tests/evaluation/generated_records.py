@@ -58,7 +58,8 @@ def over_seeds(
     encoder, method, view, task, dataset, subset, metric = about
     names = encoder, method, view, task, dataset, subset, metric
     found = [
-        record(*names, value, seed=seed, width=width) for seed, value in zip(seeds, values, strict=False)
+        record(*names, value, seed=seed, width=width)
+        for seed, value in zip(seeds[: len(values)], values, strict=True)
     ]
     return [record(*names, fmean(values), width=width), *found]
 

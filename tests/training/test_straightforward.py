@@ -34,7 +34,7 @@ def trainer_of(name: str, vectors: Tensor) -> Trainer:
         heads = Objective(method.terms, dim=DIM, n_languages=LANGUAGES, generator=[stream(2)]).double()
         return Stack(maps, heads)
 
-    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, vectors, batch, LANGUAGES), RATE, name)
+    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, vectors, batch, LANGUAGES), RATE)
     trainer.start([1])
     return trainer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -84,7 +85,28 @@ class LocalSettings(Settings):
 CorpusSettings = Annotated[MiniSettings | OpusSettings | LocalSettings, Field(discriminator="kind")]
 
 
-class RetrievalSettings(Settings):
+class _ByLanguage(Settings):
+    """A benchmark with a file per language, foreign side first, pivot second."""
+
+    spelling: Literal["canonical", "iso639-3"] = "canonical"
+    languages: Annotated[list[str], Field(min_length=1)]
+    pivot: str
+    licence: str
+
+    @property
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+        return {self.pivot, *self.languages}
+
+    def _filled(self, pattern: str, spelling: str, language: str, **names: str) -> str:
+        spelled = iso3 if spelling == "iso639-3" else canonical
+        return _filled(pattern, foreign=spelled(language), pivot=spelled(self.pivot), **names)
+
+    def _tells_languages_apart(self, path: Callable[[str], str]) -> bool:
+        return len({path(language) for language in self.languages}) == len(set(self.languages))
+
+
+class RetrievalSettings(_ByLanguage):
     """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second.
 
     `files` holds `{foreign}` and `{pivot}`, spelled as `spelling` says; `mini` reads the invented
@@ -93,10 +115,6 @@ class RetrievalSettings(Settings):
 
     kind: Literal["mini", "local"]
     files: str = ""
-    spelling: Literal["canonical", "iso639-3"] = "canonical"
-    languages: Annotated[list[str], Field(min_length=1)]
-    pivot: str
-    licence: str
 
     @model_validator(mode="after")
     def _local_has_files(self) -> Self:
@@ -104,14 +122,9 @@ class RetrievalSettings(Settings):
             return self
         if not self.files:
             raise ValueError("a local benchmark needs files")
-        if len({self.path(language) for language in self.languages}) < len(set(self.languages)):
+        if not self._tells_languages_apart(self.path):
             raise ValueError("files: the same for two languages; tell them apart by {foreign}")
         return self
-
-    @property
-    def codes(self) -> set[str]:
-        """The languages of its sentences."""
-        return {self.pivot, *self.languages}
 
     @property
     def invented(self) -> bool:
@@ -127,10 +140,10 @@ class RetrievalSettings(Settings):
         """The file of one of the languages; `world` is the invented world's folder."""
         if self.kind == "mini":
             return f"{world}/retrieval/{canonical(language)}-{canonical(self.pivot)}.tsv.gz"
-        return _by_language(self.files, self.spelling, language, self.pivot)
+        return self._filled(self.files, self.spelling, language)
 
 
-class CodeSwitchedSettings(Settings):
+class CodeSwitchedSettings(_ByLanguage):
     """Retrieval of a sentence by its translation in which words are swapped for the pivot's (methods 7.10).
 
     `files` are those of a retrieval benchmark, foreign side first; `dictionaries` are MUSE's, pivot word first,
@@ -140,29 +153,17 @@ class CodeSwitchedSettings(Settings):
 
     kind: Literal["code-switched"]
     files: str
-    spelling: Literal["canonical", "iso639-3"] = "canonical"
     dictionaries: str
-    languages: Annotated[list[str], Field(min_length=1)]
-    pivot: str
     rate: Annotated[float, Field(gt=0, le=1)]
     seed: int
-    licence: str
 
     @model_validator(mode="after")
     def _each_language_has_words_and_files(self) -> Self:
         if whole := [code for code in self.languages if not has_spaces(code)]:
             raise ValueError(f"languages: {', '.join(whole)} is written without spaces between words")
-        for paths in (self.path, self.dictionary):
-            if len({paths(language) for language in self.languages}) < len(set(self.languages)):
-                raise ValueError(
-                    "files, dictionaries: the same for two languages; tell them apart by {foreign}"
-                )
+        if not all(map(self._tells_languages_apart, (self.path, self.dictionary))):
+            raise ValueError("files, dictionaries: the same for two languages; tell them apart by {foreign}")
         return self
-
-    @property
-    def codes(self) -> set[str]:
-        """The languages of its sentences."""
-        return {self.pivot, *self.languages}
 
     @property
     def invented(self) -> bool:
@@ -177,11 +178,11 @@ class CodeSwitchedSettings(Settings):
 
     def path(self, language: str, world: str = "") -> str:
         """The sentences of one of the languages; `world` is the invented world's folder."""
-        return _by_language(self.files, self.spelling, language, self.pivot, mini=world)
+        return self._filled(self.files, self.spelling, language, mini=world)
 
     def dictionary(self, language: str, world: str = "") -> str:
         """The dictionary of one of the languages."""
-        return _by_language(self.dictionaries, "canonical", language, self.pivot, mini=world)
+        return self._filled(self.dictionaries, "canonical", language, mini=world)
 
 
 class Columns(Settings):
@@ -274,11 +275,6 @@ def graded_pair(pair: str) -> tuple[str, str]:
     if source == target and canonical(source) == source:
         return source, target
     return parse_pair(pair)
-
-
-def _by_language(pattern: str, spelling: str, language: str, pivot: str, **names: str) -> str:
-    spelled = iso3 if spelling == "iso639-3" else canonical
-    return _filled(pattern, foreign=spelled(language), pivot=spelled(pivot), **names)
 
 
 class CleaningSettings(Settings):

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from orthoglot import atomic
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
-from orthoglot.encoders.folder import card, checkpoint_folder, laser_hint, locate_laser, save_card
+from orthoglot.encoders.folder import laser_hint, locate_laser, save_card, stated
 from orthoglot.encoders.settings import LaserSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -121,14 +121,8 @@ class LaserEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> LaserEncoder:
         """Read an encoder folder: encoder.json, and the converted checkpoint it names."""
-        described = card(folder)
-        return cls.open(
-            checkpoint_folder(folder, described),
-            name=described["name"],
-            languages=described["languages"],
-            max_tokens=described["max_tokens"],
-            device=device,
-        )
+        place, arguments = stated(folder)
+        return cls.open(place, device=device, **arguments)
 
     @classmethod
     def open(
@@ -158,7 +152,7 @@ class LaserEncoder:
             device=target,
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
         pieces = self.tokenizer.encode(sentences, language)
@@ -175,7 +169,7 @@ class LaserEncoder:
             ids = torch.from_numpy(tokens.padded(batch, PAD)).to(self.device)
             return self.model(ids, torch.from_numpy(tokens.lengths[batch]))
 
-        return in_length_order(tokens.lengths, self.dim, batch_size, vectors)
+        return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors)
 
 
 def convert(weights: Path, pieces: Path, output: Path) -> None:

@@ -17,8 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
-from orthoglot.encoders.folder import card as read_card
-from orthoglot.encoders.folder import checkpoint_folder, locate, save_card
+from orthoglot.encoders.folder import locate, save_card, stated
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -43,16 +42,8 @@ class PretrainedEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> PretrainedEncoder:
         """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself)."""
-        card = read_card(folder)
-        return cls.open(
-            checkpoint_folder(folder, card),
-            name=card["name"],
-            languages=card["languages"],
-            pooling=card["pooling"],
-            max_tokens=card["max_tokens"],
-            prefix=card["prefix"],
-            device=device,
-        )
+        place, arguments = stated(folder)
+        return cls.open(place, device=device, **arguments)
 
     @classmethod
     def open(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
-from orthoglot.encoders.folder import card, checkpoint_folder, locate, modules, save_card
+from orthoglot.encoders.folder import locate, modules, save_card, stated
 from orthoglot.encoders.pretrained import open_checkpoint, positions, quiet
 from orthoglot.encoders.settings import SentenceTransformersSettings
 from orthoglot.errors import ConfigError, DataError
@@ -39,15 +39,8 @@ class SentenceTransformersEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> SentenceTransformersEncoder:
         """Read an encoder folder: encoder.json, and the model it names."""
-        described = card(folder)
-        return cls.open(
-            checkpoint_folder(folder, described),
-            name=described["name"],
-            languages=described["languages"],
-            max_tokens=described["max_tokens"],
-            prefix=described["prefix"],
-            device=device,
-        )
+        place, arguments = stated(folder)
+        return cls.open(place, device=device, **arguments)
 
     @classmethod
     def open(
@@ -97,7 +90,7 @@ class SentenceTransformersEncoder:
             device=target,
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_size: int) -> np.ndarray:
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """See `Encoder.encode`; the language is only checked."""
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
@@ -118,7 +111,7 @@ class SentenceTransformersEncoder:
                 show_progress_bar=False,
             )
 
-        return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_size, vectors)
+        return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors)
 
 
 def _check_modules(place: Path, name: str) -> None:

@@ -181,7 +181,7 @@ def leakage_ratio(measured: Measured) -> Iterator[Case]:
             continue
         change = measured.difference(Name(encoder, method, "language", task, dataset, "accuracy"), host)
         low, high = _ratio(before, after, change)
-        seeds = tuple(_over(mine, other) for mine, other in paired(before, after))
+        seeds = tuple(_over(mine, other) for mine, other in paired(before, after).values())
         verdict = Region(least=2.0).verdict(low, high, seeds)
         how = f"{before.value:.2f} / {after.value:.2f}; {PAIRED if change else APART}; at least 90 %"
         yield Case(encoder, data, quantity, _over(before.value, after.value), low, high, seeds, verdict, how)
@@ -230,7 +230,7 @@ def sts_toward_zero(measured: Measured) -> Iterator[Case]:
             ends = before.value + change.low, before.value + change.high
             nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
             low, high = abs(before.value) - max(map(abs, ends)), abs(before.value) - nearest
-        seeds = tuple(abs(mine) - abs(other) for mine, other in paired(before, after))
+        seeds = tuple(abs(mine) - abs(other) for mine, other in paired(before, after).values())
         how = f"from {before.value:+.1f} to {after.value:+.1f}; {PAIRED}, host fixed"
         quantity = f"|{host}| − |{method}|, language view, Spearman x 100"
         verdict = POSITIVE.verdict(low, high, seeds)
@@ -307,27 +307,29 @@ def centering_hurts_sts(measured: Measured) -> Iterator[Case]:
 def _centering(measured: Measured, task: str, region: Region) -> Iterator[Case]:
     for encoder in measured.encoders:
         for _, dataset in _sets(measured, (task,)):
-            subsets = measured.subsets(task, dataset)
-            cross = [subset for subset in subsets if len(set(subset.split("-"))) > 1]
+            cross = _cross_lingual(measured, task, dataset)
             name = Name(encoder, "centering", "meaning", task, dataset, "pearson")
             # The run's paired difference is over all tracks, so it serves where all of them are cross-lingual.
-            found = measured.difference(name, ORIGINAL) if cross == subsets else None
+            all_cross = cross == measured.subsets(task, dataset)
+            found = measured.difference(name, ORIGINAL) if all_cross else None
             quantity = f"centering − {ORIGINAL}, Pearson x 100, {len(cross)} cross-lingual pairs"
+            mine = _across(measured, name, cross)
+            other = _across(measured, name._replace(method=ORIGINAL), cross)
             if found is not None:
                 yield _paired_case(found, encoder, f"{task} {dataset}", quantity, region)
-                continue
-            theirs = name._replace(method=ORIGINAL, view="sentence")
-            mine = measured.over([(name, subset) for subset in cross])
-            other = measured.over([(theirs, subset) for subset in cross])
-            if mine is not None and other is not None:
+            elif mine is not None and other is not None:
                 yield _apart(mine, other, encoder, f"{task} {dataset}", quantity, region)
+
+
+def _cross_lingual(measured: Measured, task: str, dataset: str) -> list[str]:
+    return [subset for subset in measured.subsets(task, dataset) if len(set(subset.split("-"))) > 1]
 
 
 def seed_is_best(measured: Measured) -> Iterator[Case]:
     """SEED minus the best of the rivals that the paper has, on cross-lingual pairs as the paper does."""
     for encoder in measured.encoders:
         for task, dataset in _sets(measured, ("qe", "sts")):
-            cross = [one for one in measured.subsets(task, dataset) if len(set(one.split("-"))) > 1]
+            cross = _cross_lingual(measured, task, dataset)
             found = {
                 method: number
                 for method in ("seed", *SEED_RIVALS)
@@ -377,7 +379,7 @@ def _apart(mine: Number, other: Number, encoder: str, data: str, quantity: str, 
         low = mine.low - other.high
     if mine.high is not None and other.low is not None:
         high = mine.high - other.low
-    seeds = tuple(one - two for one, two in paired(mine, other))
+    seeds = tuple(one - two for one, two in paired(mine, other).values())
     how = f"{mine.value:.2f} and {other.value:.2f}; {APART}"
     verdict = region.verdict(low, high, seeds)
     return Case(encoder, data, quantity, mine.value - other.value, low, high, seeds, verdict, how)

@@ -105,8 +105,8 @@ def make_tasks(
             sides = benchmark.foreign_sentences, benchmark.pivot_sentences
             languages = benchmark.foreign, benchmark.pivot
             tasks.append(Retrieval("tatoeba", benchmark.name, *languages, *sides, pivot="target"))
-    for benchmark in (item for folder in benchmarks for item in read_code_switched(folder)):
-        if "code-switched" in settings.tasks:
+    if "code-switched" in settings.tasks:
+        for benchmark in (item for folder in benchmarks for item in read_code_switched(folder)):
             sides = benchmark.foreign_sentences, benchmark.pivot_sentences
             languages = benchmark.foreign, benchmark.pivot
             names = "code-switched", benchmark.name
@@ -165,7 +165,7 @@ def measure_leaks(
             continue
         keys = np.tile(keys_of(pair[0] for pair in kept), 2)
         texts = [(language, [pair[side] for pair in kept]) for side, language in enumerate(parse_pair(name))]
-        sides = [(language, store.vectors[store.rows(sentences, language)]) for language, sentences in texts]
+        sides = [(language, store.take(store.rows(sentences, language))) for language, sentences in texts]
         for seed, decomposer in models.items():
             views = VIEWS if decomposer else ("sentence",)
             seen = {

@@ -128,14 +128,14 @@ class Measured:
         return _number([found], [ALL]) if found and None in found else None
 
 
-def paired(mine: Number, other: Number) -> list[tuple[float, float]]:
-    """The two numbers of each seed that both have; what has one seed stands beside each seed of the other."""
+def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
+    """The two numbers by seed that both have; what has one seed stands beside each seed of the other."""
     ours, theirs = mine.by_seed, other.by_seed
     if len(ours) == 1:
         ours = dict.fromkeys(theirs, next(iter(ours.values())))
     elif len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
-    return [(ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())]
+    return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
 
 
 def _number(groups: Sequence[dict[int | None, Record]], subsets: Sequence[str]) -> Number | None:

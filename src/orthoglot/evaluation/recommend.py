@@ -164,7 +164,7 @@ def _ranks(cells: Scores, methods: Sequence[str]) -> dict[str, float]:
     by_cell = []
     for found in cells.values():
         by_seed = [found[name].level.by_seed for name in methods]
-        several = [set(one) for one in by_seed if len(one) > 1]
+        several = [set(one) for one in by_seed if len(one) != 1]
         seeds = sorted(set.intersection(*several)) if several else [0]
         values = [[one.get(seed, next(iter(one.values()))) for one in by_seed] for seed in seeds]
         by_cell.append(stats.rankdata(-np.array(values), axis=1).mean(axis=0))
@@ -182,7 +182,13 @@ def _standing(method: str, first: str, rank: float, points: Mapping[str, float],
     # Means of the ends: at least as wide as the interval of the mean, however the cells depend on each other.
     low, high = fmean(end[0] for end in known), fmean(end[1] for end in known)
     by_seed = [paired(found[method].level, found[first].level) for found in cells.values()]
-    seeds = [fmean(one - two for one, two in seed) for seed in zip(*by_seed, strict=False)]
+    # A cell of single results stands beside every seed of the others.
+    several = [set(one) for one in by_seed if len(one) != 1]
+    common = set.intersection(*several) if several else set(by_seed[0])
+    seeds = [
+        fmean(one - two for one, two in (pairs[seed if len(pairs) > 1 else min(pairs)] for pairs in by_seed))
+        for seed in common
+    ]
     worse = TIED
     if high < 0 and all(value < 0 for value in seeds):
         worse = WORSE

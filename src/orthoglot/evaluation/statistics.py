@@ -53,7 +53,7 @@ class Metric(NamedTuple):
 
 def mean() -> Sums:
     """sum(w v) / sum(w) of (N, 1) values v."""
-    return Sums(lambda values: _with_ones(values), lambda sums: _divided(sums[1], sums[0]))
+    return Sums(_with_ones, lambda sums: _divided(sums[1], sums[0]))
 
 
 def spread() -> Sums:
@@ -68,12 +68,12 @@ def spread() -> Sums:
 
 def ratio() -> Sums:
     """sum(w a) / sum(w b) of (N, 2) values (a, b), b not negative."""
-    return Sums(lambda values: _with_ones(values), lambda sums: _divided(sums[1], sums[2]))
+    return Sums(_with_ones, lambda sums: _divided(sums[1], sums[2]))
 
 
 def explained() -> Sums:
     """1 - sum(w r) / sum(w t) of (N, 2) squared residuals r and squared deviations t: at most 1, maybe negative."""
-    return Sums(lambda values: _with_ones(values), lambda sums: 1 - _divided(sums[1], sums[2]))
+    return Sums(_with_ones, lambda sums: 1 - _divided(sums[1], sums[2]))
 
 
 def pearson() -> Sums:

@@ -103,7 +103,7 @@ def fit_together(
     """
     path = None if checkpoint is None else checkpoint / loop.FILE
     runs = [Run(seed) for seed in seeds]
-    trainer = Trainer(build, pairs, learning_rate, label)
+    trainer = Trainer(build, pairs, learning_rate)
     epoch, started = 0, time.monotonic()
     saved = started
     if path is not None and path.exists():
@@ -157,9 +157,8 @@ class Trainer:
         build: Callable[[Sequence[int]], Stack],
         pairs: Callable[[Stack, Batches], Pairs],
         learning_rate: float,
-        label: str,
     ) -> None:
-        self.build, self.pairs, self.learning_rate, self.label = build, pairs, learning_rate, label
+        self.build, self.pairs, self.learning_rate = build, pairs, learning_rate
         self.seeds: list[int] = []
 
     def start(self, seeds: Sequence[int]) -> None:
