@@ -18,7 +18,7 @@ SETTINGS: dict[str, dict[str, float]] = {
     "lsar": {"rank": 2},
     "whitening": {"shrinkage": 0.1},
 }
-BY_LANGUAGE = {"centering", "lir", "whitening", "procrustes"}
+BY_LANGUAGE = {"centering", "pair_centering", "lir", "whitening", "procrustes"}
 
 
 def blocks(texts: Texts, size: int = 60) -> Iterator[Block]:
@@ -58,7 +58,7 @@ def test_float32_results_agree_with_float64(architecture: str) -> None:
     texts = world()
     decomposer = fitted(architecture, texts)
     for name, vectors in texts.items():
-        exact, _ = APPLY[architecture](decomposer, vectors, [name] * len(vectors))
+        exact, _ = APPLY[architecture](decomposer, vectors, [name] * len(vectors), None)
         np.testing.assert_allclose(decomposer.transform(vectors, name).meaning, exact, atol=1e-4)
 
 
@@ -114,3 +114,26 @@ def test_s10_means_vanish_and_a_constant_shift_of_a_language_changes_nothing() -
     for name in texts:
         ours, theirs = before.transform(texts[name], name), after.transform(moved[name], name)
         np.testing.assert_allclose(ours.meaning, theirs.meaning, atol=1e-5)
+
+
+def test_a_pivot_is_centred_by_its_mean_in_the_pair() -> None:
+    texts = world()
+    source, target, pair = next(blocks(texts))
+    by_pair = [
+        (source + 3.0, target, pair),
+        *list(blocks(texts))[1:],
+    ]  # English differs in its pair with German
+    weights = compute("pair_centering", by_pair, list(texts), DIM, {})
+    decomposer = Decomposer("pair_centering", "m", "toy", "abc", list(texts), DIM, weights, {})
+    pooled = compute("centering", by_pair, list(texts), DIM, {})["means"]
+    en = list(texts).index("en")
+    for other, theirs in (("de", source + 3.0), ("zh", source)):
+        centred = decomposer.transform(theirs, "en", other).meaning
+        assert np.abs(centred.mean(axis=0)).max() < 1e-5
+    # Without a partner, or one it was not seen with: as plain centering.
+    for partner in (None, "en", "fr"):
+        found = decomposer.transform(source, "en", partner)
+        np.testing.assert_allclose(found.language[0], pooled[en], atol=1e-6)
+    german = decomposer.transform(texts["de"], "de", "zh")
+    np.testing.assert_allclose(german.language[0], pooled[list(texts).index("de")], atol=1e-6)
+    assert np.abs(decomposer.transform(source, "en", "de").language[0] - pooled[en]).max() > 1

@@ -53,7 +53,7 @@ def test_translations_meet_and_parts_add_up() -> None:
     for name in ("de", "ja"):
         products.update(texts["en"], texts[name], ("en", name))
     decomposer = Decomposer("procrustes", "m", "e", "i", languages, DIM, procrustes(moments, products), {})
-    parts = {name: APPLY["procrustes"](decomposer, rows, [name] * 80) for name, rows in texts.items()}
+    parts = {name: APPLY["procrustes"](decomposer, rows, [name] * 80, None) for name, rows in texts.items()}
     for name, (meaning, language) in parts.items():
         np.testing.assert_allclose(meaning, meanings - meanings.mean(axis=0), atol=1e-9)
         np.testing.assert_allclose(meaning + language, texts[name], atol=1e-12)

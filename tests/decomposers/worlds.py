@@ -47,7 +47,7 @@ def split(architecture: str, weights: Mapping[str, np.ndarray], texts: Texts) ->
     decomposer = Decomposer(architecture, "m", "toy", "abc", list(texts), dim, weights, {})
     meaning, language = {}, {}
     for name, vectors in texts.items():
-        meaning[name], language[name] = APPLY[architecture](decomposer, vectors, [name] * len(vectors))
+        meaning[name], language[name] = APPLY[architecture](decomposer, vectors, [name] * len(vectors), None)
     return meaning, language
 
 

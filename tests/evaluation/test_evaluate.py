@@ -220,6 +220,29 @@ def test_a_constant_prediction_is_counted_and_has_no_record(
     assert "sts graded, language: a constant has no pearson in all, qaa-qab, qaa-qac" in caplog.text
 
 
+def test_a_pivot_is_centred_by_the_pair_that_is_compared(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "seed1"
+    folder.mkdir()
+    languages = ["qaa", "qab", "qac"]
+    means = np.random.default_rng(1).standard_normal((3, 3, 32)).astype(np.float32)
+    means[0, 1] = 0.0  # of qaa beside qab
+    about = "pair_centering", "centering-per-pair", "toy", "abc", languages, 32
+    Decomposer(*about, {"means": means}, {}).save(folder)
+    only = settings.model_copy(update={"tasks": ["leakage"]})
+    found = run(world, only, tmp_path / "out", [folder], "centering-per-pair")
+    lengths = {r.subset: r.value for r in found if r.metric == "norm:language" and r.seed is not None}
+    # The language vector is the mean: qaa has none beside qab, but one beside qac.
+    size = np.linalg.norm(means, axis=2)
+    assert lengths["qaa-qab"] / lengths["qaa-qac"] == pytest.approx(
+        size[1, 0] / (size[0, 2] + size[2, 0]), rel=0.15
+    )
+    only = settings.model_copy(update={"tasks": ["tatoeba"]})  # of qab, where the query has no direction
+    with pytest.raises(DataError, match="qaa-qab"):
+        run(world, only, tmp_path / "tatoeba", [folder], "centering-per-pair")
+
+
 def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(
     world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 META = "decomposer.json"
 WEIGHTS = "weights.safetensors"
 Weights = Mapping[str, np.ndarray]
+Split = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,13 @@ class Decomposer:
     weights: Weights
     details: dict[str, Any]
 
-    def transform(self, vectors: np.ndarray, languages: Sequence[str] | str) -> Parts:
+    def transform(
+        self, vectors: np.ndarray, languages: Sequence[str] | str, partner: str | None = None
+    ) -> Parts:
         """Split vectors (N, D) of one language, or of N named ones.
 
+        Args:
+            partner: the language that they are compared with, where there is one; centering per pair alone asks.
         Raises:
             DataError: the size is not D, the counts differ, or a language has no weights where each has its own.
         """
@@ -74,7 +79,7 @@ class Decomposer:
         names = [languages] * len(vectors) if isinstance(languages, str) else list(languages)
         if len(names) != len(vectors):
             raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
-        meaning, language = APPLY[self.architecture](self, vectors, names)
+        meaning, language = APPLY[self.architecture](self, vectors, names, partner)
         return Parts(vectors, meaning, language)
 
     def save(self, folder: Path) -> None:
@@ -107,11 +112,11 @@ def _affine(weights: Weights, name: str, vectors: np.ndarray) -> np.ndarray:
     return vectors @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
 
-def _two_head(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _two_head(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
     return _affine(self.weights, "meaning", vectors), _affine(self.weights, "language", vectors)
 
 
-def _residual(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _residual(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
     meaning = _affine(self.weights, "meaning", vectors)
     return meaning, vectors - meaning
 
@@ -126,12 +131,19 @@ def _places(self: Decomposer, names: list[str]) -> np.ndarray:
     return np.array([place[name] for name in names], dtype=np.int64)
 
 
-def _centering(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _centering(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
     language = self.weights["means"][_places(self, names)]
     return vectors - language, language
 
 
-def _lir(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _pair_centering(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
+    places = _places(self, names)
+    partners = _places(self, [partner])[0] if partner in self.languages else places
+    language = self.weights["means"][places, partners]
+    return vectors - language, language
+
+
+def _lir(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
     places, meaning = _places(self, names), vectors.copy()
     for k in np.unique(places):
         own, components = places == k, self.weights["components"][k]
@@ -139,18 +151,18 @@ def _lir(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.nd
     return meaning, vectors - meaning
 
 
-def _lsar(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _lsar(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
     components = self.weights["components"]
     meaning = vectors - vectors @ components.T @ components
     return meaning, vectors - meaning
 
 
-def _leace(self: Decomposer, vectors: np.ndarray, _: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _leace(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
     meaning = vectors - (vectors - self.weights["mean"]) @ self.weights["right"].T @ self.weights["left"]
     return meaning, vectors - meaning
 
 
-def _mapped(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _mapped(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
     places, meaning = _places(self, names), np.empty_like(vectors)
     for k in np.unique(places):
         own = places == k
@@ -158,10 +170,11 @@ def _mapped(self: Decomposer, vectors: np.ndarray, names: list[str]) -> tuple[np
     return meaning, vectors - meaning
 
 
-APPLY: dict[str, Callable[[Decomposer, np.ndarray, list[str]], tuple[np.ndarray, np.ndarray]]] = {
+APPLY: dict[str, Callable[[Decomposer, np.ndarray, list[str], str | None], Split]] = {
     "two_head": _two_head,
     "residual": _residual,
     "centering": _centering,
+    "pair_centering": _pair_centering,
     "lir": _lir,
     "lsar": _lsar,
     "leace": _leace,

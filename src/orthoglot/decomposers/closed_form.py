@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from orthoglot.decomposers.centering import centering
+from orthoglot.decomposers.centering import centering, pair_centering
 from orthoglot.decomposers.leace import leace
 from orthoglot.decomposers.lir import lir
 from orthoglot.decomposers.lsar import lsar
@@ -16,6 +16,7 @@ from orthoglot.decomposers.whitening import whitening
 
 CLOSED_FORMS: dict[str, Callable[..., dict[str, np.ndarray]]] = {
     "centering": centering,
+    "pair_centering": pair_centering,
     "lir": lir,
     "lsar": lsar,
     "leace": leace,
@@ -23,7 +24,7 @@ CLOSED_FORMS: dict[str, Callable[..., dict[str, np.ndarray]]] = {
     "procrustes": procrustes,
 }
 NEED_PRODUCTS = frozenset({"lir", "leace", "whitening"})
-NEED_PAIRS = frozenset({"procrustes"})
+NEED_PAIRS = frozenset({"pair_centering", "procrustes"})
 
 # Vectors (n, D) of the one and of the other language, row by row translations, and the two languages.
 Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]

@@ -113,7 +113,9 @@ class Task(Protocol):
         ...
 
 
-def view(vectors: np.ndarray, decomposer: Decomposer | None, language: str, name: View) -> np.ndarray:
+def view(
+    vectors: np.ndarray, decomposer: Decomposer | None, language: str, name: View, partner: str | None = None
+) -> np.ndarray:
     """One view of sentence vectors of one language.
 
     Args:
@@ -121,6 +123,7 @@ def view(vectors: np.ndarray, decomposer: Decomposer | None, language: str, name
         decomposer: None gives the sentence view only.
         language: canonical code; closed-form decomposers need it.
         name: which view.
+        partner: the other language of the pair, if it is about a pair.
     Returns:
         (N, D) float32.
     Raises:
@@ -130,7 +133,7 @@ def view(vectors: np.ndarray, decomposer: Decomposer | None, language: str, name
         return np.asarray(vectors, dtype=np.float32)
     if decomposer is None:
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
-    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language)
+    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
     return np.asarray(parts.meaning if name == "meaning" else parts.language, dtype=np.float32)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +133,8 @@ def score(
     """Scores of one task for every seed and view, and what the signatures say of them."""
     sides = task.sides()
     vectors = {side: store.take(store.rows(texts, language)) for side, (texts, language) in sides.items()}
+    languages = {language for _, language in sides.values()}
+    partners = {language: _other(languages, language) for language in languages}
     keys = task.keys()
     scored: Scored = {}
     facts: dict[Key, dict[str, object]] = {}
@@ -142,7 +144,10 @@ def score(
             if name == "sentence" and own is not None:  # the frozen vector is the same for every seed
                 found = own
             else:
-                seen = {side: view(vectors[side], decomposer, sides[side][1], name) for side in sides}
+                seen = {
+                    side: view(vectors[side], decomposer, language, name, partners[language])
+                    for side, (_, language) in sides.items()
+                }
                 found = task.score(seen)
             if name == "sentence":
                 own = found
@@ -151,6 +156,12 @@ def score(
                 scored[key] = Scores(values, keys)
                 facts[key] = task.facts(subset) | found.facts
     return scored, facts
+
+
+def _other(languages: Collection[str], language: str) -> str | None:
+    """The other of two languages."""
+    others = [other for other in languages if other != language]
+    return others[0] if len(others) == 1 else None
 
 
 def measure_leaks(
@@ -164,12 +175,16 @@ def measure_leaks(
         if not kept:
             continue
         keys = np.tile(keys_of(pair[0] for pair in kept), 2)
-        texts = [(language, [pair[side] for pair in kept]) for side, language in enumerate(parse_pair(name))]
+        languages = parse_pair(name)
+        texts = [(language, [pair[side] for pair in kept]) for side, language in enumerate(languages)]
         sides = [(language, store.take(store.rows(sentences, language))) for language, sentences in texts]
         for seed, decomposer in models.items():
             views = VIEWS if decomposer else ("sentence",)
             seen = {
-                v: np.concatenate([view(rows, decomposer, code, v) for code, rows in sides]) for v in views
+                v: np.concatenate(
+                    [view(rows, decomposer, code, v, _other(languages, code)) for code, rows in sides]
+                )
+                for v in views
             }
             parts = leakage.PairParts(seen["sentence"], seen.get("meaning"), seen.get("language"), keys)
             for found in leakage.leaks(parts, settings.seed):

@@ -20,6 +20,7 @@ LEAKAGE = "leakage"
 METHOD_ORDER = (
     ORIGINAL,
     "centering",
+    "centering-per-pair",
     "oracle",
     "oracle-printed",
     "dream",

@@ -24,7 +24,16 @@ class MethodSettings(Settings):
     """
 
     architecture: Literal[
-        "original", "centering", "lir", "lsar", "leace", "whitening", "procrustes", "two_head", "residual"
+        "original",
+        "centering",
+        "pair_centering",
+        "lir",
+        "lsar",
+        "leace",
+        "whitening",
+        "procrustes",
+        "two_head",
+        "residual",
     ]
     partners: Literal["none", "dream", "half_batch", "same_language"] = "none"
     terms: dict[str, Annotated[float, Field(ge=0)]] = {}
