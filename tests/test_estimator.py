@@ -20,7 +20,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.retrieval import hits
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import Data, solve, train
+from orthoglot.training.decompose import Data, solve, train_seeds
 from orthoglot.training.settings import DecompositionSettings
 
 N, D = 600, 16
@@ -61,8 +61,8 @@ def test_weights_are_those_of_the_workflows_training(method: str) -> None:
         torch.from_numpy(np.concatenate([a, b])), ["ay", "en", "gn"], pairs.take(~held), pairs.take(held)
     )
     recipe = DecompositionSettings(learning_rate=2e-3, batch_size=128, max_epochs=3, patience=10)
-    weights, history = train(
-        method_named(method), recipe, method, data, seed=7, device=torch.device("cpu"), checkpoint=None
+    ((weights, history),) = train_seeds(
+        method_named(method), recipe, method, data, seeds=[7], device=torch.device("cpu"), checkpoint=None
     )
     assert set(weights) == set(ours.decomposer_.weights)
     for name, array in weights.items():
@@ -191,7 +191,7 @@ def test_bad_input_is_refused(changes: dict[str, Any], error: type[Exception], m
     [
         ({"method": "sed"}, "nearest known: seed"),
         ({"method": "original"}, "has nothing to train"),
-        ({"learning_rate": 0.0}, "learning_rate 0.0: must be above 0"),
+        ({"learning_rate": 0.0}, "learning_rate: Input should be greater than 0"),
         ({"valid_share": 1.0}, "valid_share 1.0"),
     ],
 )

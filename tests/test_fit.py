@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import zstandard
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
 import orthoglot
 from orthoglot import fit as module
@@ -24,10 +27,10 @@ from orthoglot.encoders.settings import TokenizerSettings
 from orthoglot.encoders.tokenization import train_tokenizer
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.evaluation.base import Record, read_records
-from orthoglot.fit import Checkpoint, adopt, fit, licence_of, stated_limit, stated_pooling, texts_by_pair
+from orthoglot.fit import Checkpoint, adopt, fit, licence_of, stated_limit, texts_by_pair
 from orthoglot.measure import table
 from orthoglot.training.settings import DecompositionSettings
-from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write_tsv
 
 RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=40, patience=10)
 SPLITS = SplitSettings(seed=1, valid=0.1, test=0.2, max_train=0, max_valid=0, max_test=0)
@@ -250,45 +253,35 @@ def test_linked_checkpoint_is_copied_without_other_formats(checkpoint: Path, tmp
     assert licence_of(first) == "not stated"
 
 
-def test_sentence_transformers_folder_says_how_it_pools(tmp_path: Path) -> None:
-    def write(modules: list[str], pooling: dict[str, Any]) -> None:
-        listed = [
-            {"type": f"sentence_transformers.models.{name}", "path": f"p{n}"}
-            for n, name in enumerate(modules)
-        ]
-        (tmp_path / "modules.json").write_text(json.dumps(listed))
-        (tmp_path / "p1").mkdir(exist_ok=True)
-        (tmp_path / "p1/config.json").write_text(json.dumps(pooling))
-
-    assert stated_pooling(tmp_path) is None
-    assert stated_limit(tmp_path) is None
-    write(
-        ["Transformer", "Pooling", "Normalize"],
-        {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True},
-    )
-    assert stated_pooling(tmp_path) == "mean"
-    (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 77}')
-    write(["Transformer", "Pooling"], {"pooling_mode": "cls"})
-    assert stated_pooling(tmp_path) == "cls"
-    assert stated_limit(tmp_path) == 77
-    write(["Transformer", "Pooling"], {"pooling_mode": ["cls", "mean"]})
-    with pytest.raises(ConfigError, match="pools by cls,mean"):
-        stated_pooling(tmp_path)
-    write(["Transformer", "Pooling", "Dense"], {"pooling_mode": "cls"})
-    with pytest.raises(ConfigError, match=r"has modules besides pooling \(Dense\)"):
-        stated_pooling(tmp_path)
-    (tmp_path / "modules.json").write_text("{")
-    with pytest.raises(DataError, match="cannot be read"):
-        stated_pooling(tmp_path)
+def test_sentence_transformers_model_is_run_as_it_is_and_copied_whole(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(3)
+    dense = Dense(DIM, 6, activation_function=torch.nn.Tanh())
+    modules = [Transformer(str(checkpoint)), Pooling(DIM, pooling_mode="max"), dense, Normalize()]
+    model = SentenceTransformer(modules=modules, device="cpu")
+    model.max_seq_length = 12
+    model.save(str(tmp_path / "sbert"), create_model_card=False)
+    (tmp_path / "home").mkdir()
+    adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path / "home")
+    assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
+    shutil.rmtree(tmp_path / "sbert")
+    sentences = [a for a, _ in make_pairs(5)]
+    vectors = orthoglot.load(tmp_path / "home", device="cpu").encode(sentences, part="sentence")
+    np.testing.assert_allclose(vectors, model.encode(sentences), atol=1e-6)
 
 
 def test_a_stated_limit_holds_whoever_says_how_to_pool(checkpoint: Path, tmp_path: Path) -> None:
     folder = tmp_path / "stated"
     shutil.copytree(checkpoint, folder)
+    assert stated_limit(folder) == POSITIONS - 2
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
     (tmp_path / "home").mkdir()
     adopt(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
     assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": null}')
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
+    assert stated_limit(folder) is None
 
 
 def test_what_cannot_be_fitted_is_refused_before_any_work(

@@ -535,7 +535,7 @@ def fit(
             min=1, help="epochs without a better validation total before stopping [papers: 10; SEED 5]"
         ),
     ] = 10,
-    seed: Annotated[int, typer.Option(help="of initial weights, order, partners and split")] = 1,
+    seed: Annotated[int, typer.Option(help="of initial weights, order and partners")] = 1,
     valid_share: Annotated[
         float, typer.Option(help="of the pivot sentences: when to stop the training")
     ] = 0.05,

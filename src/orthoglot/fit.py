@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import yaml
 
@@ -20,9 +20,15 @@ from orthoglot.corpora.settings import CleaningSettings, SplitSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.folder import card, identity, locate
-from orthoglot.encoders.pretrained import PretrainedEncoder, write_card
-from orthoglot.encoders.settings import EmbeddingSettings, Pooling
+from orthoglot.encoders.folder import card, checkpoint_folder, identity, locate, save_card
+from orthoglot.encoders.pretrained import link_pretrained
+from orthoglot.encoders.sentence_transformer import link_sentence_transformers
+from orthoglot.encoders.settings import (
+    EmbeddingSettings,
+    Pooling,
+    PretrainedSettings,
+    SentenceTransformersSettings,
+)
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import Record, read_records, write_records
 from orthoglot.languages import parse_pair
@@ -37,6 +43,7 @@ CLEANING = CleaningSettings(
 )
 BATCH_TOKENS = 2048
 DEFAULT_TOKENS = 128
+ENDLESS = 10**6  # transformers writes 10^30 for a tokenizer without a limit
 EVERYTHING = 1 << 62  # more training pairs than there are
 # What an encoder needs no copy of: its weights in other formats, and what a job left beside it.
 NOT_COPIED = shutil.ignore_patterns(
@@ -54,8 +61,8 @@ class Checkpoint:
         place: a folder with encoder.json, a transformers folder, or a hub id.
         name: for the record; "" takes the folder's or the id's last part.
         revision: commit of a hub id.
-        pooling: of a transformers checkpoint; None takes what its own sentence-transformers files say.
-        max_tokens: of a transformers checkpoint; None takes what it says, else 128.
+        pooling: of the transformer's last states; None runs a sentence-transformers model as it is.
+        max_tokens: None takes what its folder says, else 128.
         prefix: put before every sentence.
         licence: of the checkpoint; "" takes what its README says.
     """
@@ -203,7 +210,7 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
         The languages that the encoder states not to cover.
     Raises:
         ConfigError: an option is missing, or one is given that encoder.json says already.
-        DataError, OfflineError: as `PretrainedEncoder.open` and `locate`.
+        DataError, OfflineError: as `link_pretrained` and `link_sentence_transformers`.
     """
     folder = Path(encoder.place)
     if (folder / "encoder.json").is_file():
@@ -220,23 +227,28 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
         shutil.copytree(place, output, ignore=NOT_COPIED, dirs_exist_ok=True)
     else:
         place = locate(encoder.place, encoder.revision)
-        pooling = encoder.pooling or stated_pooling(place)
-        if pooling is None:
+        name = encoder.name or Path(encoder.place).resolve().name
+        shared: dict[str, Any] = {
+            "checkpoint": encoder.place,
+            "revision": encoder.revision,
+            "languages": [],
+            "max_tokens": encoder.max_tokens or stated_limit(place) or DEFAULT_TOKENS,
+            "prefix": encoder.prefix,
+            "licence": encoder.licence,
+        }
+        if encoder.pooling is not None:
+            link_pretrained(
+                PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared), name, output
+            )
+        elif (place / "modules.json").is_file():
+            settings = SentenceTransformersSettings(kind="sentence-transformers", **shared)
+            link_sentence_transformers(settings, name, output)
+        else:
             raise ConfigError(
                 f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
             )
-        shared: dict[str, Any] = {
-            "name": encoder.name or Path(encoder.place).resolve().name,
-            "languages": [],
-            "pooling": pooling,
-            "max_tokens": encoder.max_tokens or stated_limit(place) or DEFAULT_TOKENS,
-            "prefix": encoder.prefix,
-        }
-        dim = PretrainedEncoder.open(place, device="cpu", **shared).dim
         if folder.is_dir():
             shutil.copytree(folder, output, ignore=NOT_COPIED, dirs_exist_ok=True)
-        revision = encoder.revision
-        write_card(output, kind="pretrained", dim=dim, checkpoint=encoder.place, revision=revision, **shared)
         described = card(output)
     if _is_local(described) and "checkpoint" in described:
         described |= {"checkpoint": ".", "revision": "local"}
@@ -245,54 +257,26 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
         known = ", ".join(described["languages"])
         logger.warning("%s never saw %s (it covers %s)", described["name"], ", ".join(unseen), known)
         described["languages"] = sorted({*described["languages"], *unseen})
-    text = json.dumps(described, indent=1, sort_keys=True)
-    (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
+    save_card(output, described)
     return unseen
 
 
 def stated_limit(place: Path) -> int | None:
-    """The most tokens that a sentence-transformers folder says it reads; None where it says nothing."""
-    path = place / "sentence_bert_config.json"
-    if not path.is_file():
-        return None
-    limit: int | None = json.loads(path.read_text(encoding="utf-8")).get("max_seq_length")
-    return limit
-
-
-def stated_pooling(place: Path) -> Pooling | None:
-    """How a sentence-transformers folder says it pools; None for other folders.
-
-    Raises:
-        ConfigError: it pools in a way that is not ours, or has layers after the pooling.
-    """
-    try:
-        modules = json.loads((place / "modules.json").read_text(encoding="utf-8"))
-        kinds = {module["type"].rpartition(".")[2]: place / module["path"] for module in modules}
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{place / 'modules.json'}: cannot be read ({error})") from error
-    beyond = sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"})
-    if beyond or "Pooling" not in kinds:
-        raise ConfigError(
-            f"{place}: has modules besides pooling ({', '.join(beyond)}); give --pooling to leave them out"
-        )
-    pooling = json.loads((kinds["Pooling"] / "config.json").read_text(encoding="utf-8"))
-    modes = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
-    named = pooling.get("pooling_mode") or [mode for mode, old in modes.items() if pooling.get(old)]
-    mode = named if isinstance(named, str) else ",".join(named)
-    if mode not in modes:
-        raise ConfigError(
-            f"{place}: pools by {mode or 'a rule of its own'}; known here are cls and mean: give --pooling"
-        )
-    return cast(Pooling, mode)
+    """The most tokens that a checkpoint's folder says it reads; None where it says nothing."""
+    for name, field in (
+        ("sentence_bert_config.json", "max_seq_length"),
+        ("tokenizer_config.json", "model_max_length"),
+    ):
+        path = place / name
+        limit = json.loads(path.read_text(encoding="utf-8")).get(field) if path.is_file() else None
+        if isinstance(limit, int) and limit < ENDLESS:
+            return limit
+    return None
 
 
 def licence_of(home: Path) -> str:
     """The licence that the README of an encoder's checkpoint states; "not stated" where it states none."""
-    described = card(home)
-    checkpoint = described.get("checkpoint", ".")
-    readme = (home if checkpoint == "." else locate(checkpoint, described["revision"])) / "README.md"
+    readme = checkpoint_folder(home, card(home)) / "README.md"
     if not readme.is_file():
         return "not stated"
     before, *front = readme.read_text(encoding="utf-8").split("---\n", 2)

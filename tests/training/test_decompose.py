@@ -28,7 +28,7 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training import batching, loop, together
 from orthoglot.training import decompose as training
 from orthoglot.training.batching import PairRows, cut, pairs_of
-from orthoglot.training.decompose import Data, collect, decompose, train, train_seeds
+from orthoglot.training.decompose import Data, collect, decompose, train_seeds
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.together import Stack, Trainer
 
@@ -53,6 +53,14 @@ def method(architecture: str, partners: str, terms: list[str]) -> MethodSettings
 
 def recipe(learning_rate: float = 1e-2, epochs: int = 50) -> DecompositionSettings:
     return DecompositionSettings(learning_rate=learning_rate, batch_size=256, max_epochs=epochs, patience=10)
+
+
+def train(
+    chosen: MethodSettings, how: DecompositionSettings, name: str, data: Data, *, seed: int, **settings: Any
+) -> tuple[dict[str, np.ndarray], loop.History]:
+    """Weights and history of one model on its own."""
+    (found,) = train_seeds(chosen, how, name, data, seeds=[seed], **settings)
+    return found
 
 
 def wrap(chosen: MethodSettings, weights: dict[str, np.ndarray]) -> Decomposer:
@@ -170,9 +178,7 @@ def trainer_of(name: str, world: World) -> Trainer:
         objective = Objective(METHODS[name].terms, dim=32, n_languages=3, generator=[stream(1)])
         return Stack(TwoHead(32, [stream(0)]), objective)
 
-    trainer = Trainer(
-        build, lambda stack, batch: pairs_of(stack.maps, world.data.vectors, batch, 3), 1e-2, "m"
-    )
+    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, world.data.vectors, batch, 3), 1e-2)
     trainer.start([1])
     return trainer
 

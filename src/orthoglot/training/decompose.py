@@ -203,23 +203,6 @@ def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
 
 
-def train(
-    method: MethodSettings,
-    recipe: DecompositionSettings,
-    name: str,
-    data: Data,
-    *,
-    seed: int,
-    device: torch.device,
-    checkpoint: Path | None,
-) -> tuple[dict[str, np.ndarray], History]:
-    """Fit the method's maps with one seed; see `train_seeds`."""
-    ((weights, history),) = train_seeds(
-        method, recipe, name, data, seeds=[seed], device=device, checkpoint=checkpoint
-    )
-    return weights, history
-
-
 def train_seeds(
     method: MethodSettings,
     recipe: DecompositionSettings,
