@@ -208,7 +208,7 @@ def test_every_spelling_of_a_language_is_one(fitted: orthoglot.Decomposer) -> No
 
 
 def test_defaults_are_those_of_the_command_line() -> None:
-    from orthoglot.cli import fit
+    from orthoglot.cli.tools import fit
 
     ours = inspect.signature(orthoglot.Decomposer).parameters
     theirs = inspect.signature(fit).parameters

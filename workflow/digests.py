@@ -85,10 +85,12 @@ def _parsed(module: str) -> tuple[str, list[str]]:
 @functools.cache
 def verb_code(verb: str) -> str:
     """Digest of the part of the command line that runs a verb."""
-    path = path_of("orthoglot.cli")
-    assert path is not None
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = [node for node in tree.body if getattr(node, "name", None) in (verb, "Job", "main")]
+    parts = []
+    for module in ("orthoglot.cli", "orthoglot.cli.jobs"):
+        path = path_of(module)
+        assert path is not None
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts += [node for node in tree.body if getattr(node, "name", None) in (verb, "Job", "main")]
     return digest([_shape(node) for node in parts])
 
 

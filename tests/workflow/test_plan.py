@@ -16,7 +16,8 @@ from workspace import ROOT
 
 import digests
 import jobs
-from orthoglot import cli, config
+from orthoglot import config
+from orthoglot.cli import jobs as verbs
 from orthoglot.errors import ConfigError
 
 Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], dict[str, Any]]]]
@@ -264,14 +265,36 @@ def test_code_of_a_job_is_what_its_verb_imports() -> None:
 
 
 def test_each_verb_runs_the_module_whose_code_its_key_holds() -> None:
-    source = Path(cli.__file__).read_text()
+    source = Path(verbs.__file__).read_text()
     for verb, entry in [*jobs.ENTRY.items(), *(("pretrain", entry) for entry in jobs.ENTRY_OF_KIND.values())]:
-        body = re.search(rf"^def {verb}\(.*?(?=^@app|^def main)", source, re.S | re.M)
+        body = re.search(rf"^def {verb}\(.*?(?=^@app|\Z)", source, re.S | re.M)
         assert body is not None
         room, _, module = entry.rpartition(".")
         assert re.search(
             rf"from {re.escape(entry)} import|from {re.escape(room)} import .*\b{module}\b", body[0]
         ), verb
+
+
+def test_a_verbs_digest_holds_its_own_body_and_what_every_verb_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {verb: digests.verb_code(verb) for verb in jobs.ENTRY}
+    assert len(set(before.values())) == len(before)
+    source = Path(verbs.__file__).read_text()
+    changed = tmp_path / "jobs.py"
+    real = digests.path_of
+    monkeypatch.setattr(
+        digests, "path_of", lambda name: changed if name == "orthoglot.cli.jobs" else real(name)
+    )
+    for old, new, affected in (
+        ("evaluation.report(", "evaluation.rapport(", {"report"}),
+        ("fcntl.LOCK_EX", "fcntl.LOCK_SH", set(before)),
+    ):
+        assert old in source
+        changed.write_text(source.replace(old, new))
+        digests.verb_code.cache_clear()
+        assert {verb for verb in before if digests.verb_code(verb) != before[verb]} == affected
+    digests.verb_code.cache_clear()
 
 
 def test_environment_file_pins_what_the_constraints_pin() -> None:
