@@ -57,6 +57,14 @@ def push(a: Tensor, b: Tensor) -> Tensor:
     return cosine_embedding_loss(a, b, -a.new_ones(len(a)))
 
 
+def descend(optimizer: Adam, losses: dict[str, Tensor]) -> dict[str, float]:
+    total = torch.stack(list(losses.values())).sum()
+    optimizer.zero_grad()
+    total.backward()
+    optimizer.step()
+    return {name: loss.item() for name, loss in losses.items()}
+
+
 @dataclass
 class Partners:
     """Row numbers within the batch: for meaning and for language, of each side."""
@@ -91,12 +99,7 @@ class Seed:
         }
 
     def step(self, s: Tensor, t: Tensor, ys: Tensor, yt: Tensor) -> dict[str, float]:
-        losses = self.losses(s, t, ys, yt, self.draw(ys, yt))
-        total = sum(losses.values(), s.new_zeros(()))
-        self.optimizer.zero_grad()
-        total.backward()
-        self.optimizer.step()
-        return {name: loss.item() for name, loss in losses.items()}
+        return descend(self.optimizer, self.losses(s, t, ys, yt, self.draw(ys, yt)))
 
 
 class TwoMaps:
@@ -146,12 +149,7 @@ class Dream(TwoMaps):
         return losses | (self.oracle_losses((sm, tm, sl, tl), ys, yt) if self.oracle else {})
 
     def step(self, s: Tensor, t: Tensor, ys: Tensor, yt: Tensor) -> dict[str, float]:
-        losses = self.losses(s, t, ys, yt, self.draw(ys, yt))
-        total = sum(losses.values(), s.new_zeros(()))
-        self.optimizer.zero_grad()
-        total.backward()
-        self.optimizer.step()
-        return {name: loss.item() for name, loss in losses.items()}
+        return descend(self.optimizer, self.losses(s, t, ys, yt, self.draw(ys, yt)))
 
 
 class Meat(TwoMaps):
@@ -179,13 +177,5 @@ class Meat(TwoMaps):
         return losses | (self.oracle_losses((sm, tm, sl, tl), ys, yt) if self.oracle else {})
 
     def step(self, s: Tensor, t: Tensor, ys: Tensor, yt: Tensor) -> dict[str, float]:
-        loss = self.discriminator_loss(s, t, ys, yt)
-        self.opponent.zero_grad()
-        loss.backward()
-        self.opponent.step()
-        losses = self.losses(s, t, ys, yt)
-        total = sum(losses.values(), s.new_zeros(()))
-        self.optimizer.zero_grad()
-        total.backward()
-        self.optimizer.step()
-        return {"discriminator": loss.item()} | {name: value.item() for name, value in losses.items()}
+        told = descend(self.opponent, {"discriminator": self.discriminator_loss(s, t, ys, yt)})
+        return told | descend(self.optimizer, self.losses(s, t, ys, yt))
