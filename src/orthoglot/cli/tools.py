@@ -215,8 +215,8 @@ def fit(
     pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
     output: Annotated[Path, typer.Option(help="the model folder to write")],
     method: Annotated[
-        str, typer.Option(help="name in the catalogue of methods, e.g. seed, dream+oracle")
-    ] = "seed",
+        str, typer.Option(help="name in the catalogue of methods, e.g. seed, dream+oracle, whitening")
+    ] = "seed+oracle",
     params: Annotated[
         Path | None,
         typer.Option(help="params.yaml with the catalogue; the one that comes with orthoglot if not given"),
