@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Dense, Normalize
 from torch import nn, tensor
@@ -33,11 +34,12 @@ def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> D
     def matrix() -> np.ndarray:
         return (np.eye(dim) + generator.normal(size=(dim, dim)) / np.sqrt(dim)).astype(np.float32)
 
-    names = {"two_head": ["meaning", "language"], "residual": ["meaning"], "centering": []}[architecture]
+    names = {"two_head": ["meaning", "language"], "residual": ["meaning"]}.get(architecture, [])
     weights = {f"{name}.weight": matrix() for name in names}
     weights |= {f"{name}.bias": generator.normal(size=dim).astype(np.float32) / 10 for name in names}
-    if architecture == "centering":
-        weights = {"means": generator.normal(size=(2, dim)).astype(np.float32) / 10}
+    if architecture in ("centering", "pair_centering"):
+        shape = (2, dim) if architecture == "centering" else (2, 2, dim)
+        weights = {"means": generator.normal(size=shape).astype(np.float32) / 10}
     details = {"seed": seed, "train_pairs": 90, "valid_pairs": 10, "epochs": 4, "best_epoch": 2}
     return Decomposer(architecture, f"my-{architecture}", "tiny", maker, ["en", "gn"], dim, weights, details)
 
@@ -104,7 +106,7 @@ def test_export_of_a_real_checkpoint_gives_our_vectors(part: str, tmp_path: Path
     assert "Encoder: apache-2.0" in (tmp_path / "out/README.md").read_text()
 
 
-def test_modules_of_a_sentence_transformers_folder_are_kept_as_they_are(
+def test_modules_of_a_sentence_transformers_folder_are_kept_but_for_its_normalize(
     checkpoint: Path, tmp_path: Path
 ) -> None:
     from sentence_transformers.models import Pooling, Transformer
@@ -119,7 +121,7 @@ def test_modules_of_a_sentence_transformers_folder_are_kept_as_they_are(
         json.dumps({"kind": "sentence-transformers", "checkpoint": ".", "revision": "local", "name": "st"})
     )
     modules, prefix = encoder_modules(tmp_path / "st")
-    assert [type(one).__name__ for one in modules] == ["Transformer", "Pooling", "Dense", "Normalize"]
+    assert [type(one).__name__ for one in modules] == ["Transformer", "Pooling", "Dense"]
     assert prefix == ""
     rebuilt = SentenceTransformer(modules=modules, device="cpu")
     np.testing.assert_array_equal(rebuilt.encode(SENTENCES), original.encode(SENTENCES))
@@ -158,6 +160,22 @@ def test_map_per_language_needs_the_language(checkpoint: Path, tmp_path: Path) -
     ours = unit(orthoglot.load(folder, "cpu").encode(SENTENCES, language="gn"))
     np.testing.assert_allclose(opened(tmp_path / "out").encode(SENTENCES), ours, atol=1e-6)
     assert "use it for text of that language alone" in (tmp_path / "out/README.md").read_text()
+
+
+def test_centering_per_pair_takes_the_other_language_and_is_not_exported(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = model_folder(tmp_path, checkpoint, "pair_centering", pooling="mean", max_tokens=20)
+    means = load_file(folder / "weights.safetensors")["means"]
+    model = orthoglot.load(folder, "cpu")
+    for partner, place in ((None, 0), ("gn", 1)):
+        language = model.encode(SENTENCES, part="language", language="en", partner=partner)
+        np.testing.assert_array_equal(language, np.tile(means[0, place], (len(SENTENCES), 1)))
+    vectors = model.encode(SENTENCES, part="sentence")
+    found = orthoglot.Decomposer.load(folder).transform(vectors, "eng", partner="grn")
+    np.testing.assert_array_equal(found, vectors - means[0, 1])
+    with pytest.raises(ConfigError, match="depends on the other language"):
+        export(folder, tmp_path / "out", language="en")
 
 
 def test_card_tells_scores_and_licence_and_its_usage_runs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -253,8 +254,8 @@ def test_linked_checkpoint_is_copied_without_other_formats(checkpoint: Path, tmp
     assert licence_of(first) == "not stated"
 
 
-def test_sentence_transformers_model_is_run_as_it_is_and_copied_whole(
-    checkpoint: Path, tmp_path: Path
+def test_sentence_transformers_model_runs_its_own_steps_and_is_copied_whole(
+    checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     torch.manual_seed(3)
     dense = Dense(DIM, 6, activation_function=torch.nn.Tanh())
@@ -265,15 +266,34 @@ def test_sentence_transformers_model_is_run_as_it_is_and_copied_whole(
     (tmp_path / "home").mkdir()
     adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path / "home")
     assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
+    (tmp_path / "link").mkdir()
+    card = {**json.loads((tmp_path / "home/encoder.json").read_text()), "checkpoint": str(tmp_path / "sbert")}
+    (tmp_path / "link/encoder.json").write_text(json.dumps(card))
+    (tmp_path / "again").mkdir()
+    adopt(Checkpoint(str(tmp_path / "link")), ["en"], tmp_path / "again")
+    (tmp_path / "pooled").mkdir()
+    with caplog.at_level(logging.WARNING):
+        adopt(Checkpoint(str(tmp_path / "sbert"), pooling="mean"), ["en"], tmp_path / "pooled")
+    assert re.search(r"--pooling leaves out \S+\.Dense$", caplog.text.strip())
+    (tmp_path / "sbert/modules.json").write_text("{")
+    with pytest.raises(DataError, match=r"modules\.json: cannot be read"):
+        adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path)
     shutil.rmtree(tmp_path / "sbert")
     sentences = [a for a, _ in make_pairs(5)]
-    vectors = orthoglot.load(tmp_path / "home", device="cpu").encode(sentences, part="sentence")
-    np.testing.assert_allclose(vectors, model.encode(sentences), atol=1e-6)
+    for home in ("home", "again"):
+        vectors = orthoglot.load(tmp_path / home, device="cpu").encode(sentences, part="sentence")
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.testing.assert_allclose(unit, model.encode(sentences), atol=1e-6)
+        assert np.abs(unit - vectors).max() > 0.01
 
 
-def test_a_stated_limit_holds_whoever_says_how_to_pool(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_sentence_transformers_models_limit_holds_whoever_says_how_to_pool(
+    checkpoint: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "stated"
     shutil.copytree(checkpoint, folder)
+    assert stated_limit(folder) is None
+    (folder / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
     assert stated_limit(folder) == POSITIONS - 2
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
     (tmp_path / "home").mkdir()
@@ -282,6 +302,9 @@ def test_a_stated_limit_holds_whoever_says_how_to_pool(checkpoint: Path, tmp_pat
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": null}')
     (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
     assert stated_limit(folder) is None
+    (folder / "tokenizer_config.json").write_text("{")
+    with pytest.raises(DataError, match=r"tokenizer_config\.json: cannot be read"):
+        stated_limit(folder)
 
 
 def test_what_cannot_be_fitted_is_refused_before_any_work(

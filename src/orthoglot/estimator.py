@@ -127,18 +127,23 @@ class Decomposer(TransformerMixin, BaseEstimator):
         )
         return self._describe()
 
-    def transform(self, x: np.ndarray, language: str | Sequence[str] | None = None) -> np.ndarray:
+    def transform(
+        self, x: np.ndarray, language: str | Sequence[str] | None = None, partner: str | None = None
+    ) -> np.ndarray:
         """The meaning of vectors (N, D), (N, D) float32, not normalised.
 
         Args:
             x: vectors of the same encoder.
             language: one code or N of them, for methods that need it (centering).
+            partner: the language that they are compared with, which centering per pair asks for.
         """
-        return self._parts(x, language).meaning
+        return self._parts(x, language, partner).meaning
 
-    def language_part(self, x: np.ndarray, language: str | Sequence[str] | None = None) -> np.ndarray:
+    def language_part(
+        self, x: np.ndarray, language: str | Sequence[str] | None = None, partner: str | None = None
+    ) -> np.ndarray:
         """The language part of vectors (N, D), as `transform` gives their meaning."""
-        return self._parts(x, language).language
+        return self._parts(x, language, partner).language
 
     def save(self, folder: str | Path) -> None:
         """Write decomposer.json and weights.safetensors, as the workflow does, into `folder`."""
@@ -182,12 +187,11 @@ class Decomposer(TransformerMixin, BaseEstimator):
         self.n_features_in_ = self.decomposer_.dim
         return self
 
-    def _parts(self, x: np.ndarray, language: str | Sequence[str] | None) -> base.Parts:
+    def _parts(self, x: np.ndarray, language: str | Sequence[str] | None, partner: str | None) -> base.Parts:
         check_is_fitted(self)
         vectors = _vectors(x, "x")
-        return self.decomposer_.transform(
-            vectors, "" if language is None else _codes(language, len(vectors), "language")
-        )
+        codes = "" if language is None else _codes(language, len(vectors), "language")
+        return self.decomposer_.transform(vectors, codes, None if partner is None else canonical(partner))
 
 
 def _vectors(x: Any, name: str) -> np.ndarray:

@@ -19,6 +19,7 @@ from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import quiet
+from orthoglot.encoders.sentence_transformer import leave_lengths
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import read_records, unit
 from orthoglot.fit import MADE, RECORDS, licence_of
@@ -63,6 +64,10 @@ def export(model_folder: Path, output: Path, *, part: str = "meaning", language:
     if output.exists():
         raise ConfigError(f"{output}: exists; remove it first or name another folder")
     decomposer, home = opened(model_folder)
+    if decomposer.architecture == "pair_centering":
+        raise ConfigError(
+            f"{model_folder}: centering per pair depends on the other language, which one map cannot; fit centering"
+        )
     code = canonical(language) if language else None
     weight, bias = affine(decomposer, part, code)
     with quiet():
@@ -127,7 +132,7 @@ def _map(decomposer: Decomposer, part: str, language: str) -> tuple[np.ndarray, 
 
 
 def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
-    """The modules that give an encoder's sentence vector, not normalised beyond what it does, and its prefix.
+    """The modules that give an encoder's sentence vector, not normalised, and its prefix.
 
     Raises:
         ConfigError: an encoder that sentence-transformers has no modules for.
@@ -140,6 +145,7 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if kind == "sentence-transformers":
         whole = SentenceTransformer(str(place), device="cpu", **local)
+        leave_lengths(whole)
         whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
         return list(whole), described.get("prefix", "")
     transformer = Transformer(

@@ -20,7 +20,7 @@ from orthoglot.corpora.settings import CleaningSettings, SplitSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.folder import card, checkpoint_folder, identity, locate, save_card
+from orthoglot.encoders.folder import card, checkpoint_folder, identity, locate, modules, save_card
 from orthoglot.encoders.pretrained import link_pretrained
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import (
@@ -43,6 +43,7 @@ CLEANING = CleaningSettings(
 )
 BATCH_TOKENS = 2048
 DEFAULT_TOKENS = 128
+POOLED = ("Transformer", "Pooling", "Normalize")
 ENDLESS = 10**6  # transformers writes 10^30 for a tokenizer without a limit
 EVERYTHING = 1 << 62  # more training pairs than there are
 # What an encoder needs no copy of: its weights in other formats, and what a job left beside it.
@@ -58,11 +59,12 @@ class Checkpoint:
     """The encoder to use.
 
     Attributes:
-        place: a folder with encoder.json, a transformers folder, or a hub id.
+        place: a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id of either.
         name: for the record; "" takes the folder's or the id's last part.
         revision: commit of a hub id.
-        pooling: of the transformer's last states; None runs a sentence-transformers model as it is.
-        max_tokens: None takes what its folder says, else 128.
+        pooling: of the transformer's last states; None runs the steps of a sentence-transformers model, but for a
+            closing Normalize.
+        max_tokens: None takes what a sentence-transformers model says, else 128.
         prefix: put before every sentence.
         licence: of the checkpoint; "" takes what its README says.
     """
@@ -236,11 +238,14 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
             "prefix": encoder.prefix,
             "licence": encoder.licence,
         }
+        steps = modules(place) if (place / "modules.json").is_file() else []
         if encoder.pooling is not None:
+            if strange := [step.kind for step in steps if step.kind.rpartition(".")[2] not in POOLED]:
+                logger.warning("%s: --pooling leaves out %s", encoder.place, ", ".join(strange))
             link_pretrained(
                 PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared), name, output
             )
-        elif (place / "modules.json").is_file():
+        elif steps:
             settings = SentenceTransformersSettings(kind="sentence-transformers", **shared)
             link_sentence_transformers(settings, name, output)
         else:
@@ -262,14 +267,25 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
 
 
 def stated_limit(place: Path) -> int | None:
-    """The most tokens that a checkpoint's folder says it reads; None where it says nothing."""
+    """The most tokens that a sentence-transformers model says it reads; None where it says nothing.
+
+    Raises:
+        DataError: damaged files.
+    """
+    if not (place / "modules.json").is_file():
+        return None
+    first = modules(place)[0].folder
+    # Older versions of the library write the one file, newer ones the other.
     for name, field in (
         ("sentence_bert_config.json", "max_seq_length"),
         ("tokenizer_config.json", "model_max_length"),
     ):
-        path = place / name
-        limit = json.loads(path.read_text(encoding="utf-8")).get(field) if path.is_file() else None
-        if isinstance(limit, int) and limit < ENDLESS:
+        path = first / name
+        try:
+            limit = json.loads(path.read_text(encoding="utf-8")).get(field) if path.is_file() else None
+        except ValueError as error:
+            raise DataError(f"{path}: cannot be read ({error})") from error
+        if isinstance(limit, int) and 0 < limit < ENDLESS:
             return limit
     return None
 

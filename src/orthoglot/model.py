@@ -72,6 +72,7 @@ class Model:
         *,
         part: str = "meaning",
         language: str | None = None,
+        partner: str | None = None,
         batch_tokens: int = 2048,
     ) -> np.ndarray:
         """Vectors of sentences, in their order.
@@ -81,6 +82,7 @@ class Model:
             part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector.
             language: the sentences' language code, for encoders and methods that need it (EMS: for its tokeniser;
                 centering: for its mean).
+            partner: the language that they are compared with, which centering per pair asks for.
             batch_tokens: tokens encoded at once, padding included; a GPU is kept busy by more.
         Returns:
             (n, D) float32; (D,) for one string.
@@ -93,5 +95,5 @@ class Model:
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         vectors = self.encoder.encode(texts, language or "", batch_tokens)
         if part != "sentence" and self.decomposer is not None:
-            vectors = getattr(self.decomposer.transform(vectors, language or ""), part)
+            vectors = getattr(self.decomposer.transform(vectors, language or "", partner), part)
         return vectors[0] if single else vectors

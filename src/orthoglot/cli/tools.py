@@ -92,6 +92,9 @@ def encode(
     language: Annotated[
         str | None, typer.Option(help="language code of the text, where the model needs it")
     ] = None,
+    partner: Annotated[
+        str | None, typer.Option(help="code of the other language, for a model centred per pair")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
 ) -> None:
     """Encode a text file. Example: orthoglot encode models/mini/decomposers/ems-mini/seed/seed1 a.txt a.npy"""
@@ -105,7 +108,7 @@ def encode(
     for number, line in enumerate(sentences, start=1):
         if not line.strip():
             raise DataError(f"{text}: line {number} is empty")
-    vectors = load(folder, device=device).encode(sentences, part=part, language=language)
+    vectors = load(folder, device=device).encode(sentences, part=part, language=language, partner=partner)
     with atomic.replacing(output) as partial, open(partial, "wb") as handle:
         np.save(handle, vectors)
     typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors: {output}", err=True)
@@ -204,7 +207,9 @@ def _cells(row: Row) -> tuple[str, ...]:
 def fit(
     encoder: Annotated[
         str,
-        typer.Option(help="a folder with encoder.json, a transformers folder, or a hub id with --revision"),
+        typer.Option(
+            help="a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id"
+        ),
     ],
     bitext: Annotated[
         list[str],
@@ -226,7 +231,10 @@ def fit(
     ] = "",
     revision: Annotated[str, typer.Option(help="commit of a hub id, 40 hex digits")] = "",
     pooling: Annotated[
-        str | None, typer.Option(help="cls, pooler or mean, for a transformers folder that does not say")
+        str | None,
+        typer.Option(
+            help="cls, pooler or mean of the transformer's states, in place of the model's own steps"
+        ),
     ] = None,
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="tokens a sentence is cut at; as the folder says, else 128")
@@ -264,7 +272,7 @@ def fit(
 ) -> None:
     """Fit a decomposer to your own bitext and measure it on a held-out part.
 
-    Example: orthoglot fit --encoder models/LaBSE --pooling pooler --bitext en-gn.tsv.gz --pair en-gn --output my-labse
+    Example: orthoglot fit --encoder models/LaBSE --bitext en-gn.tsv.gz --pair en-gn --output my-labse
     """
     from pydantic import ValidationError
 

@@ -98,7 +98,7 @@ class _ByLanguage(Settings):
         """The languages of its sentences."""
         return {self.pivot, *self.languages}
 
-    def _filled(self, pattern: str, spelling: str, language: str, **names: str) -> str:
+    def _file(self, pattern: str, spelling: str, language: str, **names: str) -> str:
         spelled = iso3 if spelling == "iso639-3" else canonical
         return _filled(pattern, foreign=spelled(language), pivot=spelled(self.pivot), **names)
 
@@ -140,7 +140,7 @@ class RetrievalSettings(_ByLanguage):
         """The file of one of the languages; `world` is the invented world's folder."""
         if self.kind == "mini":
             return f"{world}/retrieval/{canonical(language)}-{canonical(self.pivot)}.tsv.gz"
-        return self._filled(self.files, self.spelling, language)
+        return self._file(self.files, self.spelling, language)
 
 
 class CodeSwitchedSettings(_ByLanguage):
@@ -178,11 +178,11 @@ class CodeSwitchedSettings(_ByLanguage):
 
     def path(self, language: str, world: str = "") -> str:
         """The sentences of one of the languages; `world` is the invented world's folder."""
-        return self._filled(self.files, self.spelling, language, mini=world)
+        return self._file(self.files, self.spelling, language, mini=world)
 
     def dictionary(self, language: str, world: str = "") -> str:
         """The dictionary of one of the languages."""
-        return self._filled(self.dictionaries, "canonical", language, mini=world)
+        return self._file(self.dictionaries, "canonical", language, mini=world)
 
 
 class Columns(Settings):

@@ -138,7 +138,7 @@ def _centering(self: Decomposer, vectors: np.ndarray, names: list[str], partner:
 
 def _pair_centering(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
     places = _places(self, names)
-    partners = _places(self, [partner])[0] if partner in self.languages else places
+    partners = places if partner is None else _places(self, [partner])[0]
     language = self.weights["means"][places, partners]
     return vectors - language, language
 

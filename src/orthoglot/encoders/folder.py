@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
-# What a card tells of the encoder as a whole; the rest is how it is opened.
-PLACE = ("kind", "dim", "checkpoint", "revision")
 LASER_SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
 LASER_FILES = ("config.json", "model.safetensors", "vocab.json", "sentencepiece.model")
 # What changes a vector: weights, their shapes, and how text becomes ids.
@@ -95,16 +93,17 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
     return locate(checkpoint, described["revision"])
 
 
-def stated(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Where an encoder folder's checkpoint lies, and the arguments its card has for opening it there.
+def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
+    """Where an encoder folder's checkpoint lies, and what its card says of these arguments for opening it there.
 
     Raises:
-        DataError: a damaged card.
+        DataError: a damaged card, or one that lacks an argument.
         OfflineError: the checkpoint is not on this machine.
     """
     described = card(folder)
-    place = checkpoint_folder(folder, described)
-    return place, {name: described[name] for name in described if name not in PLACE}
+    if missing := [name for name in arguments if name not in described]:
+        raise DataError(f"encoder {folder / 'encoder.json'}: does not state {', '.join(missing)}")
+    return checkpoint_folder(folder, described), {name: described[name] for name in arguments}
 
 
 def save_card(output: Path, card: dict[str, Any]) -> None:

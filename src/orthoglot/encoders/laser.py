@@ -121,7 +121,7 @@ class LaserEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> LaserEncoder:
         """Read an encoder folder: encoder.json, and the converted checkpoint it names."""
-        place, arguments = stated(folder)
+        place, arguments = stated(folder, "name", "languages", "max_tokens")
         return cls.open(place, device=device, **arguments)
 
     @classmethod

@@ -42,7 +42,7 @@ class PretrainedEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> PretrainedEncoder:
         """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself)."""
-        place, arguments = stated(folder)
+        place, arguments = stated(folder, "name", "languages", "pooling", "max_tokens", "prefix")
         return cls.open(place, device=device, **arguments)
 
     @classmethod

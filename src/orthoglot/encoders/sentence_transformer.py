@@ -1,4 +1,4 @@
-"""Any sentence-transformers model as an encoder: its own modules run, so its vectors are the library's."""
+"""Any sentence-transformers model as an encoder: its own modules run, so its vectors have the library's directions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class SentenceTransformersEncoder:
     """A `sentence_transformers.SentenceTransformer` with a length and a prefix of our choice; see `Encoder`.
 
-    Normalised exactly if the model ends in Normalize.
+    A closing Normalize is left out, as what decomposers map is not normalised (methods 2).
     """
 
     name: str
@@ -39,7 +39,7 @@ class SentenceTransformersEncoder:
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> SentenceTransformersEncoder:
         """Read an encoder folder: encoder.json, and the model it names."""
-        place, arguments = stated(folder)
+        place, arguments = stated(folder, "name", "languages", "max_tokens", "prefix")
         return cls.open(place, device=device, **arguments)
 
     @classmethod
@@ -73,6 +73,7 @@ class SentenceTransformersEncoder:
                     trust_remote_code=False,
                     model_kwargs={"use_safetensors": True, "dtype": torch.float32},
                 )
+            leave_lengths(model)
             most = min(model.tokenizer.model_max_length, positions(model[0].config))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             cause = " ".join(str(error).split())
@@ -112,6 +113,12 @@ class SentenceTransformersEncoder:
             )
 
         return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors)
+
+
+def leave_lengths(model: Any) -> None:
+    """Take a closing Normalize off a SentenceTransformer."""
+    if len(model) and type(model[-1]).__name__ == "Normalize":
+        del model[-1]
 
 
 def _check_modules(place: Path, name: str) -> None:

@@ -235,8 +235,10 @@ def make_map(
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     for name, unseen in held_out.items():
         kept, _ = distinct(unseen.pairs, settings.map_sentences)
-        for side, language in enumerate(parse_pair(name)):
+        languages = parse_pair(name)
+        for side, language in enumerate(languages):
             vectors = store.take(store.rows([pair[side] for pair in kept], language))
             for part in parts:
-                groups[language, part].append(view(vectors, decomposer, language, part))
+                partner = _other(languages, language)
+                groups[language, part].append(view(vectors, decomposer, language, part, partner))
     return project(groups)

@@ -190,9 +190,9 @@ def _standing(method: str, first: str, rank: float, points: Mapping[str, float],
         for seed in common
     ]
     worse = TIED
-    if high < 0 and all(value < 0 for value in seeds):
+    if high < 0 and seeds and all(value < 0 for value in seeds):
         worse = WORSE
-    elif low > 0 and all(value > 0 for value in seeds):
+    elif low > 0 and seeds and all(value > 0 for value in seeds):
         worse = BETTER
     return Standing(method, rank, points[method], difference, low, high, worse)
 
