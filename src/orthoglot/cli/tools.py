@@ -221,7 +221,7 @@ def fit(
     output: Annotated[Path, typer.Option(help="the model folder to write")],
     method: Annotated[
         str, typer.Option(help="name in the catalogue of methods, e.g. seed, dream+oracle, whitening")
-    ] = "seed+oracle",
+    ] = "seed",
     params: Annotated[
         Path | None,
         typer.Option(help="params.yaml with the catalogue; the one that comes with orthoglot if not given"),
