@@ -55,7 +55,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         *,
         learning_rate: float = 1e-3,
         batch_size: int = 512,
-        max_epochs: int = 200,
+        max_epochs: int = 1000,
         patience: int = 10,
         seed: int = 1,
         device: str = "auto",

@@ -247,7 +247,7 @@ def fit(
     batch_size: Annotated[int, typer.Option(min=2, help="sentence pairs a step [papers: 512]")] = 512,
     max_epochs: Annotated[
         int, typer.Option(min=1, help="passes over the text at most [papers: DREAM 1000, others 10000]")
-    ] = 200,
+    ] = 1000,
     patience: Annotated[
         int,
         typer.Option(
