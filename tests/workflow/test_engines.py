@@ -172,7 +172,8 @@ def test_unknown_loss_stops_before_any_job_and_names_the_known_ones(done: Worksp
     ):
         result = done.run(*command, check=False)
         assert result.returncode != 0
-        assert "unknown name 'orakle'; nearest known: oracle; known: all, centering, centering-per-pair, dream" in result.stdout
+        known = "known: all, centering, centering-per-pair, dream"
+        assert f"unknown name 'orakle'; nearest known: oracle; {known}" in result.stdout
         assert "done:" not in result.stdout
 
 
