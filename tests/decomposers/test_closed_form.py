@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from worlds import DIM, Texts, world
 
-from orthoglot.decomposers.base import APPLY, Decomposer, load_decomposer
+from orthoglot.decomposers.base import APPLY, Decomposer, Origin, load_decomposer
 from orthoglot.decomposers.closed_form import CLOSED_FORMS, Block, compute
 from orthoglot.errors import DataError
 
@@ -58,7 +58,7 @@ def test_float32_results_agree_with_float64(architecture: str) -> None:
     texts = world()
     decomposer = fitted(architecture, texts)
     for name, vectors in texts.items():
-        exact, _ = APPLY[architecture](decomposer, vectors, [name] * len(vectors), None)
+        exact, _ = APPLY[architecture](decomposer, vectors, Origin([name] * len(vectors)))
         np.testing.assert_allclose(decomposer.transform(vectors, name).meaning, exact, atol=1e-4)
 
 
@@ -119,10 +119,8 @@ def test_s10_means_vanish_and_a_constant_shift_of_a_language_changes_nothing() -
 def test_a_pivot_is_centred_by_its_mean_in_the_pair() -> None:
     texts = world()
     source, target, pair = next(blocks(texts))
-    by_pair = [
-        (source + 3.0, target, pair),
-        *list(blocks(texts))[1:],
-    ]  # English differs in its pair with German
+    # English differs in its pair with German.
+    by_pair = [(source + 3.0, target, pair), *list(blocks(texts))[1:]]
     weights = compute("pair_centering", by_pair, list(texts), DIM, {})
     decomposer = Decomposer("pair_centering", "m", "toy", "abc", list(texts), DIM, weights, {})
     pooled = compute("centering", by_pair, list(texts), DIM, {})["means"]

@@ -37,7 +37,7 @@ def test_one_pass_in_any_order_equals_the_batch(size: int, seed: int) -> None:
 def test_translations_in_any_order_equal_the_batch(size: int, seed: int) -> None:
     texts = world()
     source, target = texts["de"][:60], texts["ja"][:60]
-    pairs = PairMoments(DIM)
+    pairs = PairMoments(DIM, products=True)
     starts = list(range(0, 60, size))
     for place in np.random.default_rng(seed).permutation(len(starts)):
         rows = slice(starts[place], starts[place] + size)
@@ -71,7 +71,7 @@ def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
     with pytest.raises(DataError, match="a training vector of ja holds a number that is not finite"):
         Moments(DIM, LANGUAGES, products=False).update(vectors, "ja")
     with pytest.raises(DataError, match="a training vector of ja holds a number that is not finite"):
-        PairMoments(DIM).update(np.ones((3, DIM)), vectors, ("en", "ja"))
+        PairMoments(DIM, products=True).update(np.ones((3, DIM)), vectors, ("en", "ja"))
 
 
 def test_products_are_kept_where_asked_for() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from worlds import DIM
 
-from orthoglot.decomposers.base import APPLY, Decomposer
+from orthoglot.decomposers.base import APPLY, Decomposer, Origin
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.decomposers.procrustes import procrustes, rotation
 from orthoglot.errors import DataError
@@ -18,7 +18,7 @@ Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 def fit(pairs: Pairs) -> dict[str, np.ndarray]:
     """Weights by language name; the languages are those of the pairs, sorted."""
     languages = sorted({name for pair in pairs for name in pair})
-    moments, products = Moments(DIM, languages, products=False), PairMoments(DIM)
+    moments, products = Moments(DIM, languages, products=False), PairMoments(DIM, products=True)
     for (first, second), (source, target) in pairs.items():
         moments.update(source, first)
         moments.update(target, second)
@@ -47,13 +47,13 @@ def test_translations_meet_and_parts_add_up() -> None:
     meanings, (one, two) = rng.normal(size=(80, DIM)), turns(rng, 2)
     texts = {"en": meanings + 3, "de": meanings @ one - 2, "ja": meanings @ two + 1}
     languages = sorted(texts)
-    moments, products = Moments(DIM, languages, products=False), PairMoments(DIM)
+    moments, products = Moments(DIM, languages, products=False), PairMoments(DIM, products=True)
     for name, vectors in texts.items():
         moments.update(vectors, name)
     for name in ("de", "ja"):
         products.update(texts["en"], texts[name], ("en", name))
     decomposer = Decomposer("procrustes", "m", "e", "i", languages, DIM, procrustes(moments, products), {})
-    parts = {name: APPLY["procrustes"](decomposer, rows, [name] * 80, None) for name, rows in texts.items()}
+    parts = {name: APPLY["procrustes"](decomposer, rows, Origin([name] * 80)) for name, rows in texts.items()}
     for name, (meaning, language) in parts.items():
         np.testing.assert_allclose(meaning, meanings - meanings.mean(axis=0), atol=1e-9)
         np.testing.assert_allclose(meaning + language, texts[name], atol=1e-12)

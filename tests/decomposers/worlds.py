@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from orthoglot.decomposers.base import APPLY, Decomposer
+from orthoglot.decomposers.base import APPLY, Decomposer, Origin
 from orthoglot.decomposers.moments import Moments
 
 LANGUAGES = ["de", "en", "ja", "zh"]
@@ -47,7 +47,9 @@ def split(architecture: str, weights: Mapping[str, np.ndarray], texts: Texts) ->
     decomposer = Decomposer(architecture, "m", "toy", "abc", list(texts), dim, weights, {})
     meaning, language = {}, {}
     for name, vectors in texts.items():
-        meaning[name], language[name] = APPLY[architecture](decomposer, vectors, [name] * len(vectors), None)
+        meaning[name], language[name] = APPLY[architecture](
+            decomposer, vectors, Origin([name] * len(vectors))
+        )
     return meaning, language
 
 

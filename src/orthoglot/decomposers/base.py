@@ -23,6 +23,13 @@ Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
 
 
+class Origin(NamedTuple):
+    """Where vectors come from: the language of each, and the one that they are compared with, if there is one."""
+
+    languages: list[str]
+    partner: str | None = None
+
+
 @dataclass(frozen=True)
 class Decomposition:
     """Sentence, meaning and language vectors of a batch while training, each (B, D), not normalised."""
@@ -79,7 +86,7 @@ class Decomposer:
         names = [languages] * len(vectors) if isinstance(languages, str) else list(languages)
         if len(names) != len(vectors):
             raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
-        meaning, language = APPLY[self.architecture](self, vectors, names, partner)
+        meaning, language = APPLY[self.architecture](self, vectors, Origin(names, partner))
         return Parts(vectors, meaning, language)
 
     def save(self, folder: Path) -> None:
@@ -112,11 +119,11 @@ def _affine(weights: Weights, name: str, vectors: np.ndarray) -> np.ndarray:
     return vectors @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
 
-def _two_head(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
+def _two_head(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
     return _affine(self.weights, "meaning", vectors), _affine(self.weights, "language", vectors)
 
 
-def _residual(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
+def _residual(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
     meaning = _affine(self.weights, "meaning", vectors)
     return meaning, vectors - meaning
 
@@ -131,46 +138,46 @@ def _places(self: Decomposer, names: list[str]) -> np.ndarray:
     return np.array([place[name] for name in names], dtype=np.int64)
 
 
-def _centering(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
-    language = self.weights["means"][_places(self, names)]
+def _centering(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
+    language = self.weights["means"][_places(self, origin.languages)]
     return vectors - language, language
 
 
-def _pair_centering(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
-    places = _places(self, names)
-    partners = places if partner is None else _places(self, [partner])[0]
+def _pair_centering(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
+    places = _places(self, origin.languages)
+    partners = places if origin.partner is None else _places(self, [origin.partner])[0]
     language = self.weights["means"][places, partners]
     return vectors - language, language
 
 
-def _lir(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
-    places, meaning = _places(self, names), vectors.copy()
+def _lir(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
+    places, meaning = _places(self, origin.languages), vectors.copy()
     for k in np.unique(places):
         own, components = places == k, self.weights["components"][k]
         meaning[own] -= vectors[own] @ components.T @ components
     return meaning, vectors - meaning
 
 
-def _lsar(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
+def _lsar(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
     components = self.weights["components"]
     meaning = vectors - vectors @ components.T @ components
     return meaning, vectors - meaning
 
 
-def _leace(self: Decomposer, vectors: np.ndarray, _: list[str], partner: str | None) -> Split:
+def _leace(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
     meaning = vectors - (vectors - self.weights["mean"]) @ self.weights["right"].T @ self.weights["left"]
     return meaning, vectors - meaning
 
 
-def _mapped(self: Decomposer, vectors: np.ndarray, names: list[str], partner: str | None) -> Split:
-    places, meaning = _places(self, names), np.empty_like(vectors)
+def _mapped(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
+    places, meaning = _places(self, origin.languages), np.empty_like(vectors)
     for k in np.unique(places):
         own = places == k
         meaning[own] = (vectors[own] - self.weights["means"][k]) @ self.weights["maps"][k]
     return meaning, vectors - meaning
 
 
-APPLY: dict[str, Callable[[Decomposer, np.ndarray, list[str], str | None], Split]] = {
+APPLY: dict[str, Callable[[Decomposer, np.ndarray, Origin], Split]] = {
     "two_head": _two_head,
     "residual": _residual,
     "centering": _centering,

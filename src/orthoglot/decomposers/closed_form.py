@@ -25,6 +25,7 @@ CLOSED_FORMS: dict[str, Callable[..., dict[str, np.ndarray]]] = {
 }
 NEED_PRODUCTS = frozenset({"lir", "leace", "whitening"})
 NEED_PAIRS = frozenset({"pair_centering", "procrustes"})
+NEED_PAIR_PRODUCTS = frozenset({"procrustes"})
 
 # Vectors (n, D) of the one and of the other language, row by row translations, and the two languages.
 Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]
@@ -49,7 +50,7 @@ def compute(
         DataError: a vector that is not finite, a language without sentences, or what the formula cannot do with.
     """
     moments = Moments(dim, languages, products=architecture in NEED_PRODUCTS)
-    pairs = PairMoments(dim)
+    pairs = PairMoments(dim, products=architecture in NEED_PAIR_PRODUCTS)
     for source, target, (first, second) in blocks:
         moments.update(source, first)
         moments.update(target, second)

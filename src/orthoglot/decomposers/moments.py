@@ -61,16 +61,16 @@ class Moments:
 
 
 class PairMoments:
-    """Counts, sums and sums of outer products of translations, by ordered pair of languages.
+    """Counts, sums and, if asked for, sums of outer products of translations, by ordered pair of languages.
 
     Attributes:
         counts: sentence pairs seen.
         sums: two vectors (D,), of the first and of the second language.
-        products: (D, D), sum of e_first e_second^T.
+        products: (D, D), sum of e_first e_second^T; none unless asked for.
     """
 
-    def __init__(self, dim: int) -> None:
-        self.dim = dim
+    def __init__(self, dim: int, *, products: bool) -> None:
+        self.dim, self.wanted = dim, products
         self.counts: dict[tuple[str, str], int] = {}
         self.sums: dict[tuple[str, str], np.ndarray] = {}
         self.products: dict[tuple[str, str], np.ndarray] = {}
@@ -81,10 +81,12 @@ class PairMoments:
         if pair not in self.counts:
             self.counts[pair] = 0
             self.sums[pair] = np.zeros((2, self.dim))
-            self.products[pair] = np.zeros((self.dim, self.dim))
+            if self.wanted:
+                self.products[pair] = np.zeros((self.dim, self.dim))
         self.counts[pair] += len(first)
         self.sums[pair] += (first.sum(axis=0), second.sum(axis=0))
-        self.products[pair] += first.T @ second
+        if self.wanted:
+            self.products[pair] += first.T @ second
 
     def covariance(self, pair: tuple[str, str]) -> np.ndarray:
         """Mean of (e_first - its mean) (e_second - its mean)^T over the pair's translations (D, D)."""
