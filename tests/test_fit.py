@@ -292,13 +292,21 @@ def test_a_sentence_transformers_models_limit_holds_whoever_says_how_to_pool(
 ) -> None:
     folder = tmp_path / "stated"
     shutil.copytree(checkpoint, folder)
-    assert stated_limit(folder) is None
-    (folder / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
-    assert stated_limit(folder) == POSITIONS - 2
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
     (tmp_path / "home").mkdir()
-    adopt(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
-    assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
+
+    def limit() -> int:
+        adopt(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
+        return json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"]
+
+    with pytest.raises(ConfigError, match="max_tokens is 128"):  # a transformers folder does not count
+        limit()
+    (folder / "modules.json").write_text("[]")
+    with pytest.raises(ConfigError, match="does not say how it pools"):
+        adopt(Checkpoint(str(folder)), ["en"], tmp_path / "home")
+    (folder / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
+    assert limit() == POSITIONS - 2
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
+    assert limit() == 12
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": null}')
     (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
     assert stated_limit(folder) is None

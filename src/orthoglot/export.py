@@ -19,7 +19,7 @@ from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import quiet
-from orthoglot.encoders.sentence_transformer import leave_lengths
+from orthoglot.encoders.sentence_transformer import drop_normalize
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import read_records, unit
 from orthoglot.fit import MADE, RECORDS, licence_of
@@ -145,7 +145,7 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if kind == "sentence-transformers":
         whole = SentenceTransformer(str(place), device="cpu", **local)
-        leave_lengths(whole)
+        drop_normalize(whole)
         whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
         return list(whole), described.get("prefix", "")
     transformer = Transformer(

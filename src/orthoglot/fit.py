@@ -228,30 +228,7 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
         place = linked if linked != Path() and linked.is_dir() else folder
         shutil.copytree(place, output, ignore=NOT_COPIED, dirs_exist_ok=True)
     else:
-        place = locate(encoder.place, encoder.revision)
-        name = encoder.name or Path(encoder.place).resolve().name
-        shared: dict[str, Any] = {
-            "checkpoint": encoder.place,
-            "revision": encoder.revision,
-            "languages": [],
-            "max_tokens": encoder.max_tokens or stated_limit(place) or DEFAULT_TOKENS,
-            "prefix": encoder.prefix,
-            "licence": encoder.licence,
-        }
-        steps = modules(place) if (place / "modules.json").is_file() else []
-        if encoder.pooling is not None:
-            if strange := [step.kind for step in steps if step.kind.rpartition(".")[2] not in POOLED]:
-                logger.warning("%s: --pooling leaves out %s", encoder.place, ", ".join(strange))
-            link_pretrained(
-                PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared), name, output
-            )
-        elif steps:
-            settings = SentenceTransformersSettings(kind="sentence-transformers", **shared)
-            link_sentence_transformers(settings, name, output)
-        else:
-            raise ConfigError(
-                f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
-            )
+        _link(encoder, output)
         if folder.is_dir():
             shutil.copytree(folder, output, ignore=NOT_COPIED, dirs_exist_ok=True)
         described = card(output)
@@ -266,21 +243,46 @@ def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[s
     return unseen
 
 
-def stated_limit(place: Path) -> int | None:
-    """The most tokens that a sentence-transformers model says it reads; None where it says nothing.
+def _link(encoder: Checkpoint, output: Path) -> None:
+    """Write the card of a checkpoint that has none; one that states its steps runs them, unless told how to pool."""
+    place = locate(encoder.place, encoder.revision)
+    steps = modules(place) if (place / "modules.json").is_file() else []
+    limit = stated_limit(steps[0].folder) if steps else None
+    name = encoder.name or Path(encoder.place).resolve().name
+    shared: dict[str, Any] = {
+        "checkpoint": encoder.place,
+        "revision": encoder.revision,
+        "languages": [],
+        "max_tokens": encoder.max_tokens or limit or DEFAULT_TOKENS,
+        "prefix": encoder.prefix,
+        "licence": encoder.licence,
+    }
+    if encoder.pooling is not None:
+        if strange := [step.kind for step in steps if step.kind.rpartition(".")[2] not in POOLED]:
+            logger.warning("%s: --pooling leaves out %s", encoder.place, ", ".join(strange))
+        settings = PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared)
+        link_pretrained(settings, name, output)
+    elif steps:
+        own = SentenceTransformersSettings(kind="sentence-transformers", **shared)
+        link_sentence_transformers(own, name, output)
+    else:
+        raise ConfigError(
+            f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
+        )
+
+
+def stated_limit(transformer: Path) -> int | None:
+    """The most tokens that the first step of a sentence-transformers model says it reads, or None.
 
     Raises:
         DataError: damaged files.
     """
-    if not (place / "modules.json").is_file():
-        return None
-    first = modules(place)[0].folder
     # Older versions of the library write the one file, newer ones the other.
     for name, field in (
         ("sentence_bert_config.json", "max_seq_length"),
         ("tokenizer_config.json", "model_max_length"),
     ):
-        path = first / name
+        path = transformer / name
         try:
             limit = json.loads(path.read_text(encoding="utf-8")).get(field) if path.is_file() else None
         except ValueError as error:

@@ -73,7 +73,7 @@ class SentenceTransformersEncoder:
                     trust_remote_code=False,
                     model_kwargs={"use_safetensors": True, "dtype": torch.float32},
                 )
-            leave_lengths(model)
+            drop_normalize(model)
             most = min(model.tokenizer.model_max_length, positions(model[0].config))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             cause = " ".join(str(error).split())
@@ -115,7 +115,7 @@ class SentenceTransformersEncoder:
         return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors)
 
 
-def leave_lengths(model: Any) -> None:
+def drop_normalize(model: Any) -> None:
     """Take a closing Normalize off a SentenceTransformer."""
     if len(model) and type(model[-1]).__name__ == "Normalize":
         del model[-1]
