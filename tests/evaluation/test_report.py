@@ -14,9 +14,9 @@ from orthoglot.errors import DataError
 from orthoglot.evaluation.base import Record, read_records, unsign
 from orthoglot.evaluation.comparisons import host_of
 from orthoglot.evaluation.evaluate import evaluate
+from orthoglot.evaluation.frames import comparisons, frame, lines, ordered, overall, tone, verdict, wanted
 from orthoglot.evaluation.report import report
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.tables import comparisons, frame, lines, ordered, overall, tone, verdict, wanted
 
 METHODS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}
 

@@ -16,41 +16,25 @@ from orthoglot.evaluation.base import Record
 from orthoglot.evaluation.comparisons import ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.measured import Measured, Name, Number, paired
 from orthoglot.evaluation.papers import CHECKPOINTS, printed_name
+from orthoglot.evaluation.verdicts import (
+    APART,
+    FAILS,
+    HOLDS,
+    NEGATIVE,
+    PAIRED,
+    POSITIVE,
+    UNDECIDED,
+    UNTESTABLE,
+    Case,
+    Region,
+    apart_case,
+    paired_case,
+)
 
-HOLDS = "holds"
-FAILS = "does not hold"
-UNDECIDED = "undecided"
-UNTESTABLE = "not testable here"
 RETRIEVAL = ("heldout", "tatoeba", "code-switched")
 SEED_RIVALS = (ORIGINAL, "centering", "dream", "meat")
 SEED_LOSSES = ("seed-without-meaning", "seed-without-language", "seed-without-consistency")
 MEANING_RANGE = 1.3
-
-
-class Case(NamedTuple):
-    """One test of a claim.
-
-    Attributes:
-        encoder: here.
-        data: task and data set here.
-        quantity: what was computed, in words.
-        value: of the quantity, None where it could not be computed.
-        low: lower end of its interval.
-        high: upper end.
-        seeds: the quantity of each seed.
-        verdict: of this case.
-        how: how it was decided, or why it could not be.
-    """
-
-    encoder: str
-    data: str
-    quantity: str
-    value: float | None
-    low: float | None
-    high: float | None
-    seeds: tuple[float, ...]
-    verdict: str
-    how: str
 
 
 class Claim(NamedTuple):
@@ -75,29 +59,6 @@ class Claim(NamedTuple):
     cases: list[Case]
 
 
-class Region(NamedTuple):
-    """Where a quantity must lie for its claim to hold."""
-
-    least: float = -math.inf
-    most: float = math.inf
-
-    def verdict(self, low: float | None, high: float | None, seeds: Sequence[float]) -> str:
-        """Of an interval and of the values by seed; an end on the region's edge is outside."""
-        if low is None or high is None:
-            return UNDECIDED
-        if all(map(self._has, (low, high, *seeds))):
-            return HOLDS
-        beside = high <= self.least or low >= self.most
-        return FAILS if beside and not any(map(self._has, seeds)) else UNDECIDED
-
-    def _has(self, value: float) -> bool:
-        return self.least < value and (value < self.most or self.most == math.inf)
-
-
-POSITIVE = Region(least=0.0)
-NEGATIVE = Region(most=0.0)
-PAIRED = "paired difference over the same sentences"
-APART = "ends of two separate intervals, wider than a paired one"
 Cases = Callable[[Measured], Iterator[Case]]
 
 
@@ -210,9 +171,7 @@ def meaning_moves_little(measured: Measured) -> Iterator[Case]:
         found = measured.difference(name, host)
         if found is not None:
             region = Region(-MEANING_RANGE, MEANING_RANGE)
-            yield _paired_case(
-                found, encoder, f"{task} {dataset}", f"{method} − {host}, meaning view", region
-            )
+            yield paired_case(found, encoder, f"{task} {dataset}", f"{method} − {host}, meaning view", region)
 
 
 def sts_toward_zero(measured: Measured) -> Iterator[Case]:
@@ -316,9 +275,9 @@ def _centering(measured: Measured, task: str, region: Region) -> Iterator[Case]:
             mine = _across(measured, name, cross)
             other = _across(measured, name._replace(method=ORIGINAL), cross)
             if found is not None:
-                yield _paired_case(found, encoder, f"{task} {dataset}", quantity, region)
+                yield paired_case(found, encoder, f"{task} {dataset}", quantity, region)
             elif mine is not None and other is not None:
-                yield _apart(mine, other, encoder, f"{task} {dataset}", quantity, region)
+                yield apart_case(mine, other, encoder, f"{task} {dataset}", quantity, region)
 
 
 def _cross_lingual(measured: Measured, task: str, dataset: str) -> list[str]:
@@ -343,7 +302,7 @@ def seed_is_best(measured: Measured) -> Iterator[Case]:
             if "seed" in found and rivals:
                 best = max(rivals, key=lambda method: found[method].value)
                 quantity = f"seed − {best}, Pearson x 100, {len(cross)} cross-lingual pairs"
-                yield _apart(found["seed"], found[best], encoder, f"{task} {dataset}", quantity, POSITIVE)
+                yield apart_case(found["seed"], found[best], encoder, f"{task} {dataset}", quantity, POSITIVE)
 
 
 def _across(measured: Measured, name: Name, subsets: Sequence[str]) -> Number | None:
@@ -362,27 +321,9 @@ def _levels_case(
         name = Name(encoder, method, view, task, dataset, metric)
         found = measured.difference(name, other)
         if found is not None:
-            yield _paired_case(found, encoder, f"{task} {dataset}", quantity, POSITIVE)
+            yield paired_case(found, encoder, f"{task} {dataset}", quantity, POSITIVE)
         else:
-            yield _apart(mine, theirs, encoder, f"{task} {dataset}", quantity, POSITIVE)
-
-
-def _paired_case(found: Number, encoder: str, data: str, quantity: str, region: Region) -> Case:
-    seeds = tuple(found.by_seed.values())
-    verdict = region.verdict(found.low, found.high, seeds)
-    return Case(encoder, data, quantity, found.value, found.low, found.high, seeds, verdict, PAIRED)
-
-
-def _apart(mine: Number, other: Number, encoder: str, data: str, quantity: str, region: Region) -> Case:
-    low = high = None
-    if mine.low is not None and other.high is not None:
-        low = mine.low - other.high
-    if mine.high is not None and other.low is not None:
-        high = mine.high - other.low
-    seeds = tuple(one - two for one, two in paired(mine, other).values())
-    how = f"{mine.value:.2f} and {other.value:.2f}; {APART}"
-    verdict = region.verdict(low, high, seeds)
-    return Case(encoder, data, quantity, mine.value - other.value, low, high, seeds, verdict, how)
+            yield apart_case(mine, theirs, encoder, f"{task} {dataset}", quantity, POSITIVE)
 
 
 _INSTRUCT = ("me5-large-instruct",)

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
+from orthoglot.evaluation.frames import PROBE, chosen_values, lines, ordered, overall
 from orthoglot.evaluation.maps import Map
 from orthoglot.evaluation.summary import ACCURACY
-from orthoglot.evaluation.tables import PROBE, chosen_values, lines, ordered, overall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,8 @@ import pandas as pd
 
 from orthoglot.atomic import replacing
 from orthoglot.evaluation.base import ALL, Record
-from orthoglot.evaluation.claims import FAILS, HOLDS, Claim, claims
+from orthoglot.evaluation.claims import Claim, claims
+from orthoglot.evaluation.frames import wanted
 from orthoglot.evaluation.measured import Measured
 from orthoglot.evaluation.papers import (
     NO_ENCODER,
@@ -27,7 +28,8 @@ from orthoglot.evaluation.papers import (
     table_names,
 )
 from orthoglot.evaluation.report import render
-from orthoglot.evaluation.tables import ARROWS, Cell, Table, markdown, wanted
+from orthoglot.evaluation.tables import ARROWS, Cell, Table, markdown
+from orthoglot.evaluation.verdicts import FAILS, HOLDS
 
 TEMPLATE = "paper_tables.html.j2"
 PAPERS = {"oracle": "ORACLE (2024)", "seed": "SEED (2025)"}

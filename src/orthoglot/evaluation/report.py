@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
-from orthoglot.evaluation import figures, tables
+from orthoglot.evaluation import figures, frames, tables
 from orthoglot.evaluation.base import ALL, Record, read_records, write_records
 from orthoglot.evaluation.comparisons import ORIGINAL, compare_methods
 from orthoglot.evaluation.figures import Curve
@@ -62,7 +62,7 @@ def report(
     records += compare_methods(scored, settings, {"orthoglot": __version__})
     trainings = [read_curve(path) for path in histories]
     write_records(output / "records.jsonl", records)
-    table = tables.frame(records)
+    table = frames.frame(records)
     table.to_parquet(output / "records.parquet", index=False)
     _write_json(output / "metrics.json", nested(table))
     (output / "plots").mkdir()
@@ -74,7 +74,7 @@ def report(
     page = render(
         TEMPLATE,
         title=title,
-        verdict=tables.verdict(table),
+        verdict=frames.verdict(table),
         facts=facts(table, licences),
         headline=top,
         sections=sections,
@@ -96,10 +96,10 @@ def nested(records: pd.DataFrame) -> dict[str, Any]:
     """encoder -> method -> task -> view -> score, for `dvc metrics`; leakage has its metrics as tasks."""
     tree: dict[str, Any] = {}
     chosen = records[(records["subset"] == ALL) & records["seed"].isna()]
-    scores = chosen["metric"].isin(tables.SCALES)
-    for row in tables.lines(chosen[scores | (chosen["task"] == tables.LEAKAGE)]):
+    scores = chosen["metric"].isin(frames.SCALES)
+    for row in frames.lines(chosen[scores | (chosen["task"] == frames.LEAKAGE)]):
         methods = tree.setdefault(row.encoder, {}).setdefault(row.method, {})
-        methods.setdefault(tables.label(row.task, row.dataset, row.metric), {})[row.view] = round(
+        methods.setdefault(frames.label(row.task, row.dataset, row.metric), {})[row.view] = round(
             row.value, 4
         )
     return tree
@@ -107,8 +107,8 @@ def nested(records: pd.DataFrame) -> dict[str, Any]:
 
 def corners(records: pd.DataFrame) -> pd.DataFrame:
     """One row per encoder, method and task with the scores of both views, for `dvc plots`."""
-    values = tables.overall(records)
-    values["task"] = [tables.label(row.task, row.dataset, row.metric) for row in tables.lines(values)]
+    values = frames.overall(records)
+    values["task"] = [frames.label(row.task, row.dataset, row.metric) for row in frames.lines(values)]
     keys = ["encoder", "method", "task"]
     wide = values.pivot(index=keys, columns="view", values="value").reindex(columns=["meaning", "language"])
     return wide.dropna().round(4).reset_index()
@@ -156,9 +156,9 @@ def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
     installed = [f"{name} {version(name)}" for name in LIBRARIES]
     return {
         "Encoders": ", ".join(records["encoder"].unique()),
-        "Methods": ", ".join(tables.ordered(records["method"])),
+        "Methods": ", ".join(frames.ordered(records["method"])),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
-        "Tasks": ", ".join(tables.title(*task) for task in tables.tasks(records)),
+        "Tasks": ", ".join(frames.title(*task) for task in frames.tasks(records)),
         "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
         "Numbers": f"{len(records):,} records",
         "Day": _now().strftime("%Y-%m-%d"),
@@ -205,7 +205,7 @@ def _read(
             raise DataError(f"report: {found[name][1]} and {folder} both evaluate {' with '.join(name)}")
         found[name] = records, folder
     encoders = dict.fromkeys(encoder for encoder, _ in found)
-    methods = tables.ordered([method for _, method in found])
+    methods = frames.ordered([method for _, method in found])
     names = [(encoder, method) for encoder in encoders for method in methods if (encoder, method) in found]
     return (
         [record for name in names for record in found[name][0]],

@@ -1,53 +1,35 @@
-"""Every table of the report as a query over the records; the same tables in Markdown."""
+"""Every table of the report, as cells to print; the same tables in Markdown."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from orthoglot.evaluation.base import ALL, Record, unsign
-from orthoglot.evaluation.comparisons import ORIGINAL, host_of
+from orthoglot.evaluation.base import ALL, unsign
+from orthoglot.evaluation.comparisons import ORIGINAL
+from orthoglot.evaluation.frames import (
+    LEAKAGE,
+    LEVEL,
+    SCALES,
+    TITLES,
+    chosen_values,
+    comparisons,
+    first,
+    hosted,
+    lines,
+    ordered,
+    over_seeds,
+    overall,
+    same,
+    tasks,
+    title,
+    tone,
+    wanted,
+)
 from orthoglot.evaluation.summary import ACCURACY
 
-PROBE = "language-probe"
-LEAKAGE = "leakage"
-# Families of methods in the order of the papers; unknown ones follow by name.
-METHOD_ORDER = (
-    ORIGINAL,
-    "centering",
-    "centering-per-pair",
-    "oracle",
-    "oracle-printed",
-    "dream",
-    "dream+oracle",
-    "dream-released",
-    "dream+oracle-released",
-    "meat",
-    "meat+oracle",
-    "meat+oracle-released",
-    "seed",
-)
-TITLES = {
-    "heldout": "Held-out retrieval",
-    "tatoeba": "Tatoeba retrieval",
-    "code-switched": "Code-switched retrieval",
-    "sts": "Semantic similarity",
-    "qe": "Quality estimation",
-    PROBE: "Language probe",
-    LEAKAGE: "Leakage",
-}
-# Metrics that methods are compared by, and their scales in words.
-SCALES = {
-    ACCURACY: "Accuracy in percent",
-    "pearson": "Pearson's correlation with the gold scores times 100, from -100 to 100",
-    "spearman": "Spearman's correlation with the gold scores times 100, from -100 to 100",
-}
-DIFFERENCES = ("difference", "p", "sign")
 # Metric and view of each column of the leakage table, its heading, and which way is better.
 LEAKS = (
     ("cosine", "language", "cos(meaning, language) × 100 → 0"),
@@ -59,7 +41,6 @@ LEAKS = (
     ("r2:meaning", "language", "R² of meaning from language ↓"),
     ("r2:sentence", "language", "R² of sentence from language ↓"),
 )
-LEVEL = 0.05
 FIXED = (
     "Intervals and p take the trained models as fixed: they tell what other sentences would change, ± what "
     f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
@@ -109,120 +90,12 @@ def sections(records: pd.DataFrame) -> list[Section]:
     return found
 
 
-def frame(records: Sequence[Record]) -> pd.DataFrame:
-    """Records as a table, one row per number; seed is a nullable integer."""
-    names = [field.name for field in fields(Record)]
-    table = pd.DataFrame([asdict(record) for record in records], columns=names)
-    return table.astype({"seed": "Int64", "low": "float64", "high": "float64", "n": "int64"})
-
-
-def lines(table: pd.DataFrame) -> Iterator[Any]:
-    """The rows as named tuples, whose fields pandas cannot type."""
-    yield from table.itertuples(index=False)
-
-
-def first(table: pd.DataFrame) -> Any:
-    """The first row as a named tuple."""
-    return next(lines(table))
-
-
-def ordered(methods: Iterable[str]) -> list[str]:
-    """Distinct methods in the order of the papers."""
-    known = {name: rank for rank, name in enumerate(METHOD_ORDER)}
-    return sorted(set(methods), key=lambda name: (known.get(name, len(known)), name))
-
-
-def label(task: str, dataset: str, metric: str) -> str:
-    """A short name of a task on a data set, as in metrics.json: "heldout", "tatoeba/mini", "sts/sts17/pearson"."""
-    name = task if dataset in ("test", task) else f"{task}/{dataset}"
-    return name if metric == ACCURACY else f"{name}/{metric}"
-
-
-def title(task: str, dataset: str, metric: str) -> str:
-    """A readable name of a task on a data set by a metric."""
-    name = TITLES.get(task, task)
-    told = [found for found in (dataset, metric.capitalize()) if found not in ("test", task, "Accuracy")]
-    return f"{name} ({', '.join(told)})" if told else name
-
-
-def tasks(records: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Distinct (task, dataset, metric) that methods are compared by, in the order of the records."""
-    distinct = records[records["metric"].isin(SCALES)][["task", "dataset", "metric"]].drop_duplicates()
-    return list(distinct.itertuples(index=False, name=None))
-
-
-def wanted(task: str, view: str) -> str:
-    """ "higher" or "lower": a probe should read language off the language view, retrieval should not."""
-    return "higher" if (view == "language") == (task == PROBE) else "lower"
-
-
-def overall(records: pd.DataFrame) -> pd.DataFrame:
-    """Scores (`SCALES`) over all subsets, mean over seeds, with `sd` over seeds (NaN for one seed)."""
-    return _over_seeds(records[records["metric"].isin(SCALES)])
-
-
-def _over_seeds(records: pd.DataFrame) -> pd.DataFrame:
-    chosen = records[records["subset"] == ALL]
-    keys = ["task", "dataset", "view", "encoder", "method", "metric"]
-    by_seed = chosen[chosen["seed"].notna()].groupby(keys, sort=False)["value"]
-    spread = by_seed.agg(sd="std", seeds="count").reset_index()
-    return chosen[chosen["seed"].isna()].merge(spread, on=keys, validate="one_to_one")
-
-
-def comparisons(records: pd.DataFrame) -> pd.DataFrame:
-    """One row per paired difference, with `baseline`, both corrected probabilities, and what the seeds say.
-
-    `compared` is the metric whose values differ; a correlation has no sign test (NaN). `sd` is over the
-    differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
-    """
-    names = records["metric"].str.extract(r"^(?P<kind>[a-z]+)(?:-(?P<compared>[a-z]+))?:(?P<baseline>.*)$")
-    chosen = records.join(names)
-    chosen = chosen[chosen["kind"].isin(DIFFERENCES)]
-    chosen = chosen.assign(compared=chosen["compared"].fillna(ACCURACY))
-    keys = ["task", "dataset", "encoder", "method", "view", "baseline", "compared"]
-    by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda rows: np.sign(rows["value"]))
-    spread = by_seed.groupby(keys, sort=False).agg(
-        sd=("value", "std"), lowest=("sign", "min"), highest=("sign", "max")
-    )
-    chosen = chosen[chosen["seed"].isna()]
-    wide = chosen.pivot(index=keys, columns="kind", values="value")
-    wide = wide.reindex(columns=["p", "sign"]).rename(columns={"sign": "sign_p"}).join(spread)
-    found = chosen[chosen["kind"] == "difference"].merge(wide.reset_index(), on=keys, validate="one_to_one")
-    direction = np.sign(found["value"])
-    return found.assign(agreed=(found["lowest"] == direction) & (found["highest"] == direction))
-
-
-def hosted(records: pd.DataFrame) -> Iterator[Any]:
-    """The comparisons of ORACLE on a host with the host, in retrieval, by encoder."""
-    differences = comparisons(records)
-    for encoder in records["encoder"].unique():
-        methods = set(records.loc[records["encoder"] == encoder, "method"])
-        for found in lines(differences[differences["encoder"] == encoder]):
-            retrieval = found.compared == ACCURACY and found.task != PROBE
-            if retrieval and found.baseline == host_of(found.method, methods):
-                yield found
-
-
-def verdict(records: pd.DataFrame) -> str:
-    """The headline in one sentence: how often ORACLE made each view better or worse; empty without a host."""
-    counted: dict[str, Counter[str]] = defaultdict(Counter)
-    for found in hosted(records):
-        counted[found.view][tone(found)] += 1
-    views = [
-        f"the {name} view better in {tones['good']} and worse in {tones['bad']} of {tones.total()}"
-        for name, tones in counted.items()
-    ]
-    if not views:
-        return ""
-    return f"Of the comparisons with its hosts in retrieval, ORACLE made {', '.join(views)}."
-
-
 def headline(records: pd.DataFrame) -> Table:
     """What ORACLE adds to each host in retrieval, meaning and language view, per encoder."""
     values = overall(records)
     rows = []
     for found in hosted(records):
-        chosen = values[_same(values, found, "task", "dataset", "encoder", "view")]
+        chosen = values[same(values, found, "task", "dataset", "encoder", "view")]
         chosen = chosen[chosen["metric"] == found.compared]
         before, after = (first(chosen[chosen["method"] == name]) for name in (found.baseline, found.method))
         arrow = ARROWS[wanted(found.task, found.view)]
@@ -271,16 +144,9 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
     return Table(title(task, dataset, metric), _note(values, metric), columns, rows)
 
 
-def chosen_values(
-    table: pd.DataFrame, task: str, dataset: str, metric: str, column: str = "metric"
-) -> pd.DataFrame:
-    """The rows of one task on one data set by one metric."""
-    return table[(table["task"] == task) & (table["dataset"] == dataset) & (table[column] == metric)]
-
-
 def leakage_table(records: pd.DataFrame) -> Table:
     """Encoder and method by what the two parts share."""
-    values = _over_seeds(records[records["task"] == LEAKAGE])
+    values = over_seeds(records[records["task"] == LEAKAGE])
     rows = []
     for encoder in values["encoder"].unique():
         chosen = values[values["encoder"] == encoder]
@@ -403,28 +269,12 @@ def _best(values: pd.DataFrame, task: str, view: str, metric: str) -> float | No
     return round(float(found.max() if wanted(task, view) == "higher" else found.min()), 1)
 
 
-def _same(records: pd.DataFrame, row: Any, *names: str) -> pd.Series:
-    """Which records agree with `row` in the named fields."""
-    return (records[list(names)] == [getattr(row, name) for name in names]).all(axis=1)
-
-
 def _difference(row: Any) -> list[Cell]:
     """Difference and p of a comparison."""
     small = f"[{_points(row.low)}, {_points(row.high)}]"
     if pd.notna(row.sd):
         small += f" ± {row.sd:.1f}"
     return [Cell(_points(row.value), small, tone(row)), _probability(row.p)]
-
-
-def tone(row: Any) -> str:
-    """ "good" or "bad" for a significant difference in whose sign all seeds agree, else nothing.
-
-    A language view's correlation should be 0, and a difference does not tell whether it came nearer.
-    """
-    aimless = row.compared != ACCURACY and row.view == "language"
-    if row.p >= LEVEL or not row.agreed or aimless:
-        return ""
-    return "good" if (row.value > 0) == (wanted(row.task, row.view) == "higher") else "bad"
 
 
 def _points(value: float) -> str:
