@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -154,16 +153,16 @@ def trained(
         term: weight * variant.weight if term.startswith("oracle.") else weight
         for term, weight in method.terms.items()
     }
-    with patch.dict(training.MODULES, {"two_head": spread(variant.spread)}):
-        ((weights, history),) = training.train_seeds(
-            method.model_copy(update={"terms": terms}),
-            run.recipe.model_copy(update=dict(variant.recipe)),
-            name,
-            data,
-            seeds=[seed],
-            device=torch.device("cpu"),
-            checkpoint=None,
-        )
+    training.MODULES["two_head"] = spread(variant.spread)
+    ((weights, history),) = training.train_seeds(
+        method.model_copy(update={"terms": terms}),
+        run.recipe.model_copy(update=dict(variant.recipe)),
+        name,
+        data,
+        seeds=[seed],
+        device=torch.device("cpu"),
+        checkpoint=None,
+    )
     about = method.architecture, name, store.meta["encoder"], store.meta["identity"], data.languages
     return Decomposer(*about, store.meta["dim"], weights, {}), len(history)
 
