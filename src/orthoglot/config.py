@@ -16,7 +16,14 @@ from orthoglot.corpora.settings import (
     CorpusSettings,
     SplitSettings,
 )
-from orthoglot.encoders.settings import EmbeddingSettings, EncoderSettings
+from orthoglot.encoders.settings import (
+    DistillationSettings,
+    EmbeddingSettings,
+    EmsSettings,
+    EncoderNetwork,
+    EncoderSettings,
+    PretrainingSettings,
+)
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.languages import canonical
@@ -25,6 +32,13 @@ from orthoglot.settings import Settings, Whole
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"
+
+
+class Ablation(Settings):
+    """What `snakemake ablation` trains: every variant of one EMS encoder, once for each seed."""
+
+    encoder: str
+    seeds: Annotated[list[Whole], Field(min_length=1)]
 
 
 class Preset(Settings):
@@ -44,6 +58,7 @@ class Preset(Settings):
     embedding: EmbeddingSettings
     decomposition: DecompositionSettings
     evaluation: EvaluationSettings
+    ablation: Ablation
 
     @model_validator(mode="after")
     def _each_name_once(self) -> Self:
@@ -65,6 +80,7 @@ class Params(Settings):
     corpora: dict[str, CorpusSettings]
     benchmarks: dict[str, BenchmarkSettings]
     encoders: dict[str, EncoderSettings]
+    variants: dict[str, dict[str, Any]]
     methods: dict[str, MethodSettings]
 
     @model_validator(mode="after")
@@ -80,6 +96,11 @@ class Params(Settings):
                 _known(chosen, self.methods, f"{where}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
+            _known(preset.ablation.encoder, self._of_kind("ems"), f"{where}.ablation.encoder")
+            for name in self.variants:
+                self.variant(preset, name, seed=0)
+        for name, encoder in self.encoders.items():
+            self._check_origins(name, encoder)
         for name, method in self.methods.items():
             try:
                 check_method(method.architecture, method.partners, method.terms)
@@ -92,6 +113,30 @@ class Params(Settings):
                         f"benchmarks.{name}: write the language {code!r} as {canonical(code)!r}"
                     )
         return self
+
+    def _of_kind(self, *kinds: str) -> list[str]:
+        return [name for name, encoder in self.encoders.items() if encoder.kind in kinds]
+
+    def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
+        """The encoders that a training starts from must be there and cannot start from it in turn."""
+        where = f"encoders.{name}"
+        if isinstance(encoder, PretrainingSettings) and isinstance(encoder.network, EncoderNetwork):
+            _known(encoder.network.encoder, self._of_kind("pretrained", "mlm"), f"{where}.network.encoder")
+        if isinstance(encoder, DistillationSettings):
+            teachers = [known for known in self.encoders if known not in self._of_kind("distillation")]
+            _known(encoder.teacher, teachers, f"{where}.teacher")
+
+    def variant(self, preset: Preset, name: str, seed: int) -> EmsSettings:
+        """The settings of one variant of the encoder that a preset's ablation names.
+
+        Raises:
+            ConfigError: the variant changes what an EMS encoder does not have, or to what it cannot be.
+        """
+        origin = self.encoders[preset.ablation.encoder].model_dump()
+        try:
+            return EmsSettings.model_validate({**origin, **self.variants[name], "seed": seed})
+        except ValidationError as error:
+            raise ConfigError(f"variants.{name}: {describe(error)}") from error
 
     @property
     def selected(self) -> Preset:

@@ -38,34 +38,102 @@ class Transformer(Settings):
         return self
 
 
-class EmsSettings(Transformer):
-    """EMS (methods: dual encoder trained with XTR and a contrastive objective).
+class ScratchNetwork(Transformer):
+    """A new Transformer and a tokenizer of its own.
 
     Embeddings start as N(0, embedding_spread^2): from the paper's 1 Adam takes several hundred steps to leave.
-    After the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is the
-    first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
     """
 
-    kind: Literal["ems"]
+    start: Literal["scratch"]
     tokenizer: TokenizerSettings
     embedding_spread: Positive
     dropout: Share
     attention_dropout: Share
-    language_width: Count
-    projection_width: Count
-    temperature: Positive
-    xtr_weight: Annotated[float, Field(ge=0)]
-    contrastive_weight: Annotated[float, Field(ge=0)]
+
+
+class EncoderNetwork(Settings):
+    """Another encoder of the catalogue, of kind `pretrained` or `mlm`, whose training goes on."""
+
+    start: Literal["encoder"]
+    encoder: str
+
+
+class PretrainingSettings(Settings):
+    """How an encoder is trained on pairs of sentences.
+
+    batch_size: pairs of a step in each process; they are drawn whatever their length.
+    chunk_tokens: tokens, padding included, that the network reads at once: a step's sentences are cut by length
+        into chunks, and no loss is computed before all are read. It changes speed and memory alone.
+    processes: 1, or how many `torchrun` starts, one per device; a step has batch_size pairs in each.
+    precision: of the matrix products; softmaxes, losses and the optimiser always work in float32.
+    amsgrad: Adam's second moments never fall (the authors' code; methods 5.9, E7).
+    schedule: after the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is
+        the first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
+    validation_dropout: dropout stays on while validating, as in the authors' code (methods 5.9, E11).
+    """
+
+    network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
+    batch_size: Count
+    chunk_tokens: Count
+    processes: Count
+    precision: Literal["float32", "bfloat16"]
     learning_rate: Positive
     weight_decay: Annotated[float, Field(ge=0)]
+    amsgrad: bool
     warmup_steps: Whole
     schedule: Literal["constant", "cosine", "slow_cosine"]
-    batch_size: Count
     steps: Count
     validate_every: Count
+    validation_dropout: bool
     sampling_temperature: Positive
     threads: Count
     seed: int
+
+
+class EmsSettings(PretrainingSettings):
+    """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it (methods 5.6).
+
+    target: of the reconstruction: `xtr`, the other side's bag of tokens, or `ugt`, that and a hidden token.
+    bag: what a repeated token weighs: its count (`counts`, a distribution), or 1 like any other (`distinct`, the
+        authors' code; methods 5.9, E1).
+    release_mask: hide a token of each pair under `xtr`, too, and expect the mask symbol in its stead (E2).
+    language_width: of the vector of the language to predict; 0 leaves it out.
+    head_norm: layer norms, and dropout of the language vector, in the reconstruction's head (E3).
+    tied_output: the reconstruction's output embedding is the token embedding.
+    projection_width: of the contrastive head; 0 compares sentence vectors themselves.
+    margin: taken from a pair's own cosine before the temperature (additive margin softmax).
+    negatives: the other pairs of a process's own batch (`local`, as the paper did), or of all processes.
+    """
+
+    kind: Literal["ems"]
+    target: Literal["xtr", "ugt"]
+    bag: Literal["counts", "distinct"]
+    release_mask: bool
+    language_width: Whole
+    head_norm: bool
+    tied_output: bool
+    projection_width: Whole
+    temperature: Positive
+    margin: Annotated[float, Field(ge=0)]
+    negatives: Literal["local", "gathered"]
+    xtr_weight: Annotated[float, Field(ge=0)]
+    contrastive_weight: Annotated[float, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _something_to_learn(self) -> Self:
+        if not (self.xtr_weight or self.contrastive_weight):
+            raise ValueError("xtr_weight and contrastive_weight are both 0: there is nothing to learn")
+        return self
+
+
+class DistillationSettings(PretrainingSettings):
+    """A student that gives both sides of a pair the teacher's vector of the first side.
+
+    teacher: another encoder of the catalogue; it stays as it is.
+    """
+
+    kind: Literal["distillation"]
+    teacher: str
 
 
 class MlmSettings(Transformer):
@@ -136,7 +204,12 @@ class LaserSettings(FrozenSettings):
 
 
 EncoderSettings = Annotated[
-    EmsSettings | MlmSettings | PretrainedSettings | SentenceTransformersSettings | LaserSettings,
+    EmsSettings
+    | DistillationSettings
+    | MlmSettings
+    | PretrainedSettings
+    | SentenceTransformersSettings
+    | LaserSettings,
     Field(discriminator="kind"),
 ]
 
