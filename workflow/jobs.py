@@ -23,7 +23,7 @@ from orthoglot import __version__, config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings
 from orthoglot.encoders.folder import check_revision
-from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings
+from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings, PretrainingSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
@@ -50,6 +50,7 @@ ON_DEMAND = {"tabulate"}
 PUBLISHED = SOURCE / "evaluation" / "published"
 ENTRY_OF_KIND = {
     "ems": "orthoglot.training.pretrain",
+    "distillation": "orthoglot.training.distill",
     "mlm": "orthoglot.training.mlm",
     "pretrained": "orthoglot.encoders.pretrained",
     "sentence-transformers": "orthoglot.encoders.sentence_transformer",
@@ -250,20 +251,8 @@ class Plan:
         self.encoders: dict[str, str] = {}
         for name in self.preset.encoders:
             settings = self.params.encoders[name]
-            trained = not isinstance(settings, FrozenSettings)
-            files = []
             self._check_encoder(name, settings)
-            if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
-                files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
-            self.encoders[name] = self._add(
-                "pretrain",
-                f"models/{self.name}/encoders/{name}",
-                {"name": name, "encoder": settings.model_dump()},
-                entries=[ENTRY_OF_KIND[settings.kind]],
-                inputs={"bitext": self.bitext if trained else []},
-                files=files,
-                free=free,
-            )
+            self.encoders[name] = self._encoder(name, settings, f"models/{self.name}/encoders/{name}")
             self.embeddings[name] = self._add(
                 "embed",
                 f"embeddings/{self.name}/{name}",
@@ -275,6 +264,26 @@ class Plan:
                 },
                 free=free,
             )
+
+    def _encoder(self, name: str, settings: EncoderSettings, output: str) -> str:
+        """The job that trains or links an encoder, after those of the encoders that it starts from."""
+        if output in self.jobs:
+            return output
+        trained = not isinstance(settings, FrozenSettings)
+        files = []
+        if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
+            files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
+        inputs = {"bitext": self.bitext if trained else []}
+        for role, origin in settings.origins.items() if isinstance(settings, PretrainingSettings) else ():
+            folder = f"models/{self.name}/encoders/{origin}"
+            inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
+        code = [ENTRY_OF_KIND[settings.kind]]
+        free: dict[str, Any] = {"device": self.params.device}
+        if trained and self.params.curves:
+            folder = f"logs/{self.name}/curves/{Path(output).relative_to(f'models/{self.name}')}"
+            free["curves"] = {"folder": folder, "tools": self.params.curves}
+        settled = {"name": name, "encoder": settings.model_dump()}
+        return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""
@@ -386,7 +395,8 @@ class Plan:
 
     def threads(self, encoder: str) -> int:
         """How many threads the pretraining of this encoder takes."""
-        return getattr(self.params.encoders[encoder], "threads", 1)
+        settings = self.params.encoders[encoder]
+        return getattr(settings, "threads", 1) * getattr(settings, "processes", 1)
 
 
 def _decisive(settings: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -75,6 +75,7 @@ class Params(Settings):
     preset: str
     loss: str
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
+    curves: list[Literal["dvclive", "tensorboard"]]
     opus_api: str
     presets: dict[str, Preset]
     corpora: dict[str, CorpusSettings]

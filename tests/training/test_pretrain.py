@@ -16,34 +16,53 @@ from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
-from orthoglot.encoders.settings import EmsSettings, TokenizerSettings
+from orthoglot.encoders.settings import EmsSettings, ScratchNetwork, TokenizerSettings
 from orthoglot.encoders.tokenization import Ragged, Tokenizer
 from orthoglot.errors import DataError
 from orthoglot.training import loop, pretrain
+from orthoglot.training.bitext import Bitext, monolingual, tokenised
+from orthoglot.training.pairs import Place
 
 SETTINGS = EmsSettings(
     kind="ems",
-    tokenizer=TokenizerSettings(vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1),
-    layers=1,
-    width=32,
-    heads=2,
-    feed_forward=64,
-    max_tokens=24,
-    embedding_spread=0.02,
-    dropout=0.1,
-    attention_dropout=0.1,
+    network=ScratchNetwork(
+        start="scratch",
+        tokenizer=TokenizerSettings(
+            vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1
+        ),
+        layers=1,
+        width=32,
+        heads=2,
+        feed_forward=64,
+        max_tokens=24,
+        embedding_spread=0.02,
+        dropout=0.1,
+        attention_dropout=0.1,
+    ),
+    target="xtr",
+    bag="counts",
+    release_mask=False,
     language_width=8,
+    head_norm=True,
+    tied_output=False,
     projection_width=16,
     temperature=0.1,
+    margin=0.0,
+    negatives="local",
     xtr_weight=1.0,
     contrastive_weight=1.0,
+    batch_size=32,
+    chunk_tokens=64,
+    processes=1,
+    precision="float32",
     learning_rate=5e-3,
     weight_decay=1e-5,
+    amsgrad=True,
     warmup_steps=10,
     schedule="cosine",
-    batch_size=32,
     steps=80,
     validate_every=20,
+    validation_dropout=False,
     sampling_temperature=1.0,
     threads=1,
     seed=1,
@@ -77,7 +96,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def _train(bitext: list[Path], place: Path, settings: EmsSettings = SETTINGS) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    pretrain.pretrain_ems(settings, "toy", bitext, device="cpu", checkpoint=place / "state", output=output)
+    pretrain.pretrain_ems(settings, "toy", bitext, place=Place("cpu", place / "state"), output=output)
     return output
 
 

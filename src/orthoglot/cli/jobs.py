@@ -13,6 +13,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,7 @@ class Job:
             raise ConfigError(f"{path}: not a job file ({error})") from error
         self.device: str = content.get("device", "auto")
         self.api: str = content.get("api", "")
+        self.curves: dict[str, Any] = content.get("curves", {})
         self.checkpoint = Path("checkpoints") / self.key[:16]
 
     def folders(self, role: str) -> list[Path]:
@@ -140,30 +142,12 @@ def prepare(job_file: JobFile) -> None:
 
 @app.command()
 def pretrain(job_file: JobFile) -> None:
-    """Train an encoder from scratch (EMS, or masked language modelling), or link a frozen checkpoint."""
-    from pydantic import TypeAdapter
-
-    from orthoglot.encoders.settings import (
-        EmsSettings,
-        EncoderSettings,
-        LaserSettings,
-        MlmSettings,
-        SentenceTransformersSettings,
-    )
+    """Train an encoder (EMS, distillation, masked language modelling), or link a frozen checkpoint."""
+    from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
 
     job = Job(job_file)
-    name = job.settings["name"]
-    settings: Any = TypeAdapter(EncoderSettings).validate_python(job.settings["encoder"])
-    trained = {"device": job.device, "checkpoint": job.checkpoint}
-    if isinstance(settings, EmsSettings):
-        from orthoglot.training.pretrain import pretrain_ems
-
-        job.run(lambda output: pretrain_ems(settings, name, job.folders("bitext"), **trained, output=output))
-    elif isinstance(settings, MlmSettings):
-        from orthoglot.training.mlm import pretrain_mlm
-
-        job.run(lambda output: pretrain_mlm(settings, name, job.folders("bitext"), **trained, output=output))
-    elif isinstance(settings, SentenceTransformersSettings):
+    name, settings = job.settings["name"], _encoder_settings(job)
+    if isinstance(settings, SentenceTransformersSettings):
         from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 
         job.run(lambda output: link_sentence_transformers(settings, name, output))
@@ -171,10 +155,57 @@ def pretrain(job_file: JobFile) -> None:
         from orthoglot.encoders.laser import link_laser
 
         job.run(lambda output: link_laser(settings, name, output))
-    else:
+    elif isinstance(settings, PretrainedSettings):
         from orthoglot.encoders.pretrained import link_pretrained
 
         job.run(lambda output: link_pretrained(settings, name, output))
+    elif (count := getattr(settings, "processes", 1)) > 1:
+        from orthoglot.training.ranks import launch
+
+        job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)]))
+    else:
+        job.run(lambda output: _train(job, settings, output))
+
+
+@app.command()
+def train_together(
+    job_file: JobFile, output: Annotated[Path, typer.Argument(help="an empty folder")]
+) -> None:
+    """Be one of the processes of a training: what torchrun starts, here or on several machines."""
+    job = Job(job_file)
+    _train(job, _encoder_settings(job), output)
+
+
+def _encoder_settings(job: Job) -> Any:
+    from pydantic import TypeAdapter
+
+    from orthoglot.encoders.settings import EncoderSettings
+
+    return TypeAdapter(EncoderSettings).validate_python(job.settings["encoder"])
+
+
+def _train(job: Job, settings: Any, output: Path) -> None:
+    from orthoglot.encoders.settings import DistillationSettings, EmsSettings
+    from orthoglot.training.pairs import Place
+
+    name, bitext = job.settings["name"], job.folders("bitext")
+    place = Place(job.device, job.checkpoint)
+    if job.curves:
+        place = replace(place, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
+    start = next(iter(job.folders("start")), None)
+    if isinstance(settings, EmsSettings):
+        from orthoglot.training.pretrain import pretrain_ems
+
+        pretrain_ems(settings, name, bitext, place=place, start=start, output=output)
+    elif isinstance(settings, DistillationSettings):
+        from orthoglot.training.distill import distill
+
+        teacher = job.folder("teacher")
+        distill(settings, name, bitext, teacher=teacher, place=place, start=start, output=output)
+    else:
+        from orthoglot.training.mlm import pretrain_mlm
+
+        pretrain_mlm(settings, name, bitext, place=place, output=output)
 
 
 @app.command()

@@ -82,15 +82,15 @@ class EmsModel(nn.Module):
             self.tokens.weight.mul_(embedding_spread)
             self.positions.weight.mul_(embedding_spread)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """Ids (B, T), padded with 0, to vectors (B, D), not normalised."""
-        keep = ids != PAD
-        places = torch.arange(1, ids.shape[1] + 1, device=ids.device) * keep
-        x = self.dropout(self.norm(self.tokens(ids) + self.positions(places)))
-        mask = None if bool(keep.all()) else keep[:, None, None, :]
+    def forward(self, ids: Tensor, padded: bool = True) -> Tensor:
+        """Ids (B, T), filled up with 0, to vectors (B, D), not normalised; `padded` says whether a 0 is among them."""
+        places = torch.arange(1, ids.shape[1] + 1, device=ids.device)
+        keep = ids != PAD if padded else None
+        x = self.tokens(ids) + self.positions(places if keep is None else places * keep)
+        x = self.dropout(self.norm(x))
         for layer in self.layers:
-            x = layer(x, mask)
-        return pool(x, keep, "mean")
+            x = layer(x, None if keep is None else keep[:, None, None, :])
+        return x.mean(dim=1) if keep is None else pool(x, keep, "mean")
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ class EmsEncoder:
         check_tokens(self.name, tokens.lengths, sentences)
 
         def vectors(rows: np.ndarray) -> Tensor:
-            return self.model(torch.from_numpy(tokens.padded(rows)).to(self.device))
+            ids = tokens.padded(rows)
+            return self.model(torch.from_numpy(ids).to(self.device), padded=bool((ids == PAD).any()))
 
         return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors)
 

@@ -89,6 +89,11 @@ class PretrainingSettings(Settings):
     threads: Count
     seed: int
 
+    @property
+    def origins(self) -> dict[str, str]:
+        """The other encoders that the training needs, by what they are to it."""
+        return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
+
 
 class EmsSettings(PretrainingSettings):
     """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it (methods 5.6).
@@ -134,6 +139,11 @@ class DistillationSettings(PretrainingSettings):
 
     kind: Literal["distillation"]
     teacher: str
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """See `PretrainingSettings.origins`."""
+        return {**super().origins, "teacher": self.teacher}
 
 
 class MlmSettings(Transformer):

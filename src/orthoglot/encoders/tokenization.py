@@ -19,7 +19,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import has_spaces
 from orthoglot.streams import derive
 
-PAD, UNKNOWN = 0, 1
+PAD, UNKNOWN, MASK = 0, 1, 2
 logger = logging.getLogger(__name__)
 
 
@@ -57,14 +57,14 @@ class Ragged:
 
     def take(self, rows: np.ndarray) -> Ragged:
         """The named rows, in that order."""
-        lengths = self.lengths[rows]
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return Ragged(self.ids[places], offsets)
 
     def padded(self, rows: np.ndarray, pad: int = PAD) -> np.ndarray:
         """Ids of the named rows (B, T) int64, filled up with `pad` to the longest of them."""
-        lengths = self.lengths[rows]
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
         steps = np.arange(lengths.max(initial=0))
         keep = steps < lengths[:, None]
         places = np.where(keep, self.offsets[rows][:, None] + steps, 0)
@@ -168,6 +168,11 @@ class Tokenizer:
     def size(self) -> int:
         """V, reserved ids included."""
         return self._pieces.get_piece_size()
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text of every id (V,), with "▁" for a word's beginning and reserved ids in brackets."""
+        return [self._pieces.id_to_piece(number) for number in range(self.size)]
 
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of raw sentences, each cut after `max_tokens`; how many were cut is logged."""

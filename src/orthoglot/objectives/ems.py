@@ -1,93 +1,92 @@
 """EMS: predict the other side's words from a sentence's vector, and tell translations from the rest.
 
-Two terms, equal weights in the paper; methods 5.2 and 5.3.
+Two terms, equal weights in the paper; methods 5.2 to 5.6.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from orthoglot.objectives.bags import Bags, divergence
 
-def bag_entropy(tokens: Tensor, keep: Tensor) -> Tensor:
-    """Entropy of each sentence's bag of tokens.
-
-    H(p) = -sum_w p(w) ln p(w),  p(w) = N_w / T;  written as a mean over tokens, -mean_n ln(N_n / T)
-
-    Args:
-        tokens: ids (B, T).
-        keep: (B, T), false at padding.
-    Returns:
-        (B,) float64, nats, in [0, ln T]; 0 when a sentence repeats one token.
-    """
-    same = (tokens[:, :, None] == tokens[:, None, :]) & keep[:, None, :]
-    lengths = keep.sum(dim=1)
-    counts = same.sum(dim=2).clamp(min=1)
-    logs = torch.log(counts.double() / lengths[:, None]) * keep
-    return -logs.sum(dim=1) / lengths
+Gather = Callable[[Tensor], tuple[Tensor, int]]
 
 
-def xtr(logits: Tensor, tokens: Tensor, keep: Tensor) -> Tensor:
-    """Cross-lingual token-level reconstruction: how far a prediction is from the other side's bag of tokens.
+def alone(own: Tensor) -> tuple[Tensor, int]:
+    """A process's own unit vectors as its only candidates; see `Ems.forward`."""
+    return own, 0
 
-    L = mean_i KL(p_i || q_i) = mean_i [ -mean_n ln q_i(w_in) - H(p_i) ],  p_i(w) = N_w / T_i, q = softmax
+
+def contrastive(similarity: Tensor, temperature: float, margin: float = 0.0, first: int = 0) -> Tensor:
+    """Each sentence picks its translation among the candidates of the other side.
+
+    L = -mean_j ln [ e^((sim_jj - m) / T) / (e^((sim_jj - m) / T) + sum_(k != j) e^(sim_jk / T)) ]
 
     Args:
-        logits: predicted from the sentence and the other side's language (B, V).
-        tokens: ids of the other side (B, T).
-        keep: (B, T), false at padding.
-    Returns:
-        Scalar, nats, >= 0; 0 when the prediction is the bag.
-    Source: EMS 2024, L_XTR of one direction over B; methods 5.2. The authors' code gives each distinct
-        token 1 / T instead of its count, which is no distribution when tokens repeat (methods 5.9, E1).
-    """
-    gathered = functional.log_softmax(logits, dim=-1).gather(1, tokens) * keep
-    cross_entropy = -gathered.sum(dim=1) / keep.sum(dim=1)
-    return (cross_entropy - bag_entropy(tokens, keep).to(logits.dtype)).mean()
-
-
-def contrastive(similarity: Tensor, temperature: float) -> Tensor:
-    """Each sentence picks its translation among the batch's other side, in both directions.
-
-    L = -mean_j [ ln softmax_k(sim_jk / T)_j + ln softmax_k(sim_kj / T)_j ]
-
-    Args:
-        similarity: cosines (B, B), row j of the source side, column k of the target side.
+        similarity: cosines (B, N) of B sentences with N >= B candidates.
         temperature: T > 0.
+        margin: m >= 0, taken from the translation's cosine before the temperature; 0 is the paper's own loss.
+        first: row j's translation is candidate first + j.
     Returns:
-        Scalar, nats, >= 0; 2 ln B when all cosines are equal.
-    Source: EMS 2024, L_cntrs over B; methods 5.3.
+        Scalar, nats, >= 0; ln N when all cosines are equal and there is no margin. Grows with the margin.
+    Source: EMS 2024, L_cntrs of one direction over B, and L_AMS; methods 5.3, 5.5.
     """
-    scaled = similarity / temperature
-    labels = torch.arange(len(scaled), device=scaled.device)
-    return functional.cross_entropy(scaled, labels) + functional.cross_entropy(scaled.T, labels)
+    labels = torch.arange(first, first + len(similarity), device=similarity.device)
+    if margin:
+        similarity = similarity.clone()
+        similarity[labels - first, labels] -= margin
+    return functional.cross_entropy(similarity / temperature, labels)
 
 
 class XtrHead(nn.Module):
-    """Sentence vector and target language to logits over the vocabulary.
+    """Sentence vector and target language to the state that the output embedding turns into logits.
 
-    logits = W_emb LN(swish(W_fc [u_la ; u] + b)),  u_la = dropout(LN(E_la[language]))
+    state = LN(swish(W_fc [u_la ; u] + b)),  u_la = dropout(LN(E_la[language]));  logits = W_emb state
 
-    The output embedding has no bias and is not tied to the token embedding. The two layer norms follow the
-    authors' code, the paper does not mention them (methods 5.9, E3).
+    The output embedding has no bias. The two layer norms and the dropout follow the authors' code, the paper does
+    not mention them (methods 5.9, E3).
+
+    Args:
+        languages: K.
+        language_width: of u_la; 0 leaves the language out.
+        width: D of u.
+        vocabulary: V.
+        dropout: of u_la.
+        norm: with layer norms and dropout, or, as printed, without.
+        tied: W_emb is the token embedding, which the caller has; W_fc then maps to its width D.
     """
 
-    def __init__(self, *, languages: int, language_width: int, width: int, vocabulary: int, dropout: float):
+    def __init__(
+        self,
+        *,
+        languages: int,
+        language_width: int,
+        width: int,
+        vocabulary: int,
+        dropout: float,
+        norm: bool = True,
+        tied: bool = False,
+    ):
         super().__init__()
         joint = language_width + width
-        self.languages = nn.Embedding(languages, language_width)
-        self.language_norm = nn.LayerNorm(language_width, eps=1e-12)
-        self.dropout = nn.Dropout(dropout)
-        self.hidden = nn.Linear(joint, joint)
-        self.norm = nn.LayerNorm(joint, eps=1e-12)
-        self.output = nn.Linear(joint, vocabulary, bias=False)
+        self.languages: nn.Module | None = None
+        if language_width:
+            after = [nn.LayerNorm(language_width, eps=1e-12), nn.Dropout(dropout)] if norm else []
+            self.languages = nn.Sequential(nn.Embedding(languages, language_width), *after)
+        state = width if tied else joint
+        self.hidden = nn.Linear(joint, state)
+        self.norm = nn.LayerNorm(state, eps=1e-12) if norm else nn.Identity()
+        self.output = None if tied else nn.Parameter(nn.Linear(joint, vocabulary, bias=False).weight.detach())
 
     def forward(self, vectors: Tensor, languages: Tensor) -> Tensor:
-        """Vectors (B, D) and target language ids (B,) to logits (B, V)."""
-        language = self.dropout(self.language_norm(self.languages(languages)))
-        joint = torch.cat([language, vectors], dim=1)
-        return self.output(self.norm(functional.silu(self.hidden(joint))))
+        """Vectors (R, D) and target language ids (R,) to states (R, J)."""
+        if self.languages is not None:
+            vectors = torch.cat([self.languages(languages), vectors], dim=1)
+        return self.norm(functional.silu(self.hidden(vectors)))
 
 
 class Projection(nn.Module):
@@ -99,58 +98,75 @@ class Projection(nn.Module):
         self.output = nn.Linear(width, projection_width)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(B, D) to unit vectors (B, P)."""
-        return functional.normalize(self.output(functional.relu(self.hidden(vectors))), dim=1)
+        """(R, D) to (R, P)."""
+        return self.output(functional.relu(self.hidden(vectors)))
 
 
 class Ems(nn.Module):
-    """Both terms and their heads: L = weight_xtr (L_XTR / B) + weight_contrastive (L_cntrs / B)."""
+    """Both terms and their heads: L = weight_xtr (L_XTR / B) + weight_contrastive (L_cntrs / B).
+
+    Args:
+        head: None where the reconstruction has no weight.
+        projection: None compares the vectors themselves.
+        temperature: T.
+        margin: m of `contrastive`.
+        xtr_weight: 0 leaves the reconstruction out.
+        contrastive_weight: 0 leaves the comparison out.
+        products: dtype of the large matrix products; None for that of the vectors.
+    """
 
     def __init__(
         self,
-        head: XtrHead,
-        projection: Projection,
+        head: XtrHead | None,
+        projection: Projection | None,
         *,
         temperature: float,
+        margin: float,
         xtr_weight: float,
         contrastive_weight: float,
+        products: torch.dtype | None = None,
     ):
         super().__init__()
         self.head = head
         self.projection = projection
         self.temperature = temperature
+        self.margin = margin
         self.weights = {"xtr": xtr_weight, "contrastive": contrastive_weight}
+        self.products = products
 
     def forward(
         self,
-        source: Tensor,
-        target: Tensor,
-        source_tokens: Tensor,
-        target_tokens: Tensor,
-        source_language: Tensor,
-        target_language: Tensor,
+        vectors: Tensor,
+        languages: Tensor,
+        bags: Bags,
+        embedding: Tensor,
+        gather: Gather = alone,
     ) -> dict[str, Tensor]:
-        """Terms and `total` of a batch.
+        """Terms and `total` of a batch of B pairs.
 
         Args:
-            source: vectors of the source side (B, D).
-            target: vectors of the target side (B, D).
-            source_tokens: ids (B, T), 0 at padding.
-            target_tokens: ids (B, T'), 0 at padding.
-            source_language: language ids (B,) in [0, K).
-            target_language: language ids (B,) in [0, K).
+            vectors: of the sources, then of the targets (2B, D).
+            languages: of what each row is to predict: ids in [0, K), the targets' first (2B,).
+            bags: what each row is to predict (2B rows).
+            embedding: the token embedding (V, D), used if the head is tied to it.
+            gather: own unit vectors (B, P) -> those of all processes (N, P), and where its own begin.
         Returns:
             {"xtr", "contrastive", "total"}; unchanged when the sides are swapped.
         """
+        B = len(vectors) // 2
+        vectors = vectors if vectors.dtype == torch.float64 else vectors.float()
         values = {}
-        if self.weights["xtr"]:
-            # One matmul for both directions: the vocabulary is the largest matrix here.
-            logits = self.head(torch.cat([source, target]), torch.cat([target_language, source_language]))
-            to_target, to_source = logits.split(len(source))
-            forward = xtr(to_target, target_tokens, target_tokens != 0)
-            values["xtr"] = forward + xtr(to_source, source_tokens, source_tokens != 0)
+        if self.head is not None:
+            output = embedding if self.head.output is None else self.head.output
+            states = self.head(vectors, languages)
+            values["xtr"] = divergence(states.to(output.dtype), output, bags, self.products) / B
         if self.weights["contrastive"]:
-            similarity = self.projection(source) @ self.projection(target).T
-            values["contrastive"] = contrastive(similarity, self.temperature)
-        total = sum((self.weights[name] * value for name, value in values.items()), source.new_zeros(()))
+            shown = vectors if self.projection is None else self.projection(vectors)
+            with torch.autocast(vectors.device.type, enabled=False):
+                source, target = functional.normalize(shown.to(vectors.dtype), dim=1).split(B)
+                (sources, first), (targets, _) = gather(source), gather(target)
+                values["contrastive"] = contrastive(
+                    source @ targets.T, self.temperature, self.margin, first
+                ) + contrastive(target @ sources.T, self.temperature, self.margin, first)
+        total = sum((self.weights[name] * value for name, value in values.items()), vectors.new_zeros(()))
         return {**values, "total": total}

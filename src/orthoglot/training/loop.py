@@ -1,14 +1,13 @@
-"""The one training loop: updates per batch, validation per epoch, early stopping, best epoch kept, resume."""
+"""The one training loop: steps, validation per epoch, early stopping, best epoch kept, resume at any step."""
 
 from __future__ import annotations
 
 import logging
 import math
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,18 @@ from orthoglot.errors import DataError
 from orthoglot.progress import track
 from orthoglot.streams import derive
 from orthoglot.training import checkpoint as checkpoints
+from orthoglot.training.curves import Curves
+from orthoglot.training.ranks import rank
 
 SECONDS_BETWEEN_SAVES = 30.0
+# A save may take one part in so many of a training's time.
+SAVE_SHARE = 20
+# Steps whose terms an accelerator keeps before they are read: reading each would stop it.
+STEPS_AT_ONCE = 16
+# Steps between two points of a curve, and between two looks for divergence.
+WINDOW = 50
+# A window's mean total may be so many times the untrained model's.
+DIVERGED = 1.5
 FILE = "training.safetensors"
 History = list[dict[str, float]]
 logger = logging.getLogger(__name__)
@@ -45,11 +54,34 @@ class Update:
     scheduler: LRScheduler | None = None
 
 
+@dataclass
+class Progress:
+    """How far a training is; with the model and the optimisers, all that going on from here needs.
+
+    Attributes:
+        history: finished epochs.
+        untrained: validation terms before the first step.
+        done: steps in all.
+        step: of these, steps of the epoch under way.
+        sums: of each term over these steps.
+        window: of each term over the steps since the last point of the curve.
+        curve: points so far: steps done and means of the terms.
+    """
+
+    history: History = field(default_factory=list)
+    untrained: dict[str, float] = field(default_factory=dict)
+    done: int = 0
+    step: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    window: dict[str, float] = field(default_factory=dict)
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+
 def fit(
     *,
     model: nn.Module,
     updates: Sequence[Update],
-    batches: Callable[[int], Iterable[Any]],
+    batches: Callable[[int, int], Iterable[Any]],
     validate: Callable[[], dict[str, float]],
     max_epochs: int,
     patience: int | None,
@@ -57,52 +89,66 @@ def fit(
     label: str,
     checkpoint: Path | None,
     batches_per_epoch: int,
+    settings: str = "",
+    curves: Curves | None = None,
 ) -> History:
     """Train until validation stops improving; the model is left in its best epoch's state.
 
-    A resumed run equals an uninterrupted one bit for bit: each epoch seeds PyTorch's generators anew from
-    (seed, epoch), so batches of epoch e must depend on e alone.
+    A resumed run equals an uninterrupted one bit for bit on a CPU: what a step sees and draws is a function of its
+    number, which is saved; each step seeds PyTorch's generators anew.
 
     Args:
         model: everything that is trained or has state (heads and discriminators too).
         updates: run in this order on every batch.
-        batches: epoch number from 0 -> its batches.
+        batches: (epoch, number of the first) -> the epoch's batches from that one on, both from 0.
         validate: gives {term: value, ..., "total": value}, lower totals are better; called in eval mode,
-            without gradient.
+            without gradient, before the first step and after each epoch.
         max_epochs: upper bound of epochs.
         patience: stop after so many epochs without a better total; None never stops early.
         seed: of dropout and whatever else draws from PyTorch's global generators.
         label: named in progress and messages.
         checkpoint: folder for the resume file, or None to do without.
         batches_per_epoch: for the time left only.
+        settings: a digest of all that decides the result; a checkpoint of other settings is refused.
+        curves: told each point of the curve, a resumed run's earlier ones first.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; a name that several updates give, such
         as `total`, keeps the last update's value), `valid.<term>`, `best` (1 if the best so far, else 0).
     Raises:
-        DataError: a value is not finite, an epoch has no batch, the checkpoint is another training's.
+        DataError: a value is not finite, or the totals are far above the untrained model's: the message tells
+            every term; an epoch has no batch; the checkpoint is another training's.
     """
     path = None if checkpoint is None else checkpoint / FILE
-    history: History = []
-    best = checkpoints.snapshot(model)
+    progress, best = Progress(), checkpoints.snapshot(model)
+    identity = {"label": label, "seed": seed, "settings": settings}
     if path is not None and path.exists():
-        history, best = _restore(path, model, updates, label, seed)
-        logger.info("%s: resumed after epoch %d", label, len(history))
-    steps_left = (max_epochs - len(history)) * batches_per_epoch
+        progress, best = _restore(path, model, updates, identity)
+        logger.info("%s: resumed after epoch %d, step %d", label, len(progress.history), progress.step)
+    else:
+        progress.untrained = _valid(model, validate, seed, f"{label}: untrained")
+        logger.debug("%s: untrained, %s", label, progress.untrained)
+    history = progress.history
+    for point in progress.curve:
+        if curves is not None:
+            curves.add(point)
+    steps_left = (max_epochs - len(history)) * batches_per_epoch - progress.step
     ticks = iter(track(range(steps_left), total=steps_left, label=label, unit="steps"))
-    saved = time.monotonic()
+    save = _Saves(path, lambda: _state(model, updates, identity, progress, best))
     while len(history) < max_epochs and not exhausted(history, patience):
         epoch = len(history)
-        with _seeded(derive(seed, "epoch", epoch), model):
-            values = _train(model, updates, batches(epoch), ticks, f"{label}: epoch {epoch}")
-            values |= _valid(model, validate, f"{label}: epoch {epoch}")
+        where = f"{label}: epoch {epoch}"
+        with _own_generators(model):
+            values = _train(
+                model, updates, batches(epoch, progress.step), seed, ticks, where, progress, save, curves
+            )
+        values |= {f"valid.{name}": value for name, value in _valid(model, validate, seed, where).items()}
         improved = values["valid.total"] < lowest(history)
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **values, "best": float(improved)})
         logger.debug("%s: %s", label, history[-1])
-        if path is not None and time.monotonic() - saved >= SECONDS_BETWEEN_SAVES:
-            _save(path, model, updates, label, seed, history, best)
-            saved = time.monotonic()
+        progress.step, progress.sums = 0, {}
+        save.if_due()
     if hasattr(ticks, "close"):
         ticks.close()
     model.load_state_dict(best)
@@ -132,51 +178,117 @@ def _train(
     model: nn.Module,
     updates: Sequence[Update],
     batches: Iterable[Any],
+    seed: int,
     ticks: Iterator[Any],
     where: str,
+    progress: Progress,
+    save: _Saves,
+    curves: Curves | None,
 ) -> dict[str, float]:
-    """One pass over `batches`; means over the steps."""
+    """The rest of an epoch; means over all its steps."""
     model.train()
-    sums: dict[str, float] = defaultdict(float)
-    steps = 0
+    waiting = _Waiting(model, where, progress)
     for batch in batches:
-        merged: dict[str, float] = {}
+        # Processes that train together draw each their own.
+        torch.manual_seed(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
         for update in updates:
             values = update.loss(batch)
-            # Before the step, so that a bad batch never reaches the weights.
-            merged |= _finite(_numbers(values), f"{where}, step {steps}, {update.name}")
+            # On a CPU before the step, so that a bad batch never reaches the weights.
+            waiting.add(update.name, values)
             update.optimizer.zero_grad(set_to_none=True)
             values["total"].backward()
             update.optimizer.step()
             if update.scheduler is not None:
                 update.scheduler.step()
-        for name, value in merged.items():
-            sums[name] += value
-        steps += 1
+        progress.step += 1
+        progress.done += 1
         next(ticks, None)
-    if steps == 0:
+        if progress.done % WINDOW == 0:
+            waiting.read()
+            _point(updates, where, progress, curves)
+        if save.due():
+            waiting.read()
+            save.now()
+    waiting.read()
+    if progress.step == 0:
         raise DataError(f"{where}: no batch to train on")
-    return {f"train.{name}": value / steps for name, value in sums.items()}
+    return {f"train.{name}": value / progress.step for name, value in progress.sums.items()}
 
 
-def _valid(model: nn.Module, validate: Callable[[], dict[str, float]], where: str) -> dict[str, float]:
+class _Waiting:
+    """Terms of the last steps, left on the device until they are read together."""
+
+    def __init__(self, model: nn.Module, where: str, progress: Progress):
+        self.where = where
+        self.progress = progress
+        self.rows: list[tuple[int, str, list[str], Tensor]] = []
+        on_cpu = all(tensor.device.type == "cpu" for tensor in model.parameters())
+        self.at_once = 1 if on_cpu else STEPS_AT_ONCE
+
+    def add(self, update: str, values: Mapping[str, Tensor]) -> None:
+        row = torch.stack([value.detach().float() for value in values.values()])
+        self.rows.append((self.progress.step, update, list(values), row))
+        if len(self.rows) >= self.at_once:
+            self.read()
+
+    def read(self) -> None:
+        """One transfer of all terms, then the check of each step's."""
+        if not self.rows:
+            return
+        numbers = torch.cat([row for *_, row in self.rows]).tolist()
+        merged: dict[int, dict[str, float]] = {}
+        for step, update, names, _ in self.rows:
+            values = dict(zip(names, numbers, strict=False))
+            numbers = numbers[len(names) :]
+            _finite(values, f"{self.where}, step {step}, {update}")
+            merged.setdefault(step, {}).update(values)
+        self.rows.clear()
+        for values in merged.values():
+            for name, value in values.items():
+                self.progress.sums[name] = self.progress.sums.get(name, 0.0) + value
+                self.progress.window[name] = self.progress.window.get(name, 0.0) + value
+
+
+def _point(updates: Sequence[Update], where: str, progress: Progress, curves: Curves | None) -> None:
+    """Close the window: a point of the curve, unless its totals show that the training has diverged.
+
+    Raises:
+        DataError: with every term of the window.
+    """
+    means = {name: value / WINDOW for name, value in progress.window.items()}
+    progress.window = {}
+    total, untrained = means["total"], progress.untrained["total"]
+    if untrained > 0 and total > DIVERGED * untrained:
+        raise DataError(
+            f"{where}, step {progress.step}: diverged: {_told(means)}; the untrained model has {untrained:g}, "
+            f"so a lower learning rate, or a longer warm-up, is needed"
+        )
+    rate = updates[-1].optimizer.param_groups[0]["lr"]
+    trained = {f"train.{name}": mean for name, mean in means.items()}
+    point = {"step": float(progress.done), "learning_rate": rate, **trained}
+    progress.curve.append(point)
+    if curves is not None:
+        curves.add(point)
+
+
+def _valid(
+    model: nn.Module, validate: Callable[[], dict[str, float]], seed: int, where: str
+) -> dict[str, float]:
+    """Validation in eval mode; what it may draw is the same every time."""
     model.eval()
-    with torch.no_grad():
-        values = _finite(validate(), f"{where}, validation")
-    return {f"valid.{name}": value for name, value in values.items()}
-
-
-def _numbers(values: Mapping[str, Tensor]) -> dict[str, float]:
-    """All values in one transfer: an accelerator would otherwise wait once per term."""
-    numbers = torch.stack([value.detach().float() for value in values.values()]).tolist()
-    return dict(zip(values, numbers, strict=True))
+    with torch.no_grad(), _own_generators(model):
+        torch.manual_seed(derive(seed, "validation"))
+        return _finite(validate(), f"{where}, validation")
 
 
 def _finite(values: dict[str, float], where: str) -> dict[str, float]:
     if not all(math.isfinite(value) for value in values.values()):
-        told = ", ".join(f"{name}={value:g}" for name, value in values.items())
-        raise DataError(f"{where}: a value is not finite ({told})")
+        raise DataError(f"{where}: a value is not finite ({_told(values)})")
     return values
+
+
+def _told(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in values.items())
 
 
 def lowest(history: History) -> float:
@@ -195,47 +307,68 @@ def exhausted(history: History, patience: int | None) -> bool:
 
 
 @contextmanager
-def _seeded(seed: int, model: nn.Module) -> Iterator[None]:
-    """Seed PyTorch's generators for the block and give the caller's back afterwards."""
+def _own_generators(model: nn.Module) -> Iterator[None]:
+    """Leave PyTorch's generators as they were before the block."""
     devices = sorted({tensor.device.index or 0 for tensor in model.parameters() if tensor.is_cuda})
     with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
         yield
 
 
-def _save(
-    path: Path,
+class _Saves:
+    """Decides when the state is written: seldom enough that writing takes a small share of the time."""
+
+    def __init__(self, path: Path | None, state: Callable[[], dict[str, Any]]):
+        self.path = path
+        self.state = state
+        self.last = time.monotonic()
+        self.took = 0.0
+
+    def due(self) -> bool:
+        wait = max(SECONDS_BETWEEN_SAVES, SAVE_SHARE * self.took)
+        return self.path is not None and time.monotonic() - self.last >= wait
+
+    def if_due(self) -> None:
+        if self.due():
+            self.now()
+
+    def now(self) -> None:
+        """Write the state; only the first of several processes does."""
+        start = time.monotonic()
+        if self.path is not None and rank() == 0:
+            checkpoints.save(self.path, self.state())
+        self.last = time.monotonic()
+        self.took = self.last - start
+
+
+def _state(
     model: nn.Module,
     updates: Sequence[Update],
-    label: str,
-    seed: int,
-    history: History,
+    identity: Mapping[str, Any],
+    progress: Progress,
     best: Mapping[str, Tensor],
-) -> None:
-    schedulers = [update.scheduler.state_dict() if update.scheduler else None for update in updates]
-    state = {
-        "label": label,
-        "seed": seed,
-        "history": history,
+) -> dict[str, Any]:
+    return {
+        "identity": identity,
+        "progress": vars(progress),
         "model": model.state_dict(),
         "best": best,
         "optimizers": [update.optimizer.state_dict() for update in updates],
-        "schedulers": schedulers,
+        "schedulers": [update.scheduler.state_dict() if update.scheduler else None for update in updates],
     }
-    checkpoints.save(path, state)
 
 
 def _restore(
-    path: Path, model: nn.Module, updates: Sequence[Update], label: str, seed: int
-) -> tuple[History, dict[str, Tensor]]:
+    path: Path, model: nn.Module, updates: Sequence[Update], identity: Mapping[str, Any]
+) -> tuple[Progress, dict[str, Tensor]]:
     state = checkpoints.load(path)
-    if (state["label"], state["seed"]) != (label, seed):
-        raise DataError(
-            f"checkpoint {path}: of {state['label']} with seed {state['seed']}, not {label} with seed {seed}"
-        )
+    of = state["identity"]
+    if of != identity:
+        told = ["{label} with seed {seed}".format(**one) for one in (of, identity)]
+        what = "other settings" if told[0] == told[1] else f"{told[0]}, not {told[1]}"
+        raise DataError(f"checkpoint {path}: of {what}")
     model.load_state_dict(state["model"])
     for update, optimizer, scheduler in zip(updates, state["optimizers"], state["schedulers"], strict=True):
         update.optimizer.load_state_dict(optimizer)
         if update.scheduler is not None:
             update.scheduler.load_state_dict(scheduler)
-    return state["history"], state["best"]
+    return Progress(**state["progress"]), state["best"]

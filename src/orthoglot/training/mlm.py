@@ -22,8 +22,9 @@ from orthoglot.encoders.settings import MlmSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
+from orthoglot.training.bitext import languages_of, monolingual
 from orthoglot.training.loop import Update, fit
-from orthoglot.training.pretrain import languages_of, monolingual, write_history
+from orthoglot.training.pairs import Place, write_rows
 from orthoglot.training.sampling import Plan, length_batches
 from orthoglot.training.schedule import scheduler
 
@@ -127,7 +128,7 @@ def build(settings: MlmSettings, vocabulary: int) -> XLMRobertaForMaskedLM:
 
 
 def pretrain_mlm(
-    settings: MlmSettings, name: str, bitext: Sequence[Path], *, device: str, checkpoint: Path, output: Path
+    settings: MlmSettings, name: str, bitext: Sequence[Path], *, place: Place, output: Path
 ) -> None:
     """Train on both sides of the bitext as monolingual text; write a transformers checkpoint folder.
 
@@ -138,12 +139,11 @@ def pretrain_mlm(
         settings: sizes and recipe.
         name: of the encoder, kept in encoder.json.
         bitext: prepared pair folders; a folder's name is its pair.
-        device: as `resolve_device` reads it.
-        checkpoint: folder for the state from which an interrupted training goes on.
+        place: device, checkpoint, curves.
         output: an existing empty folder.
     """
     torch.set_num_threads(settings.threads)
-    target = resolve_device(device)
+    target = resolve_device(place.device)
     languages = languages_of(bitext)
     text: dict[Split, dict[str, list[str]]] = {
         "train": monolingual(bitext, "train"),
@@ -158,7 +158,7 @@ def pretrain_mlm(
         *(name, sum(sizes), len(valid.lengths), len(languages), len(tokenizer), target, settings.seed),
     )
     model = build(settings, len(tokenizer)).to(target)
-    history = _fit(settings, name, model, train, sizes, valid, checkpoint)
+    history = _fit(settings, name, model, train, sizes, valid, place)
     with quiet():
         model.save_pretrained(output)
         tokenizer.save_pretrained(output)
@@ -174,7 +174,7 @@ def pretrain_mlm(
         max_tokens=settings.max_tokens,
         prefix="",
     )
-    write_history(history, output)
+    write_rows(history, output / "history.jsonl")
 
 
 def _fit(
@@ -184,7 +184,7 @@ def _fit(
     train: Ragged,
     sizes: Sequence[int],
     valid: Ragged,
-    checkpoint: Path,
+    place: Place,
 ) -> list[dict[str, float]]:
     vocabulary = model.config.vocab_size
     plan = Plan(
@@ -204,9 +204,9 @@ def _fit(
         batch = mask(text.padded(rows, PAD), settings.mask_share, vocabulary, generator)
         return Masked(batch.ids.to(model.device), batch.labels.to(model.device))
 
-    def batches(epoch: int) -> Iterator[Masked]:
-        generator = np.random.default_rng(derive(settings.seed, "mask", epoch))
-        return (masked(train, rows, generator) for rows in plan.batches(epoch, [train.lengths]))
+    def batches(epoch: int, first: int) -> Iterator[Masked]:
+        for step, rows in enumerate(plan.batches(epoch, [train.lengths])[first:], start=first):
+            yield masked(train, rows, np.random.default_rng(derive(settings.seed, "mask", epoch, step)))
 
     def validate() -> dict[str, float]:
         # The same masks every time, so that epochs can be compared.
@@ -229,6 +229,8 @@ def _fit(
         patience=None,
         seed=settings.seed,
         label=name,
-        checkpoint=checkpoint,
+        checkpoint=place.checkpoint,
         batches_per_epoch=settings.validate_every,
+        settings=settings.model_dump_json(),
+        curves=place.open_curves(),
     )

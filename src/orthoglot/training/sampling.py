@@ -71,6 +71,11 @@ class Plan:
         start = orders[0] * size
         return np.concatenate(drawn)[first - start : last - start]
 
+    def steps_at_random(self, epoch: int) -> list[np.ndarray]:
+        """This epoch's rows cut into its steps, whatever the rows' lengths; sizes differ by at most one."""
+        generator = np.random.default_rng(derive(self.seed, "batches", epoch))
+        return np.array_split(generator.permutation(self.rows(epoch)), self.steps_of(epoch))
+
     def batches(self, epoch: int, lengths: Sequence[np.ndarray]) -> list[np.ndarray]:
         """This epoch's rows in batches of similar length, in random order."""
         generator = np.random.default_rng(derive(self.seed, "batches", epoch))

@@ -1,0 +1,144 @@
+"""Bags of tokens as sparse targets, and how far predictions over the vocabulary are from them.
+
+No (rows, vocabulary) matrix outlives its chunk: not the targets, not the logits, not their gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Reading = Literal["counts", "distinct"]
+# Logits that exist at once: 64 MiB in float32.
+LOGITS_AT_ONCE = 2**24
+
+
+class Bags(NamedTuple):
+    """p(w) of R rows, as the K places where it is not 0, row after row.
+
+    Attributes:
+        offsets: the places of row i are offsets[i] : offsets[i + 1]; (R + 1,) int64, always in host memory.
+        rows: their rows (K,) int64, in order.
+        tokens: their ids (K,) int64; no row has an id twice.
+        weights: their p (K,) float64.
+        entropy: -sum_w p(w) ln p(w) of each row (R,) float64, nats.
+        mass: sum_w p(w) of each row (R,) float64; 1 but for `distinct` bags with repeats.
+    """
+
+    offsets: np.ndarray
+    rows: Tensor
+    tokens: Tensor
+    weights: Tensor
+    entropy: Tensor
+    mass: Tensor
+
+    def to(self, device: torch.device) -> Bags:
+        """The same with its tensors on a device."""
+        return Bags(self.offsets, *(tensor.to(device, non_blocking=True) for tensor in self[1:]))
+
+
+def bags_of(
+    tokens: np.ndarray, lengths: np.ndarray, reading: Reading = "counts", hidden: np.ndarray | None = None
+) -> Bags:
+    """The bag of each row of tokens.
+
+    counts:   p(w) = N_w / T, a distribution
+    distinct: p(w) = 1 / T for each w that occurs, whose mass is less than 1 where tokens repeat
+    with a hidden token h: p <- (p + [w = h]) / 2, which adds where h occurs in the row
+
+    Args:
+        tokens: ids of all rows, one row after the other (sum of T,).
+        lengths: T of each row (R,), at least 1.
+        reading: of repeated tokens; `distinct` is the authors' code (methods 5.9, E1).
+        hidden: for each row the id of a token to be predicted as well, -1 for none (R,); None if no row has one.
+    Source: EMS 2024, L_XTR and the ablation with UGT; methods 5.2, 5.4.
+    """
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    width = int(max(tokens.max(initial=0), -1 if hidden is None else hidden.max(initial=0))) + 1
+    # One sort groups a row's equal tokens, and leaves the groups row after row.
+    places, counts = np.unique(rows * width + tokens, return_counts=True)
+    rows, kept = np.divmod(places, width)
+    weights = (counts if reading == "counts" else np.ones(len(counts))) / lengths[rows]
+    if hidden is not None:
+        drawn = np.flatnonzero(hidden >= 0)
+        weights = np.where(hidden[rows] >= 0, weights / 2, weights)
+        extra = drawn * width + hidden[drawn]
+        places, order = np.unique(np.concatenate([places, extra]), return_inverse=True)
+        weights = np.bincount(order, np.concatenate([weights, np.full(len(drawn), 0.5)]))
+        rows, kept = np.divmod(places, width)
+
+    def of_rows(values: np.ndarray) -> np.ndarray:
+        return np.bincount(rows, values, minlength=len(lengths))
+
+    return Bags(
+        offsets=np.searchsorted(rows, np.arange(len(lengths) + 1)),
+        rows=torch.from_numpy(rows),
+        tokens=torch.from_numpy(kept.astype(np.int64)),
+        weights=torch.from_numpy(weights),
+        entropy=torch.from_numpy(of_rows(-weights * np.log(weights))),
+        mass=torch.from_numpy(of_rows(weights)),
+    )
+
+
+def divergence(states: Tensor, output: Tensor, bags: Bags, products: torch.dtype | None = None) -> Tensor:
+    """Sum over rows of KL(p || q), the prediction q being a softmax over the vocabulary.
+
+    KL_i = mass_i logsumexp(z_i) - sum_k p_ik z_ik - H(p_i),  z = states output^T
+
+    Args:
+        states: of the head (R, J).
+        output: its output embedding (V, J).
+        bags: p of the R rows.
+        products: dtype of the matrix products, e.g. bfloat16; None leaves that of `states`. The softmax works in
+            float32 or better in any case.
+    Returns:
+        Scalar, nats; at least 0 for bags of mass 1, and 0 when every prediction is its bag. Its gradient is
+        made on the way, chunk by chunk, and cannot be differentiated again.
+    Source: EMS 2024, L_XTR; methods 5.2.
+    """
+    return _Divergence.apply(states, output, bags, products)
+
+
+class _Divergence(torch.autograd.Function):
+    """Softmax cross-entropy with sparse targets whose gradient is made while the logits are there."""
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, output: Tensor, bags: Bags, products: torch.dtype | None) -> Tensor:
+        wanted = any(ctx.needs_input_grad[:2])
+        total = states.new_zeros(())
+        by_states = torch.empty_like(states) if wanted else None
+        by_output = torch.zeros_like(output) if wanted else None
+        size = max(1, LOGITS_AT_ONCE // len(output))
+        with torch.autocast(states.device.type, enabled=False):
+            matrix = output if products is None else output.to(products)
+            for first in range(0, len(states), size):
+                rows = slice(first, min(first + size, len(states)))
+                x = states[rows].to(matrix.dtype)
+                z = x @ matrix.T
+                z = z if products is None else z.float()
+                kept = slice(int(bags.offsets[rows.start]), int(bags.offsets[rows.stop]))
+                places = (bags.rows[kept] - first) * len(output) + bags.tokens[kept]
+                mass, weights = bags.mass[rows].to(z.dtype), bags.weights[kept].to(z.dtype)
+                normaliser, flat = z.logsumexp(dim=1), z.view(-1)
+                total += mass @ normaliser - weights @ flat[places] - bags.entropy[rows].sum()
+                if by_states is None or by_output is None:
+                    continue
+                # d KL / d z = mass q - p, in the place of the logits
+                z.sub_(normaliser[:, None]).exp_().mul_(mass[:, None])
+                flat.index_add_(0, places, -weights)
+                slope = z.to(matrix.dtype)
+                by_states[rows] = slope @ matrix
+                if products is None:
+                    by_output.addmm_(slope.T, x)
+                else:
+                    by_output += slope.T @ x
+        ctx.save_for_backward(by_states, by_output)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        by_states, by_output = ctx.saved_tensors
+        return by_states * slope, by_output * slope, None, None

@@ -1,0 +1,136 @@
+"""Tokenised sentence pairs on disk: written once, a block at a time, and read as memory maps."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from orthoglot import atomic
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.prepare import stream_split
+from orthoglot.corpora.splitting import Split
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import DataError
+from orthoglot.languages import parse_pair
+
+# Pairs whose text is in memory at once.
+BLOCK = 50_000
+SIDES = ("source", "target")
+Tokenise = Callable[[Sequence[str], str], Ragged]
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """Tokenised pairs of every language pair, one language pair after the other.
+
+    Attributes:
+        source: N sentences, pivot side.
+        target: their translations.
+        languages: language ids of source and target of each language pair (G, 2).
+        sizes: rows of each language pair (G,).
+        kept: number of each row in its pair folder (N,); pairs with a side without tokens are missing.
+    """
+
+    source: Ragged
+    target: Ragged
+    languages: np.ndarray
+    sizes: tuple[int, ...]
+    kept: np.ndarray
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def languages_of(self, rows: np.ndarray) -> np.ndarray:
+        """Language ids of both sides of the named rows (B, 2)."""
+        return self.languages[np.searchsorted(np.cumsum(self.sizes), rows, side="right")]
+
+
+def languages_of(bitext: Sequence[Path]) -> list[str]:
+    """Every language of the pair folders, sorted."""
+    return sorted({language for folder in bitext for language in parse_pair(folder.name)})
+
+
+def monolingual(bitext: Sequence[Path], split: Split) -> dict[str, list[str]]:
+    """Distinct sentences of a split by language, in order of first appearance."""
+    found: dict[str, dict[str, None]] = {language: {} for language in languages_of(bitext)}
+    for folder in bitext:
+        source, target = parse_pair(folder.name)
+        for pair in stream_split(folder, split):
+            found[source][pair.source] = None
+            found[target][pair.target] = None
+    return {language: list(sentences) for language, sentences in found.items()}
+
+
+def tokenised(bitext: Sequence[Path], split: Split, tokenise: Tokenise, store: Path) -> Bitext:
+    """One split of every pair folder, tokenised if that was not done before, and mapped from disk.
+
+    Args:
+        bitext: prepared pair folders; a folder's name is its pair.
+        split: train, valid or test.
+        tokenise: (sentences, language) -> ids.
+        store: folder to keep the ids in; a later call with the same store reads them.
+    Raises:
+        DataError: no pair has tokens on both sides.
+    """
+    folder = store / split
+    if not folder.exists():
+        store.mkdir(parents=True, exist_ok=True)
+        with atomic.building(folder) as partial:
+            sizes = [_write(pairs, split, tokenise, partial) for pairs in bitext]
+            (partial / "sizes.json").write_text(json.dumps(sizes))
+    sizes = json.loads((folder / "sizes.json").read_text())
+    if not sum(sizes):
+        raise DataError(f"{split}: no sentence pair in {', '.join(map(str, bitext))}")
+    names = languages_of(bitext)
+    pairs = [parse_pair(path.name) for path in bitext]
+    return Bitext(
+        source=_mapped(folder, "source"),
+        target=_mapped(folder, "target"),
+        languages=np.array([[names.index(language) for language in pair] for pair in pairs]),
+        sizes=tuple(sizes),
+        kept=np.fromfile(folder / "kept", dtype=np.int64),
+    )
+
+
+def _write(pairs: Path, split: Split, tokenise: Tokenise, output: Path) -> int:
+    """Append one folder's ids to the files of both sides; the number of pairs that have any on both."""
+    languages = parse_pair(pairs.name)
+    written = read = 0
+    for block in _blocks(stream_split(pairs, split)):
+        sides = [
+            tokenise([pair[number] for pair in block], language) for number, language in enumerate(languages)
+        ]
+        kept = np.flatnonzero((sides[0].lengths > 0) & (sides[1].lengths > 0))
+        _append(output / "kept", read + kept)
+        for name, side in zip(SIDES, sides, strict=True):
+            chosen = side.take(kept)
+            _append(output / f"{name}.ids", chosen.ids)
+            _append(output / f"{name}.lengths", chosen.lengths.astype(np.int32))
+        written += len(kept)
+        read += len(block)
+    if written < read:
+        logger.info("%s: %d pairs without tokens left out of %s", pairs.name, read - written, split)
+    return written
+
+
+def _append(path: Path, values: np.ndarray) -> None:
+    with path.open("ab") as file:
+        file.write(np.ascontiguousarray(values).tobytes())
+
+
+def _blocks(pairs: Iterator[SentencePair]) -> Iterator[list[SentencePair]]:
+    while block := list(islice(pairs, BLOCK)):
+        yield block
+
+
+def _mapped(folder: Path, side: str) -> Ragged:
+    lengths = np.fromfile(folder / f"{side}.lengths", dtype=np.int32)
+    offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
+    return Ragged(np.memmap(folder / f"{side}.ids", dtype=np.int32, mode="r"), offsets)

@@ -1,0 +1,208 @@
+"""What can be trained on pairs: a new Transformer with its tokenizer, or another encoder that goes on."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from orthoglot.encoders import ems
+from orthoglot.encoders.base import pool
+from orthoglot.encoders.folder import stated
+from orthoglot.encoders.pretrained import open_checkpoint, quiet, write_card
+from orthoglot.encoders.settings import Pooling, ScratchNetwork
+from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
+from orthoglot.errors import ConfigError
+from orthoglot.training.bitext import monolingual
+
+TOKENIZER = "tokenizer.model"
+logger = logging.getLogger(__name__)
+
+
+class Student(Protocol):
+    """A network, how text becomes its tokens, and how it is written down.
+
+    Attributes:
+        network: (ids (B, T), padded) -> vectors (B, D), not normalised.
+        dim: D.
+        vocabulary: V.
+        pad, mask: ids.
+        before, after: ids that the network reads around a sentence and that are no part of it.
+        dropout: of its hidden states.
+    """
+
+    dim: int
+    vocabulary: int
+    pad: int
+    mask: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    dropout: float
+
+    @property
+    def network(self) -> nn.Module: ...  # noqa: D102 - told above
+
+    def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
+        """Ids of each sentence alone, cut so that the network can read it."""
+        ...
+
+    def words(self) -> np.ndarray:
+        """Which ids stand for text with a letter or digit in it (V,) booleans."""
+        ...
+
+    def embedding(self) -> Tensor:
+        """The token embedding (V, D)."""
+        ...
+
+    def save(self, name: str, languages: Sequence[str], output: Path) -> None:
+        """Write an encoder folder that `load_encoder` opens."""
+        ...
+
+
+class NewStudent:
+    """An EMS network from scratch, with a tokenizer learnt from the training text; see `Student`."""
+
+    pad, mask = ems.PAD, MASK
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+
+    def __init__(self, settings: ScratchNetwork, bitext: Sequence[Path], store: Path):
+        """Train the tokenizer, or take the one that lies in `store` from an interrupted run.
+
+        Weights are drawn from PyTorch's global generator.
+        """
+        self._place = store / TOKENIZER
+        if not self._place.exists():
+            store.mkdir(parents=True, exist_ok=True)
+            train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), self._place)
+        self._tokenizer = Tokenizer(self._place)
+        self.vocabulary = self._tokenizer.size
+        shape = settings.model_dump(include=set(ems.Sizes.__dataclass_fields__))
+        self.sizes = ems.Sizes(vocabulary=self.vocabulary, **shape)
+        self.network = ems.EmsModel(self.sizes, settings.embedding_spread)
+        self.dim = settings.width
+        self.dropout = settings.dropout
+
+    def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
+        """See `Student.tokenise`."""
+        return self._tokenizer.encode(sentences, language, self.sizes.max_tokens)
+
+    def words(self) -> np.ndarray:
+        """See `Student.words`."""
+        return _with_words(self._tokenizer.pieces)
+
+    def embedding(self) -> Tensor:
+        """See `Student.embedding`."""
+        return self.network.tokens.weight
+
+    def save(self, name: str, languages: Sequence[str], output: Path) -> None:
+        """See `Student.save`."""
+        shutil.copyfile(self._place, output / TOKENIZER)
+        ems.save(self.network, self.sizes, name, languages, output)
+
+
+class TransformersNetwork(nn.Module):
+    """A transformers model and its pooling as one network."""
+
+    def __init__(self, model: Any, pooling: Pooling, pad: int):
+        super().__init__()
+        self.model = model
+        self.pooling = pooling
+        self.pad = pad
+
+    def forward(self, ids: Tensor, padded: bool = True) -> Tensor:
+        """Ids (B, T) to vectors (B, D)."""
+        keep = ids != self.pad
+        states = self.model(ids, attention_mask=keep.long() if padded else None).last_hidden_state
+        return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
+
+
+class TrainedStudent:
+    """Another encoder that goes on from where it is; see `Student`. A prefix of its text is left out."""
+
+    def __init__(self, folder: Path):
+        """Open an encoder folder of kind `pretrained` or `mlm`.
+
+        Raises:
+            ConfigError: its tokenizer has no token to hide another with, or it ties a sentence's ends to its words.
+            DataError, OfflineError: as `open_checkpoint`.
+        """
+        place, card = stated(folder, "name", "pooling", "max_tokens", "dim")
+        model, self._tokenizer = open_checkpoint(place, card["name"], card["pooling"])
+        if getattr(model, "pooler", None) is not None and card["pooling"] != "pooler":
+            model.pooler = None
+        self.network = TransformersNetwork(model, card["pooling"], self._tokenizer.pad_token_id)
+        self.dim = card["dim"]
+        self.vocabulary = len(self.embedding())
+        self.pad, self.mask = self._tokenizer.pad_token_id, self._tokenizer.mask_token_id
+        self.dropout = model.config.hidden_dropout_prob
+        self._card = card
+        whole = self._tokenizer("a")["input_ids"]
+        (word,) = self._tokenizer("a", add_special_tokens=False)["input_ids"]
+        if self.mask is None or whole.count(word) != 1:
+            raise ConfigError(
+                f"encoder {card['name']}: its tokenizer has no mask token, or no fixed first and last"
+            )
+        self.before = tuple(whole[: whole.index(word)])
+        self.after = tuple(whole[whole.index(word) + 1 :])
+
+    def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
+        """See `Student.tokenise`."""
+        room = self._card["max_tokens"] - len(self.before) - len(self.after)
+        rows = self._tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
+        if cut := sum(len(row) > room for row in rows):
+            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, room)
+        return Ragged.of([row[:room] for row in rows])
+
+    def words(self) -> np.ndarray:
+        """See `Student.words`."""
+        return _with_words(self._tokenizer.convert_ids_to_tokens(range(self.vocabulary)))
+
+    def embedding(self) -> Tensor:
+        """See `Student.embedding`."""
+        return self.network.model.get_input_embeddings().weight
+
+    def save(self, name: str, languages: Sequence[str], output: Path) -> None:
+        """See `Student.save`."""
+        with quiet():
+            self.network.model.save_pretrained(output)
+            self._tokenizer.save_pretrained(output)
+        write_card(
+            output,
+            kind="pretrained",
+            name=name,
+            dim=self.dim,
+            languages=languages,
+            checkpoint=".",
+            revision="",
+            pooling=self._card["pooling"],
+            max_tokens=self._card["max_tokens"],
+            prefix="",
+        )
+
+
+def _with_words(pieces: Sequence[str | None]) -> np.ndarray:
+    return np.array([any(map(str.isalnum, piece or "")) for piece in pieces])
+
+
+def student_of(settings: Any, bitext: Sequence[Path], start: Path | None, store: Path, seed: int) -> Student:
+    """The network that settings describe, untrained or as another training left it.
+
+    Args:
+        settings: `ScratchNetwork`, or `EncoderNetwork` with its folder as `start`.
+        bitext: prepared pair folders, for the tokenizer.
+        start: folder of the encoder that goes on.
+        store: folder that outlives an interruption.
+        seed: of new weights.
+    """
+    if start is not None:
+        return TrainedStudent(start)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return NewStudent(settings, bitext, store)
