@@ -20,7 +20,6 @@ from orthoglot.encoders.settings import EmsSettings, ScratchNetwork, TokenizerSe
 from orthoglot.encoders.tokenization import Ragged, Tokenizer
 from orthoglot.errors import DataError
 from orthoglot.training import loop, pretrain
-from orthoglot.training.bitext import Bitext, monolingual, tokenised
 from orthoglot.training.pairs import Place
 
 SETTINGS = EmsSettings(

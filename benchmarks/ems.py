@@ -1,0 +1,232 @@
+"""Pretraining EMS: steps, tokens and model FLOPs per second, ours and the straightforward loop on the same pairs.
+
+python benchmarks/ems.py                    # sizes of ems-small on generated sentences, CPU
+python benchmarks/ems.py --bitext DATA/bitext   # the same on prepared real text
+python benchmarks/ems.py --encoder ems-paper --device cuda --precision bfloat16 --pairs 608
+
+Both train on the same tokenised pairs, with the same sizes, batch and number of threads, ways taken in turn round
+by round; median and range of a step, collation and optimiser included. The straightforward loop is
+tests/training/straightforward_ems.py, whose losses and gradients the tests hold ours against. Model FLOPs count
+the matrix products that real tokens need (padding earns nothing), three times the forward pass; the machine's rate is
+that of one square product of the same precision, measured beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+parser.add_argument("--encoder", default="ems-small", help="entry of params.yaml")
+parser.add_argument(
+    "--bitext", type=Path, help="folder of prepared pair folders; generated sentences without it"
+)
+parser.add_argument("--pairs", type=int, help="of a step; that of the encoder without it")
+parser.add_argument("--precision", choices=["float32", "bfloat16"])
+parser.add_argument("--chunk-tokens", type=int)
+parser.add_argument("--device", default="cpu")
+parser.add_argument("--threads", type=int, default=os.cpu_count())
+parser.add_argument("--steps", type=int, default=6, help="of each way in a round")
+parser.add_argument("--rounds", type=int, default=5)
+parser.add_argument("--ours-only", action="store_true")
+arguments = parser.parse_args()
+os.environ.setdefault("OMP_NUM_THREADS", str(arguments.threads))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/training"))
+
+import numpy as np
+import straightforward_ems as naive
+import torch
+
+from orthoglot import config
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.settings import EmsSettings, ScratchNetwork
+from orthoglot.training.bitext import Bitext, languages_of, tokenised
+from orthoglot.training.pretrain import Network
+from orthoglot.training.sampling import Plan
+from orthoglot.training.schedule import scheduler
+from orthoglot.training.steps import Steps
+from orthoglot.training.students import NewStudent
+
+ROOT = Path(__file__).resolve().parents[1]
+Take = Callable[[], float]
+
+
+def generated(folder: Path, pairs: int) -> list[Path]:
+    """Sentences of invented words whose lengths are spread as those of real text are (log-normal, mean 14 words)."""
+    draw = np.random.default_rng(0)
+    words = ["".join(draw.choice(list("aeioubdgklmnprst"), draw.integers(2, 9))) for _ in range(30_000)]
+    rank = 1 / np.arange(1, len(words) + 1)
+    place = folder / "en-de"
+    place.mkdir(parents=True)
+
+    def sentence(length: int) -> str:
+        return " ".join(draw.choice(words, length, p=rank / rank.sum()))
+
+    lengths = np.clip(draw.lognormal(2.4, 0.65, pairs), 1, 100).astype(int)
+    rows = [SentencePair(sentence(n), sentence(max(1, int(n * draw.normal(1, 0.15))))) for n in lengths]
+    write_pairs(place / "train.tsv.gz", rows)
+    (place / "counts.json").write_text(json.dumps({"kept": {"train": len(rows), "valid": 0}}))
+    return [place]
+
+
+def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
+    """FLOP per second of a large square product, the best of several."""
+    n = 2048 if device.type == "cpu" else 8192
+    a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
+    best = float("inf")
+    for _ in range(8):
+        synchronise(device)
+        start = time.perf_counter()
+        a @ b
+        synchronise(device)
+        best = min(best, time.perf_counter() - start)
+    return 2 * n**3 / best
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait for an accelerator."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def model_flops(settings: EmsSettings, vocabulary: int, lengths: np.ndarray) -> float:
+    """Matrix products of a forward and a backward pass over sentences of these lengths, two FLOP per product."""
+    shape = settings.network
+    assert isinstance(shape, ScratchNetwork)
+    d, f, tokens, rows = shape.width, shape.feed_forward, float(lengths.sum()), len(lengths)
+    layer = tokens * (4 * d * d + 2 * d * f) + 2 * d * float((lengths.astype(float) ** 2).sum())
+    joint = d + settings.language_width
+    heads = rows * (joint * joint + joint * vocabulary + d * d + d * settings.projection_width)
+    return 3 * 2 * (shape.layers * layer + heads + rows / 2 * rows / 2 * settings.projection_width)
+
+
+def ours(
+    settings: EmsSettings,
+    student: NewStudent,
+    data: Bitext,
+    batches: Iterator[np.ndarray],
+    device: torch.device,
+) -> Take:
+    """One step of ours: collation, forward and backward pass, optimiser."""
+    network = Network(settings, student, int(data.languages.max()) + 1).to(device).train()
+    options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay, "fused": True}
+    optimizer = torch.optim.Adam(network.parameters(), amsgrad=settings.amsgrad, **options)
+    rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape=settings.schedule)
+    steps, generator = Steps(settings, student, device), np.random.default_rng(0)
+
+    def take() -> float:
+        rows = next(batches)
+        start = time.perf_counter()
+        values = network(steps.step(data, rows, generator))
+        optimizer.zero_grad(set_to_none=True)
+        values["total"].backward()
+        optimizer.step()
+        rates.step()
+        synchronise(device)
+        return time.perf_counter() - start
+
+    return take
+
+
+def straightforward(
+    settings: EmsSettings, student: NewStudent, data: Bitext, batches: Iterator[np.ndarray]
+) -> Take:
+    """One step of the straightforward loop."""
+    shape = settings.network
+    assert isinstance(shape, ScratchNetwork)
+    network = Network(settings, student, int(data.languages.max()) + 1)
+    sizes = student.vocabulary, shape.layers, shape.width, shape.heads, shape.feed_forward, shape.max_tokens
+    encoder = naive.Encoder(*sizes)
+    assert network.objective.head is not None
+    assert network.objective.projection is not None
+    model = naive.Model(encoder, network.objective.head, network.objective.projection, settings.temperature)
+    options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
+    optimizer = torch.optim.Adam(model.parameters(), amsgrad=settings.amsgrad, **options)
+
+    def take() -> float:
+        rows = next(batches)
+        languages = data.languages_of(rows).tolist()
+        sides = [
+            [side.ids[side.offsets[row] : side.offsets[row + 1]].tolist() for row in rows]
+            for side in (data.source, data.target)
+        ]
+        samples = [(a, b, x, y) for a, b, (x, y) in zip(*sides, languages, strict=True)]
+        start = time.perf_counter()
+        naive.step(model, optimizer, samples)
+        return time.perf_counter() - start
+
+    return take
+
+
+def main() -> None:
+    """Measure and print one table and a line of JSON."""
+    torch.set_num_threads(arguments.threads)
+    device = torch.device(arguments.device)
+    catalogue: Any = config.load(ROOT / "params.yaml").encoders
+    changed = {
+        "batch_size": arguments.pairs,
+        "precision": arguments.precision,
+        "chunk_tokens": arguments.chunk_tokens,
+    }
+    settings = catalogue[arguments.encoder].model_copy(
+        update={name: value for name, value in changed.items() if value is not None}
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch)
+        bitext = sorted(arguments.bitext.iterdir()) if arguments.bitext else generated(home / "text", 60_000)
+        student = NewStudent(settings.network, bitext, home / "store")
+        data = tokenised(bitext, "train", student.tokenise, home / "tokens")
+        plan = Plan(
+            sizes=data.sizes,
+            batch_size=settings.batch_size,
+            steps=10**6,
+            steps_per_epoch=1000,
+            temperature=settings.sampling_temperature,
+            seed=1,
+        )
+        order = plan.steps_at_random(0)
+        lengths = data.source.lengths, data.target.lengths
+        tokens = statistics.fmean(sum(int(side[rows].sum()) for side in lengths) for rows in order[:200])
+        flops = statistics.fmean(
+            model_flops(settings, student.vocabulary, np.concatenate([side[rows] for side in lengths]))
+            for rows in order[:200]
+        )
+        ways = {"ours": ours(settings, student, data, iter(order), device)}
+        if not arguments.ours_only:
+            ways["straightforward"] = straightforward(settings, student, data, iter(order))
+        for take in ways.values():
+            take(), take()
+        seconds: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(arguments.rounds):
+            for name, take in ways.items():
+                seconds[name] += [take() for _ in range(arguments.steps)]
+        dtype = torch.bfloat16 if settings.precision == "bfloat16" else torch.float32
+        rate = matmul_rate(device, dtype)
+    print(
+        f"{arguments.encoder}: {settings.batch_size} pairs, {tokens:.0f} tokens, {flops / 1e9:.1f} GFLOP a step; "
+        f"{len(languages_of(bitext))} languages, vocabulary {student.vocabulary}, {settings.precision}, {device}, "
+        f"{arguments.threads} threads, torch {torch.__version__}; product {rate / 1e9:.0f} GFLOP/s"
+    )
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    for name, values in seconds.items():
+        middle = medians[name]
+        print(
+            f"{name:16} {1e3 * middle:8.1f} ms [{1e3 * min(values):.1f}, {1e3 * max(values):.1f}]  "
+            f"{1 / middle:6.2f} steps/s  {tokens / middle:8.0f} tokens/s  MFU {flops / middle / rate:.1%}"
+        )
+    if "straightforward" in medians:
+        print(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
+    print(
+        json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate})
+    )
+
+
+main()

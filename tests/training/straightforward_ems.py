@@ -1,0 +1,115 @@
+"""EMS trained the straightforward way: the independent twin of the fast training.
+
+Written from methods 5.10: pairs collated sample by sample in Python, random batches padded to their longest
+sentence, each side encoded in a call of its own by PyTorch's stock Transformer, a dense target over the vocabulary,
+library losses, `.item()` for each term. It serves two ends: its losses and gradients must equal ours, and
+`benchmarks/ems.py` measures against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
+
+from orthoglot.encoders.ems import EmsModel
+from orthoglot.objectives.ems import Projection, XtrHead
+
+Sample = tuple[list[int], list[int], int, int]  # source ids, target ids, source language, target language
+
+
+class Encoder(nn.Module):
+    """Embeddings, post-norm Transformer, mean over tokens."""
+
+    def __init__(self, vocabulary: int, layers: int, width: int, heads: int, feed_forward: int, longest: int):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width, padding_idx=0)
+        self.positions = nn.Embedding(longest + 1, width, padding_idx=0)
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        options = {
+            "dropout": 0.0,
+            "activation": nn.functional.silu,
+            "layer_norm_eps": 1e-12,
+            "batch_first": True,
+        }
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(width, heads, feed_forward, **options) for _ in range(layers)
+        )
+
+    def forward(self, ids: Tensor) -> Tensor:
+        keep = ids != 0
+        places = torch.arange(1, ids.shape[1] + 1) * keep
+        x = self.norm(self.tokens(ids) + self.positions(places))
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=~keep)
+        return (x * keep[:, :, None]).sum(1) / keep.sum(1, keepdim=True)
+
+    def copy(self, model: EmsModel) -> None:
+        """Take the weights of the model under test."""
+        with torch.no_grad():
+            for name in ("tokens", "positions", "norm"):
+                getattr(self, name).load_state_dict(getattr(model, name).state_dict())
+            for mine, theirs in zip(self.layers, model.layers, strict=True):
+                mine.self_attn.in_proj_weight.copy_(theirs.qkv.weight)
+                mine.self_attn.in_proj_bias.copy_(theirs.qkv.bias)
+                pairs = [
+                    (mine.self_attn.out_proj, theirs.mix),
+                    (mine.linear1, theirs.up),
+                    (mine.linear2, theirs.down),
+                    (mine.norm1, theirs.attention_norm),
+                    (mine.norm2, theirs.norm),
+                ]
+                for one, other in pairs:
+                    one.load_state_dict(other.state_dict())
+
+
+class Model(nn.Module):
+    """Encoder, heads (layers as ours, so that weights can be copied) and both losses."""
+
+    def __init__(self, encoder: Encoder, head: XtrHead, projection: Projection, temperature: float):
+        super().__init__()
+        self.encoder, self.head, self.projection, self.temperature = encoder, head, projection, temperature
+
+    def forward(self, samples: Sequence[Sample]) -> dict[str, Tensor]:
+        source, target, source_bag, target_bag, source_language, target_language = self.collate(samples)
+        u, v = self.encoder(source), self.encoder(target)
+        forward = self.xtr(u, target_language, target_bag)
+        backward = self.xtr(v, source_language, source_bag)
+        a, b = (normalize(self.projection(side), dim=1) for side in (u, v))
+        similarity = a @ b.T / self.temperature
+        labels = torch.arange(len(samples))
+        contrastive = cross_entropy(similarity, labels) + cross_entropy(similarity.T, labels)
+        return {"xtr": forward + backward, "contrastive": contrastive}
+
+    def xtr(self, vectors: Tensor, language: Tensor, bag: Tensor) -> Tensor:
+        logits = self.head(vectors, language) @ self.head.output.T
+        return kl_div(log_softmax(logits, dim=1), bag, reduction="batchmean")
+
+    def collate(self, samples: Sequence[Sample]) -> list[Tensor]:
+        vocabulary = self.encoder.tokens.num_embeddings
+        padded, bags = [], []
+        for side in (0, 1):
+            longest = max(len(sample[side]) for sample in samples)
+            rows, targets = [], []
+            for sample in samples:
+                ids = sample[side]
+                rows.append(torch.tensor(ids + [0] * (longest - len(ids))))
+                bag = torch.zeros(vocabulary)
+                for token in ids:
+                    bag[token] += 1 / len(ids)
+                targets.append(bag)
+            padded.append(torch.stack(rows))
+            bags.append(torch.stack(targets))
+        languages = [torch.tensor([sample[place] for sample in samples]) for place in (2, 3)]
+        return [*padded, *bags, *languages]
+
+
+def step(model: Model, optimizer: torch.optim.Optimizer, samples: Sequence[Sample]) -> dict[str, float]:
+    """One step of the optimiser; the terms before it."""
+    values = model(samples)
+    optimizer.zero_grad()
+    (values["xtr"] + values["contrastive"]).backward()
+    optimizer.step()
+    return {name: value.item() for name, value in values.items()}
