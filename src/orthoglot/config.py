@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -201,10 +201,9 @@ def describe(error: ValidationError) -> str:
     return f"unknown key {place!r}{_closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
 
 
-def _written(location: Sequence[int | str]) -> Sequence[int | str]:
-    """The location as params.yaml has it: pydantic puts an entry's kind into it."""
-    kinds = ("corpora",), ("benchmarks",), ("encoders",)
-    return [*location[:2], *location[3:]] if location[:1] in kinds else location
+def _written(location: Sequence[int | str]) -> list[int | str]:
+    """The location as params.yaml has it: pydantic puts the kind of an entry or a network into it."""
+    return [part for part, tag, _ in _walk(location) if not tag]
 
 
 def nearest(name: str, known: Iterable[object]) -> str:
@@ -224,16 +223,24 @@ def _known(name: str, names: Collection[str], where: str) -> None:
 
 
 def _keys(location: Sequence[int | str]) -> list[str]:
-    """The keys that are known at `location`, read off the settings' JSON schema."""
+    """The keys that are known at `location`."""
+    last = [node for *_, node in _walk(location)][-1:] or [Params.model_json_schema()]
+    return list(last[0].get("properties", {}))
+
+
+def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict[str, Any]]]:
+    """Each part of a location, whether it is a kind rather than a key, and the settings' JSON schema there."""
     schema = Params.model_json_schema()
     node = schema
     for part in location:
-        if "properties" in node:
-            node = node["properties"][part]
-        elif "discriminator" in node:
+        tag = part in node.get("discriminator", {}).get("mapping", {})
+        if tag:
             node = {"$ref": node["discriminator"]["mapping"][part]}
+        elif part in node.get("properties", {}):
+            node = node["properties"][part]
         else:
-            node = node["additionalProperties"]
+            further = node.get("additionalProperties")
+            node = further if isinstance(further, dict) else node.get("items", {})
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-    return list(node.get("properties", {}))
+        yield part, tag, node

@@ -1,9 +1,11 @@
-"""The training loop: order of updates, best epoch, early stopping, bit-equal resume, refusals."""
+"""The training loop: order of updates, best epoch, early stopping, bit-equal resume, divergence, refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -26,14 +28,21 @@ def network() -> nn.Sequential:
 
 
 def train(
-    model: nn.Module, folder: Path | None, *, fail_in: int | None = None, epochs: int = 6, seed: int = 1
+    model: nn.Module,
+    folder: Path | None,
+    *,
+    fail_in: tuple[int, int] | None = None,
+    epochs: int = 6,
+    seed: int = 1,
+    settings: str = "",
+    curves: Any = None,
 ) -> History:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
 
-    def batches(epoch: int) -> Iterator[Tensor]:
-        for step in range(3):
-            if fail_in == epoch and step == 1:
+    def batches(epoch: int, first: int) -> Iterator[Tensor]:
+        for step in range(first, 3):
+            if fail_in == (epoch, step):
                 raise KilledError
             yield torch.randn(16, 4, generator=stream(seed, epoch, step))
 
@@ -53,6 +62,8 @@ def train(
         label="test",
         checkpoint=folder,
         batches_per_epoch=3,
+        settings=settings,
+        curves=curves,
     )
 
 
@@ -62,18 +73,61 @@ def same(a: nn.Module, b: nn.Module) -> bool:
     )
 
 
-@pytest.mark.parametrize("killed_in", [1, 4])
+class Points(list[dict[str, float]]):
+    """Curves that only remember."""
+
+    add = list.append
+
+
+@pytest.mark.parametrize("killed_in", [(0, 1), (1, 0), (1, 2), (4, 1)])
 def test_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
-    killed_in: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    killed_in: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    monkeypatch.setattr(loop, "WINDOW", 4)
     whole, cut, resumed = network(), network(), network()
-    history = train(whole, None)
+    points, again = Points(), Points()
+    history = train(whole, None, curves=points)
+    assert [point["step"] for point in points] == [4, 8, 12, 16]
     with pytest.raises(KilledError):
         train(cut, tmp_path, fail_in=killed_in)
     torch.randn(5)  # the global generator is elsewhere by now
-    assert train(resumed, tmp_path) == history
+    assert train(resumed, tmp_path, curves=again) == history
     assert same(whole, resumed)
+    assert again == points
+
+
+def test_a_curve_has_the_means_of_its_windows_and_the_rate_of_its_last_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop, "WINDOW", 3)  # an epoch, so that the history says the same
+    points = Points()
+    history = train(network(), None, epochs=2, curves=points)
+    assert [point["train.total"] for point in points] == [row["train.total"] for row in history]
+    assert [point["learning_rate"] for point in points] == pytest.approx([0.05 / 4, 0.05 / 7])
+
+
+def test_saves_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, written = [0.0], []
+
+    def save(path: Path, state: Any) -> None:
+        written.append(clock[0])
+        clock[0] += 4  # a save of four seconds
+
+    def batch_of_a_second(*_: Any, **__: Any) -> Tensor:
+        clock[0] += 1
+        return torch.zeros(16, 4)
+
+    monkeypatch.setattr(loop.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpoint, "save", save)
+    monkeypatch.setattr(torch, "randn", batch_of_a_second)
+    train(network(), tmp_path, epochs=80)
+    # the first after 30 s, the others after twenty times what a save took, at the end of the step under way
+    assert written[0] == pytest.approx(30, abs=1)
+    gaps = [later - earlier - 4 for earlier, later in itertools.pairwise(written)]
+    assert gaps
+    assert all(80 <= gap <= 81 for gap in gaps)
 
 
 def test_dropout_makes_the_seed_matter_and_the_global_generator_not() -> None:
@@ -93,9 +147,11 @@ def test_checkpoints_wait_for_their_time(tmp_path: Path) -> None:
 
 def test_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    train(network(), tmp_path, epochs=2)
+    train(network(), tmp_path, epochs=2, settings="a")
     with pytest.raises(DataError, match="test with seed 1, not test with seed 2"):
-        train(network(), tmp_path, seed=2)
+        train(network(), tmp_path, seed=2, settings="a")
+    with pytest.raises(DataError, match="of other settings"):
+        train(network(), tmp_path, settings="b")
 
 
 def scripted(totals: list[float], patience: int | None) -> tuple[float, History]:
@@ -103,11 +159,11 @@ def scripted(totals: list[float], patience: int | None) -> tuple[float, History]
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-    told = iter(totals)
+    told = iter([1e9, *totals])  # the untrained model's first
     history = fit(
         model=model,
         updates=[Update("count", lambda _: {"total": -model.weight.sum()}, optimizer)],
-        batches=lambda _: [None],
+        batches=lambda *_: [None],
         validate=lambda: {"total": next(told)},
         max_epochs=len(totals),
         patience=patience,
@@ -178,7 +234,7 @@ def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
     history = fit(
         model=model,
         updates=updates,
-        batches=lambda _: [None, None],
+        batches=lambda *_: [None, None],
         validate=lambda: {"total": 0.0},
         max_epochs=1,
         patience=None,
@@ -205,7 +261,7 @@ def test_non_finite_loss_names_step_and_terms_and_spares_the_weights() -> None:
         fit(
             model=model,
             updates=[Update("maps", loss, torch.optim.SGD(model.parameters(), lr=1.0))],
-            batches=lambda _: [float("nan")],
+            batches=lambda *_: [float("nan")],
             validate=lambda: {"total": 0.0},
             max_epochs=1,
             patience=None,
@@ -216,6 +272,43 @@ def test_non_finite_loss_names_step_and_terms_and_spares_the_weights() -> None:
         )
     assert "\n" not in str(error.value)
     assert torch.equal(model.weight, before["weight"])
+
+
+def test_divergence_stops_early_and_tells_every_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "WINDOW", 2)
+    taken = []
+
+    def losses(growth: float) -> Callable[[Any], dict[str, Tensor]]:
+        def loss(step: float) -> dict[str, Tensor]:
+            taken.append(step)
+            pull = model.weight.sum() * 0 + 2 + growth * step
+            return {"pull": pull, "push": torch.tensor(1.0), "total": pull + 1}
+
+        return loss
+
+    model = nn.Linear(1, 1)
+
+    def train(growth: float) -> History:
+        return fit(
+            model=model,
+            updates=[Update("maps", losses(growth), torch.optim.SGD(model.parameters(), lr=1.0))],
+            batches=lambda *_: [float(step) for step in range(20)],
+            validate=lambda: {"total": 3.0},
+            max_epochs=1,
+            patience=None,
+            seed=0,
+            label="wild",
+            checkpoint=None,
+            batches_per_epoch=20,
+        )
+
+    # 3 + step: the window of steps 2 and 3 has the mean 5.5, more than 1.5 times the untrained model's 3
+    with pytest.raises(
+        DataError, match=r"wild: epoch 0, step 4: diverged: pull=4.5, push=1, total=5.5; .* 3,"
+    ):
+        train(1.0)
+    assert len(taken) == 4
+    assert len(train(0.05)) == 1  # up to 3.95: worse than untrained, and no divergence
 
 
 def test_non_finite_validation_is_refused() -> None:
@@ -229,7 +322,7 @@ def test_an_epoch_without_batches_is_refused() -> None:
         fit(
             model=model,
             updates=[],
-            batches=lambda _: [],
+            batches=lambda *_: [],
             validate=lambda: {"total": 0.0},
             max_epochs=1,
             patience=None,

@@ -15,6 +15,7 @@ from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import MlmSettings
 from orthoglot.training import loop, mlm
+from orthoglot.training.pairs import Place
 
 SETTINGS = MlmSettings(
     kind="mlm",
@@ -59,7 +60,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def _train(bitext: list[Path], place: Path) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    mlm.pretrain_mlm(SETTINGS, "toy", bitext, device="cpu", checkpoint=place / "state", output=output)
+    mlm.pretrain_mlm(SETTINGS, "toy", bitext, place=Place("cpu", place / "state"), output=output)
     return output
 
 

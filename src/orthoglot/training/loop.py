@@ -204,49 +204,54 @@ def _train(
         progress.done += 1
         next(ticks, None)
         if progress.done % WINDOW == 0:
-            waiting.read()
+            waiting.settle()
             _point(updates, where, progress, curves)
         if save.due():
-            waiting.read()
+            waiting.settle()
             save.now()
-    waiting.read()
+    waiting.settle()
     if progress.step == 0:
         raise DataError(f"{where}: no batch to train on")
     return {f"train.{name}": value / progress.step for name, value in progress.sums.items()}
 
 
 class _Waiting:
-    """Terms of the last steps, left on the device until they are read together."""
+    """Terms of the last steps, left on an accelerator until they are read together."""
 
     def __init__(self, model: nn.Module, where: str, progress: Progress):
         self.where = where
         self.progress = progress
         self.rows: list[tuple[int, str, list[str], Tensor]] = []
+        self.read: dict[int, dict[str, float]] = {}
         on_cpu = all(tensor.device.type == "cpu" for tensor in model.parameters())
         self.at_once = 1 if on_cpu else STEPS_AT_ONCE
 
     def add(self, update: str, values: Mapping[str, Tensor]) -> None:
+        """The terms of one update."""
         row = torch.stack([value.detach().float() for value in values.values()])
         self.rows.append((self.progress.step, update, list(values), row))
         if len(self.rows) >= self.at_once:
-            self.read()
+            self._transfer()
 
-    def read(self) -> None:
-        """One transfer of all terms, then the check of each step's."""
-        if not self.rows:
-            return
-        numbers = torch.cat([row for *_, row in self.rows]).tolist()
-        merged: dict[int, dict[str, float]] = {}
-        for step, update, names, _ in self.rows:
-            values = dict(zip(names, numbers, strict=False))
-            numbers = numbers[len(names) :]
-            _finite(values, f"{self.where}, step {step}, {update}")
-            merged.setdefault(step, {}).update(values)
-        self.rows.clear()
-        for values in merged.values():
+    def settle(self) -> None:
+        """Read what waits, and add all steps to the sums."""
+        self._transfer()
+        for values in self.read.values():
             for name, value in values.items():
                 self.progress.sums[name] = self.progress.sums.get(name, 0.0) + value
                 self.progress.window[name] = self.progress.window.get(name, 0.0) + value
+        self.read.clear()
+
+    def _transfer(self) -> None:
+        if not self.rows:
+            return
+        numbers = iter(torch.cat([row for *_, row in self.rows]).tolist())
+        for step, update, names, _ in self.rows:
+            values = {name: next(numbers) for name in names}
+            _finite(values, f"{self.where}, step {step}, {update}")
+            # A name that several updates of a step give keeps the last one's value.
+            self.read.setdefault(step, {}).update(values)
+        self.rows.clear()
 
 
 def _point(updates: Sequence[Update], where: str, progress: Progress, curves: Curves | None) -> None:
