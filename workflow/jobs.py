@@ -16,15 +16,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from digests import SOURCE, digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import __version__, config
 from orthoglot.atomic import replacing
-from orthoglot.corpora.settings import LocalSettings, MiniSettings
+from orthoglot.corpora.settings import LocalSettings, MiniSettings, NwaySettings, RetrievalSettings
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings, PretrainingSettings
 from orthoglot.errors import ConfigError
+from orthoglot.evaluation.comparisons import ORIGINAL
+from orthoglot.evaluation.papers import Paper
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
@@ -43,9 +45,10 @@ ENTRY = {
     "evaluate": "orthoglot.evaluation.evaluate",
     "report": "orthoglot.evaluation.report",
     "tabulate": "orthoglot.evaluation.paper_tables",
+    "ablation": "orthoglot.evaluation.ablation_table",
 }
-# Verbs whose jobs run only when their target is named.
-ON_DEMAND = {"tabulate"}
+# Top folders whose jobs run only when their target is named.
+ON_DEMAND = {"tables", "ablation"}
 # The printed numbers, one file a paper.
 PUBLISHED = SOURCE / "evaluation" / "published"
 ENTRY_OF_KIND = {
@@ -73,6 +76,11 @@ class Job:
     before: dict[str, str]
     key: str
     free: dict[str, Any]
+
+    @property
+    def on_demand(self) -> bool:
+        """Whether it runs only when its target is named."""
+        return Path(self.output).parts[0] in ON_DEMAND
 
     @property
     def file(self) -> Path:
@@ -115,15 +123,19 @@ class Plan:
         self._encoders()
         self._decomposers()
         self._evaluation()
+        self._ablation()
 
     def marker(self, folder: str) -> Path:
         """The file that is there exactly when the job of `folder`, or its whole part, is done."""
         return JOB_FILES / f"{self.part_of.get(folder, folder)}.done"
 
     def markers(self, *verbs: str) -> list[str]:
-        """The markers of all jobs of these verbs; of every job but those on demand if none is named."""
-        wanted = set(verbs) or {job.verb for job in self.jobs.values()} - ON_DEMAND
-        chosen = (folder for folder, job in self.jobs.items() if job.verb in wanted)
+        """The markers of all jobs of these verbs, or of every verb if none is named; but for those on demand."""
+        chosen = (
+            folder
+            for folder, job in self.jobs.items()
+            if not job.on_demand and (not verbs or job.verb in verbs)
+        )
         return sorted({str(self.marker(folder)) for folder in chosen})
 
     @functools.cached_property
@@ -273,17 +285,9 @@ class Plan:
         files = []
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
-        inputs = {"bitext": self.bitext if trained else []}
-        for role, origin in settings.origins.items() if isinstance(settings, PretrainingSettings) else ():
-            folder = f"models/{self.name}/encoders/{origin}"
-            inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
-        code = [ENTRY_OF_KIND[settings.kind]]
-        free: dict[str, Any] = {"device": self.params.device}
-        if trained and self.params.curves:
-            folder = f"logs/{self.name}/curves/{Path(output).relative_to(f'models/{self.name}')}"
-            free["curves"] = {"folder": folder, "tools": self.params.curves}
-        settled = {"name": name, "encoder": settings.model_dump()}
-        return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
+        """How many threads the pretraining of the encoder in this folder takes."""
+        settings = self.jobs[encoder].settings["encoder"]
+        return int(settings.get("threads", 1) * settings.get("processes", 1))
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""
@@ -375,14 +379,61 @@ class Plan:
             },
         )
 
-        for path in sorted(PUBLISHED.glob("*.csv")):
+        for paper in get_args(Paper):
             self._add(
                 "tabulate",
-                f"tables/{path.stem}",
-                {"paper": path.stem},
+                f"tables/{paper}",
+                {"paper": paper},
                 inputs={"results": [self.report]},
-                files=[str(path)],
+                files=[str(PUBLISHED / f"{paper}.csv")],
             )
+
+    def _ablation(self) -> None:
+        """Every variant of one encoder, once for each seed, measured by retrieval alone; then EMS's table of them."""
+        retrieval = [
+            folder
+            for name, folder in zip(self.preset.benchmarks, self.benchmarks, strict=True)
+            if isinstance(self.params.benchmarks[name], RetrievalSettings | NwaySettings)
+        ]
+        tasks = [task for task in self.preset.evaluation.tasks if task in ("tatoeba", "nway")]
+        measured = self.preset.evaluation.model_copy(update={"tasks": ["heldout", *tasks]})
+        # No vector of a training pair is asked for.
+        stored = self.preset.embedding.model_copy(update={"train_pairs": 1})
+        encoders: list[str] = []
+        evaluations: list[str] = []
+        for variant in self.params.variants:
+            for seed in self.preset.ablation.seeds:
+                home = f"ablation/{self.name}/{variant}/seed{seed}"
+                settings = self.params.variant(self.preset, variant, seed)
+                encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
+                text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": retrieval}
+                vectors = self._add(
+                    "embed",
+                    f"{home}/embeddings",
+                    stored.model_dump(),
+                    inputs=text,
+                    free={"device": self.params.device},
+                )
+                evaluations.append(
+                    self._add(
+                        "evaluate",
+                        f"{home}/evaluation",
+                        {
+                            "encoder": variant,
+                            "method": ORIGINAL,
+                            "version": __version__,
+                            "evaluation": measured.model_dump(),
+                        },
+                        inputs={**text, "embeddings": [vectors], "decomposers": []},
+                    )
+                )
+        self._add(
+            "ablation",
+            "tables/ems",
+            {"encoder": self.preset.ablation.encoder, "confidence": self.preset.evaluation.confidence},
+            inputs={"evaluations": evaluations, "encoders": encoders},
+            files=[str(PUBLISHED / "ems.csv")],
+        )
 
     def _licences(self) -> dict[str, str]:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
@@ -394,9 +445,9 @@ class Plan:
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
 
     def threads(self, encoder: str) -> int:
-        """How many threads the pretraining of this encoder takes."""
-        settings = self.params.encoders[encoder]
-        return getattr(settings, "threads", 1) * getattr(settings, "processes", 1)
+        """How many threads the pretraining of the encoder in this folder takes."""
+        settings = self.jobs[encoder].settings["encoder"]
+        return int(settings.get("threads", 1) * settings.get("processes", 1))
 
 
 def _decisive(settings: Any) -> Any:

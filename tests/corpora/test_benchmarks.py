@@ -15,6 +15,7 @@ from orthoglot.corpora.benchmarks import (
     read_benchmark,
     read_code_switched,
     read_graded,
+    read_nway,
     sentence_keys,
 )
 from orthoglot.corpora.bitext import SentencePair, write_pairs
@@ -44,6 +45,10 @@ def _graded(
 ) -> BenchmarkSettings:
     values = {"kind": "sts", "files": files, "pairs": pairs, "columns": columns, "licence": "CC0-1.0"}
     return _valid(values)
+
+
+def _nway(files: str, languages: list[str] | dict[str, str]) -> BenchmarkSettings:
+    return _valid({"kind": "nway", "files": files, "languages": languages, "licence": "CC0-1.0"})
 
 
 def _mixing(folder: Path, *languages: str, **changes: Any) -> BenchmarkSettings:
@@ -277,3 +282,56 @@ def test_real_sentences_are_switched(shared_data: Path, tmp_path: Path) -> None:
             len(mixed.split()) == len(before.split())
             for mixed, before in zip(one.foreign_sentences, one.originals, strict=True)
         )
+
+
+def test_columns_of_a_wide_file_become_one_text_in_many_languages(tmp_path: Path) -> None:
+    (tmp_path / "wide.tsv").write_text(
+        "id\tdeu_Latn\tzho_Hans\tsw\n1\tRegen\t雨\tMvua\n2\tHund\t狗\t \n3\t\t太阳\tJua\n4\tBaum\t树\tMti\n"
+    )
+    output = tmp_path / "wide"
+    output.mkdir()
+    collect(_nway(str(tmp_path / "wide.tsv"), {"sw": "sw", "zh": "zho_Hans", "de": "deu_Latn"}), None, output)
+    (found,) = read_nway(output)
+    assert found.name == "wide"
+    assert found.sentences == {"de": ["Regen", "Baum"], "sw": ["Mvua", "Mti"], "zh": ["雨", "树"]}
+    assert json.loads((output / "counts.json").read_text()) == {"kept": 2, "incomplete": 2}
+    assert read_all(output) == [found]
+    assert read_benchmark(output) == []
+    assert sentence_keys([output]) == {"regen", "baum", "雨", "树", "mvua", "mti"}
+
+
+def test_columns_named_by_their_languages_need_no_other_name(tmp_path: Path) -> None:
+    (tmp_path / "wide.tsv").write_text("de\tfr\tit\nRegen\tPluie\tPioggia\n")
+    collect(_nway(str(tmp_path / "wide.tsv"), ["fr", "de"]), None, tmp_path)
+    assert read_nway(tmp_path)[0].sentences == {"de": ["Regen"], "fr": ["Pluie"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("de\tit\nRegen\tPioggia\n", "no column fr; its columns are de, it"),
+        ("de\tfr\n\tPluie\n", "no line has a sentence in each of de, fr"),
+        ("de\tfr\nRegen\n", "line 2 has 1 columns, not 2"),
+        (None, "no file for any language"),
+    ],
+)
+def test_a_wide_file_that_lacks_something_is_refused(text: str | None, message: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "wide.tsv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        collect(_nway(str(tmp_path / "wide.tsv"), ["de", "fr"]), None, tmp_path)
+
+
+@pytest.mark.parametrize("languages", [["de"], ["de", "de"], {"de": "one", "fr": "one"}])
+def test_a_wide_file_needs_two_languages_with_columns_of_their_own(
+    languages: list[str] | dict[str, str],
+) -> None:
+    with pytest.raises(ValidationError):
+        _nway("wide.tsv", languages)
+
+
+def test_flores_is_collected_whole(shared_data: Path, tmp_path: Path) -> None:
+    files = str(shared_data / "nway" / "flores200.devtest.tsv.gz")
+    collect(_nway(files, {"de": "deu_Latn", "zh": "zho_Hans"}), None, tmp_path)
+    (found,) = read_nway(tmp_path)
+    assert {language: len(sentences) for language, sentences in found.sides()} == {"de": 506, "zh": 506}

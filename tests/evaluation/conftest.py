@@ -88,6 +88,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     mixed = [(*pair, f"original {i}") for i, pair in enumerate(invent("qac-qaa", "mixed", 30))]
     write_pairs(root / "mixed" / "qac-qaa.code-switched.tsv.gz", mixed)
 
+    (root / "wide").mkdir()
+    rows = [("qaa", "qab", "qac")]
+    for i in range(35):
+        meaning = rng.normal(size=MEANING)
+        rows.append(tuple(f"wide {language} {i}" for language in rows[0]))
+        for text, language in zip(rows[-1], rows[0], strict=True):
+            noise = 0.6 * rng.normal(size=MEANING + LANGUAGE)
+            parts = np.concatenate([meaning, own[language] + rng.normal(size=LANGUAGE)])
+            entries[language, text] = (parts + noise) @ rotation
+    write_pairs(root / "wide" / "nway.tsv.gz", rows)
+
     store = root / "store"
     store.mkdir()
     vectors = np.array(list(entries.values()), dtype=np.float32)
@@ -135,7 +146,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         root=root,
         store=store,
         bitext=bitext,
-        benchmarks=[root / "benchmark", root / "graded", root / "mixed"],
+        benchmarks=[root / "benchmark", root / "graded", root / "mixed", root / "wide"],
         decomposer=make,
         history=history,
     )

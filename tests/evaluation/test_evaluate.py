@@ -10,12 +10,14 @@ from scipy import stats
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer
+from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import Record, keys_of, read_records, unsign
 from orthoglot.evaluation.evaluate import evaluate
 from orthoglot.evaluation.maps import read_map
+from orthoglot.evaluation.resampling import Scores
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.summary import Key, read_scores
+from orthoglot.evaluation.summary import Key, read_scores, summarise
 
 
 def run(
@@ -292,3 +294,50 @@ def test_a_task_without_a_benchmark_is_told(
     records = run(fewer, settings, tmp_path / "out", [], "original")
     assert "no benchmark for the task sts" in caplog.text
     assert {r.task for r in records} == {"heldout", "tatoeba", "language-probe", "leakage"}
+
+
+def test_every_two_languages_of_one_text_find_each_other_in_both_directions(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    only = settings.model_copy(update={"tasks": ["nway"]})
+    records = run(world, only, tmp_path / "out", [], "original")
+    assert {(r.task, r.dataset, r.view, r.metric) for r in records} == {
+        ("nway", "wide", "sentence", "accuracy")
+    }
+    directions = ["qaa->qab", "qab->qaa", "qaa->qac", "qac->qaa", "qab->qac", "qac->qab"]
+    found = {r.subset: r for r in records if r.seed is None}
+    assert sorted(found) == sorted([*directions, "all"])
+    index = EmbeddingStore.open(world.store, "abc")
+    vectors = {
+        language: index.take(index.rows([f"wide {language} {i}" for i in range(35)], language))
+        for language in ("qaa", "qab", "qac")
+    }
+    unit = {language: rows / np.linalg.norm(rows, axis=1)[:, None] for language, rows in vectors.items()}
+    for direction in directions:
+        query, candidate = direction.split("->")
+        hits = (unit[query] @ unit[candidate].T).argmax(axis=1) == np.arange(35)
+        assert found[direction].value == pytest.approx(100 * hits.mean())
+        assert 10 < found[direction].value < 95
+    assert found["all"].value == pytest.approx(np.mean([found[d].value for d in directions]))
+    # Items are lines, whatever the languages: 105 pairs of sentences, 35 to draw from.
+    assert found["all"].n == 3 * 35
+    assert unsign(found["all"].signature)["units"] == "35"
+    scores = read_scores(tmp_path / "out" / "scores.npz")
+    assert len({one.keys.tobytes() for one in scores.values()}) == 1
+
+
+def test_directions_of_one_text_share_their_draws_and_other_directions_do_not(
+    settings: EvaluationSettings,
+) -> None:
+    hits = (np.random.default_rng(3).random(301) < 0.4).astype(np.int8)
+    keys = keys_of(map(str, range(301)))
+
+    def ends(task: str) -> set[tuple[float | None, float | None]]:
+        scored = {Key(task, "d", way, "sentence", 0): Scores(hits, keys) for way in ("a->b", "b->c", "c->a")}
+        facts: dict[Key, dict[str, object]] = {key: {"chance": 1.0} for key in scored}
+        plain = settings.model_copy(update={"resamples": 101})
+        records = summarise(scored, facts, plain, encoder="e", method="original", made={})
+        return {(r.low, r.high) for r in records if r.subset != "all" and r.seed is None}
+
+    assert len(ends("nway")) == 1
+    assert len(ends("tatoeba")) > 1

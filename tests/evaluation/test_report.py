@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from generated_records import over_seeds
 
 from orthoglot.errors import DataError
 from orthoglot.evaluation.base import Record, read_records, unsign
@@ -17,6 +18,7 @@ from orthoglot.evaluation.evaluate import evaluate
 from orthoglot.evaluation.frames import comparisons, frame, lines, ordered, overall, tone, verdict, wanted
 from orthoglot.evaluation.report import report
 from orthoglot.evaluation.settings import EvaluationSettings
+from orthoglot.evaluation.tables import details
 
 METHODS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}
 
@@ -249,3 +251,17 @@ def test_oracle_is_compared_with_the_host_of_its_own_reading_if_there_is_one() -
 def test_which_way_is_better() -> None:
     assert [wanted("heldout", view) for view in ("meaning", "language")] == ["higher", "lower"]
     assert [wanted("language-probe", view) for view in ("meaning", "language")] == ["lower", "higher"]
+
+
+def test_a_text_in_many_languages_is_told_by_language() -> None:
+    values = {"a->b": 10.0, "b->a": 20.0, "a->c": 30.0, "c->a": 40.0, "b->c": 50.0, "c->b": 60.0, "all": 35.0}
+    records = [
+        found
+        for method, view, less in (("original", "sentence", 0), ("dream", "meaning", 5))
+        for subset, value in values.items()
+        for found in over_seeds("e", method, view, "nway", "wide", subset, "accuracy", values=[value - less])
+    ]
+    (table,) = details(frame(records), "nway", "wide", "accuracy")
+    assert table.columns == ["Language", "original", "dream"]
+    told = [[cell.text for cell in row] for row in table.rows]
+    assert told == [["a", "25.0", "20.0"], ["b", "35.0", "30.0"], ["c", "45.0", "40.0"]]

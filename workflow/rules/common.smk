@@ -16,6 +16,11 @@ def needs(folder):
     return lambda wildcards: ancient(plan.first(folder.format(**wildcards)))
 
 
+def threads_of(encoder):
+    """Thread function: what the pretraining in this output folder takes."""
+    return lambda wildcards: plan.threads(encoder.format(**wildcards))
+
+
 def jobs_of(part):
     """Input function: the job files of all decomposers that one process trains."""
     return lambda wildcards: ancient(

@@ -9,7 +9,7 @@ rule pretrain:
         "logs/{preset}/pretrain/{encoder}.log",
     conda:
         "../envs/orthoglot.yaml"
-    threads: lambda wildcards: plan.threads(wildcards.encoder)
+    threads: threads_of("models/{preset}/encoders/{encoder}")
     shell:
         "orthoglot pretrain {input.job} 2>&1 | tee {log}"
 

@@ -35,6 +35,8 @@ rule stage_evaluation:
 
 
 rule tabulate:
+    wildcard_constraints:
+        paper="oracle|seed",
     input:
         job=job("tables/{paper}"),
         needs=needs("tables/{paper}"),

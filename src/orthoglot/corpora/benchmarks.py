@@ -2,14 +2,15 @@
 
 A folder has one file per language pair, whose name says what it is: `de-en.tsv.gz` is a retrieval set (foreign,
 pivot), `de-en.code-switched.tsv.gz` one whose foreign sentences are mixed (mixed, pivot, as it was before),
-`en-de.sts.tsv.gz` and `en-de.qe.tsv.gz` hold graded pairs (source, target, gold, item).
+`en-de.sts.tsv.gz` and `en-de.qe.tsv.gz` hold graded pairs (source, target, gold, item). Text in many languages is one
+file, `nway.tsv.gz`, with a column for each and their codes in the first line.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from orthoglot.corpora.settings import (
     CodeSwitchedSettings,
     Columns,
     GradedSettings,
+    NwaySettings,
     RetrievalSettings,
     graded_pair,
 )
@@ -33,6 +35,7 @@ from orthoglot.streams import derive
 
 GRADED: tuple[Literal["sts", "qe"], ...] = ("sts", "qe")
 CODE_SWITCHED = "code-switched"
+NWAY = "nway.tsv.gz"
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,20 @@ class GradedSet:
         return (self.source, self.source_sentences), (self.target, self.target_sentences)
 
 
+@dataclass(frozen=True)
+class NwaySet:
+    """One text in many languages: row n of each translates row n of every other."""
+
+    name: str
+    sentences: Mapping[str, list[str]]
+
+    def sides(self) -> tuple[tuple[str, list[str]], ...]:
+        """(language, sentences) whose vectors the benchmark needs."""
+        return tuple(self.sentences.items())
+
+
 def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None:
-    """Write one file for every language pair of a benchmark, and counts.json.
+    """Write one file for every language pair of a benchmark, or for all its languages, and counts.json.
 
     Args:
         settings: where the files are, how they spell languages.
@@ -93,6 +108,8 @@ def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None
             counts = dict(_collect_graded(settings, world, output))
         case CodeSwitchedSettings():
             counts = dict(_collect_code_switched(settings, world, output))
+        case NwaySettings():
+            counts = dict(_collect_nway(settings, output))
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
 
@@ -103,7 +120,9 @@ def read_benchmark(folder: Path) -> list[RetrievalSet]:
     Raises:
         DataError: the folder holds no benchmark of any kind.
     """
-    return [_read_retrieval(path, 2) for path in _paths(folder) if path.name.count(".") == 2]
+    return [
+        _read_retrieval(path, 2) for path in _paths(folder) if path.name.count(".") == 2 and path.name != NWAY
+    ]
 
 
 def read_code_switched(folder: Path) -> list[RetrievalSet]:
@@ -121,9 +140,14 @@ def read_graded(folder: Path) -> list[GradedSet]:
     ]
 
 
-def read_all(folder: Path) -> list[RetrievalSet | GradedSet]:
+def read_nway(folder: Path) -> list[NwaySet]:
+    """The set of such a folder whose text is in many languages, if it has one."""
+    return [_read_nway(path) for path in _paths(folder) if path.name == NWAY]
+
+
+def read_all(folder: Path) -> list[RetrievalSet | GradedSet | NwaySet]:
     """The sets of every kind of such a folder."""
-    return [*read_benchmark(folder), *read_code_switched(folder), *read_graded(folder)]
+    return [*read_benchmark(folder), *read_code_switched(folder), *read_graded(folder), *read_nway(folder)]
 
 
 def sentence_keys(folders: Iterable[Path]) -> set[str]:
@@ -184,6 +208,25 @@ def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Itera
         yield pair, write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", rows)
 
 
+def _collect_nway(settings: NwaySettings, output: Path) -> Iterator[tuple[str, int]]:
+    """A line that lacks one of the languages is left out, so that all pairs have the same items."""
+    path = Path(settings.files)
+    _all_there({"any language": path})
+    lines = read_rows(path)
+    header = next(lines)
+    if missing := [column for column in settings.columns.values() if column not in header]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    languages = sorted(settings.columns)
+    places = [header.index(settings.columns[language]) for language in languages]
+    rows = [[row[place] for place in places] for row in lines]
+    whole = [row for row in rows if all(sentence.strip() for sentence in row)]
+    if not whole:
+        raise DataError(f"{path}: no line has a sentence in each of {', '.join(languages)}")
+    write_pairs(output / NWAY, [languages, *whole])
+    yield "kept", len(whole)
+    yield "incomplete", len(rows) - len(whole)
+
+
 def _graded_rows(path: Path, columns: Columns, source: str, target: str) -> Iterator[list[str]]:
     """Source, target, gold and item of each line."""
     lines = enumerate(read_rows(path), 1)
@@ -226,7 +269,7 @@ def _all_there(paths: dict[str, Path]) -> None:
 
 
 def _paths(folder: Path) -> list[Path]:
-    paths = sorted(folder.glob("*-*.tsv.gz"))
+    paths = sorted([*folder.glob("*-*.tsv.gz"), *folder.glob(NWAY)])
     if not paths:
         raise DataError(f"{folder} holds no benchmark")
     return paths
@@ -236,6 +279,12 @@ def _read_retrieval(path: Path, columns: int) -> RetrievalSet:
     foreign, pivot = parse_pair(path.name.partition(".")[0])
     sides = [list(side) for side in zip(*read_rows(path, columns), strict=True)]
     return RetrievalSet(path.parent.name, foreign, pivot, *sides)
+
+
+def _read_nway(path: Path) -> NwaySet:
+    languages, *rows = read_rows(path)
+    columns = zip(*rows, strict=True)
+    return NwaySet(path.parent.name, {code: list(one) for code, one in zip(languages, columns, strict=True)})
 
 
 def _read_graded(path: Path, kind: Literal["sts", "qe"]) -> GradedSet:

@@ -260,8 +260,49 @@ class GradedSettings(Settings):
         return _filled(self.files, name=name, mini=world)
 
 
+class NwaySettings(Settings):
+    """One text in many languages: retrieval between any two of them, in both directions (methods 7.4).
+
+    `files` is one TSV file, plain or packed, with a column for each language and its columns' names in the first
+    line. `languages` lists those to compare, whose columns are named by their codes, or maps each to its column.
+    """
+
+    kind: Literal["nway"]
+    files: str
+    languages: Annotated[list[str], Field(min_length=2)] | Annotated[dict[str, str], Field(min_length=2)]
+    licence: str
+
+    @model_validator(mode="after")
+    def _each_language_has_a_column_of_its_own(self) -> Self:
+        if len(set(self.columns.values())) < len(self.languages):
+            raise ValueError(f"languages: {self.languages} names something twice")
+        return self
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """{language: its column}."""
+        if isinstance(self.languages, dict):
+            return self.languages
+        return {code: code for code in self.languages}
+
+    @property
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+        return set(self.languages)
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's: never."""
+        return False
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        return [self.files]
+
+
 BenchmarkSettings = Annotated[
-    RetrievalSettings | GradedSettings | CodeSwitchedSettings, Field(discriminator="kind")
+    RetrievalSettings | GradedSettings | CodeSwitchedSettings | NwaySettings, Field(discriminator="kind")
 ]
 
 

@@ -41,7 +41,7 @@ class Claim(NamedTuple):
     """One directional claim.
 
     Attributes:
-        paper: "oracle" or "seed".
+        paper: "oracle", "seed" or "ems".
         text: the claim.
         evidence: where the paper shows it.
         encoders: that it is made about, by the paper's name; empty for every encoder.
@@ -66,12 +66,13 @@ def claims(records: Sequence[Record]) -> list[Claim]:
     """Every directional claim of ORACLE and SEED with what these records say to it."""
     measured = Measured(records)
     return [
-        _claim(paper, text, evidence, encoders, list(cases(measured)))
+        judged(paper, text, evidence, encoders, list(cases(measured)))
         for paper, text, evidence, encoders, cases in CLAIMS
     ]
 
 
-def _claim(paper: str, text: str, evidence: str, encoders: tuple[str, ...], cases: list[Case]) -> Claim:
+def judged(paper: str, text: str, evidence: str, encoders: tuple[str, ...], cases: list[Case]) -> Claim:
+    """A claim with the verdict of its cases; `encoders` and the rest as in `Claim`."""
     about = {here for name in encoders for here in CHECKPOINTS[name]}
     meant = [case for case in cases if not encoders or case.encoder in about]
     verdicts = [case.verdict for case in meant if case.verdict != UNTESTABLE]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from orthoglot import __version__
-from orthoglot.corpora.benchmarks import GRADED, read_benchmark, read_code_switched, read_graded
+from orthoglot.corpora.benchmarks import (
+    GRADED,
+    NwaySet,
+    read_benchmark,
+    read_code_switched,
+    read_graded,
+    read_nway,
+)
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
@@ -22,7 +30,7 @@ from orthoglot.evaluation.maps import Map, project, write_map
 from orthoglot.evaluation.resampling import Scores
 from orthoglot.evaluation.retrieval import Retrieval, distinct
 from orthoglot.evaluation.settings import EvaluationSettings
-from orthoglot.evaluation.summary import Key, Scored, summarise, write_scores
+from orthoglot.evaluation.summary import NWAY, Key, Scored, summarise, write_scores
 from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 
@@ -105,6 +113,9 @@ def make_tasks(
             sides = benchmark.foreign_sentences, benchmark.pivot_sentences
             languages = benchmark.foreign, benchmark.pivot
             tasks.append(Retrieval("tatoeba", benchmark.name, *languages, *sides, pivot="target"))
+    if NWAY in settings.tasks:
+        for text in (item for folder in benchmarks for item in read_nway(folder)):
+            tasks += _between_all(text)
     if "code-switched" in settings.tasks:
         for benchmark in (item for folder in benchmarks for item in read_code_switched(folder)):
             sides = benchmark.foreign_sentences, benchmark.pivot_sentences
@@ -117,7 +128,7 @@ def make_tasks(
             sides = graded.source_sentences, graded.target_sentences
             tasks.append(Grading(graded.kind, graded.name, *languages, *sides, graded.gold, graded.items))
     present = {task.name for task in tasks}
-    for name in (*GRADED, "code-switched"):
+    for name in (NWAY, "code-switched", *GRADED):
         if name in settings.tasks and name not in present:
             logger.warning("no benchmark for the task %s, which is left out", name)
     if "language-probe" in settings.tasks:
@@ -125,6 +136,12 @@ def make_tasks(
     if not tasks and leakage.NAME not in settings.tasks:
         raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
     return tasks
+
+
+def _between_all(text: NwaySet) -> Iterator[Task]:
+    for source, target in combinations(text.sentences, 2):
+        sides = text.sentences[source], text.sentences[target]
+        yield Retrieval(NWAY, text.name, source, target, *sides, pivot="line")
 
 
 def score(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orthoglot.evaluation.base import ALL, Record
 from orthoglot.evaluation.comparisons import ORIGINAL, host_of
-from orthoglot.evaluation.summary import ACCURACY
+from orthoglot.evaluation.summary import ACCURACY, NWAY
 
 PROBE = "language-probe"
 LEAKAGE = "leakage"
@@ -35,6 +35,7 @@ METHOD_ORDER = (
 TITLES = {
     "heldout": "Held-out retrieval",
     "tatoeba": "Tatoeba retrieval",
+    NWAY: "Retrieval between any two languages",
     "code-switched": "Code-switched retrieval",
     "sts": "Semantic similarity",
     "qe": "Quality estimation",

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
-
-from orthoglot.atomic import replacing
 from orthoglot.evaluation.base import ALL, Record
 from orthoglot.evaluation.claims import Claim, claims
 from orthoglot.evaluation.frames import wanted
@@ -28,6 +23,7 @@ from orthoglot.evaluation.papers import (
     table_names,
 )
 from orthoglot.evaluation.report import render
+from orthoglot.evaluation.table_files import csv_text, json_text, plain, save
 from orthoglot.evaluation.tables import ARROWS, Cell, Table, markdown
 from orthoglot.evaluation.verdicts import FAILS, HOLDS
 
@@ -78,7 +74,7 @@ def write_paper(paper: str, records: Sequence[Record], output: Path) -> None:
         )
         for table in table_names(paper)
     ]
-    cells = [_plain(vars(one)) | {"like_for_like": one.like_for_like} for one in known + further]
+    cells = [plain(vars(one)) | {"like_for_like": one.like_for_like} for one in known + further]
     title = f"{PAPERS[paper]}: published and measured"
     lead = _lead(known)
     shown = [table for section in sections for table in section] + claim_tables(tested)
@@ -90,12 +86,12 @@ def write_paper(paper: str, records: Sequence[Record], output: Path) -> None:
         claims=claim_tables(tested),
     )
     text = f"# {title}\n\n{lead}\n\n" + "\n".join(filter(None, (markdown(one, ()) for one in shown)))
-    told = {"cells": cells, "claims": [_told(claim) for claim in tested]}
+    told = {"cells": cells, "claims": [told_of(claim) for claim in tested]}
     stem = f"{paper}-table"
-    _write(output / f"{stem}.md", text)
-    _write(output / f"{stem}.html", page)
-    _write(output / f"{stem}.csv", _csv(cells))
-    _write(output / f"{stem}.json", _json(told))
+    save(output / f"{stem}.md", text)
+    save(output / f"{stem}.html", page)
+    save(output / f"{stem}.csv", csv_text(cells))
+    save(output / f"{stem}.json", json_text(told))
     logger.info("%s: %d cells", output / f"{stem}.html", len(cells))
 
 
@@ -112,9 +108,9 @@ def write_claims(records: Sequence[Record], output: Path) -> None:
     )
     shown = claim_tables(tested)
     page = render(TEMPLATE, title=title, lead=lead, sections=[], claims=shown)
-    _write(output / "claims.md", f"# {title}\n\n" + "\n".join(markdown(one, ()) for one in shown if one.rows))
-    _write(output / "claims.html", page)
-    _write(output / "claims.json", _json([_told(claim) for claim in tested]))
+    save(output / "claims.md", f"# {title}\n\n" + "\n".join(markdown(one, ()) for one in shown if one.rows))
+    save(output / "claims.html", page)
+    save(output / "claims.json", json_text([told_of(claim) for claim in tested]))
     logger.info("%s: %d claims", output / "claims.html", len(tested))
 
 
@@ -177,7 +173,7 @@ def _grid(title: str, note: str, compared: Sequence[Compared]) -> Table:
             rows.append([*first, Cell("measured", reading), *_row(cells, columns, _measured)])
             if any(one.difference is not None for one in cells):
                 rows.append([*first, Cell("difference", reading), *_row(cells, columns, _difference)])
-    headings = ["Encoder", "Method", "View", "", *(_heading(column) for column in columns)]
+    headings = ["Encoder", "Method", "View", "", *(heading(column) for column in columns)]
     return Table(title, " ".join([note, *_legend(compared)]), headings, rows)
 
 
@@ -190,7 +186,8 @@ def _row(cells: Sequence[Compared], columns: Sequence[tuple[str, ...]], show: An
     return [show(by_column[column]) if column in by_column else EMPTY for column in columns]
 
 
-def _heading(column: tuple[str, ...]) -> str:
+def heading(column: tuple[str, ...]) -> str:
+    """Of a column, given by data set, subset, direction and metric."""
     dataset, subset, direction, metric = column
     if direction == WHOLE:
         return f"all of {dataset} here" + ("" if metric == "accuracy" else f", {metric}")
@@ -259,7 +256,7 @@ def _doubted(some: Sequence[Compared]) -> str:
     """Which cells a note is about: one by name, several by their columns."""
     one = some[0]
     if len(some) == 1:
-        return f"{one.encoder} {one.method} {one.view}, {_heading(_column(one))}"
+        return f"{one.encoder} {one.method} {one.view}, {heading(_column(one))}"
     return " and ".join(dict.fromkeys(one.dataset if one.subset == ALL else one.subset for one in some))
 
 
@@ -277,35 +274,6 @@ def _lead(known: Sequence[Compared]) -> str:
     return " ".join(told)
 
 
-def _told(claim: Claim) -> dict[str, Any]:
-    return claim._asdict() | {"cases": [_plain(case._asdict()) for case in claim.cases]}
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Numbers rounded for a file; JSON has no infinity, which a ratio to nothing has."""
-    return {name: _rounded(value) for name, value in values.items()}
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_rounded(item) for item in value]
-    if isinstance(value, float):
-        return round(value, 6) if math.isfinite(value) else str(value)
-    return value
-
-
-def _csv(cells: Sequence[dict[str, Any]]) -> str:
-    flat = [
-        {name: " ".join(value) if isinstance(value, list) else value for name, value in cell.items()}
-        for cell in cells
-    ]
-    return pd.DataFrame(flat).to_csv(index=False, lineterminator="\n")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+def told_of(claim: Claim) -> dict[str, Any]:
+    """A claim with its cases, for JSON."""
+    return claim._asdict() | {"cases": [plain(case._asdict()) for case in claim.cases]}

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, get_args
@@ -28,6 +29,10 @@ def _from_english(codes: str) -> tuple[str, ...]:
     return tuple(f"en-{code}" for code in codes.split())
 
 
+def _pairs(codes: str) -> tuple[str, ...]:
+    return tuple(map("-".join, combinations(codes.split(), 2)))
+
+
 _TATOEBA_14 = "ar bg de el es fr hi ru sw th tr ur vi zh"
 _CROSS = _from_english("ar de tr es fr it nl")
 # What the papers average over: methods 3.6, 7.3, 7.7, 7.8, 7.10.
@@ -43,9 +48,28 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     "sts17-cross": _CROSS,
     "wmt20": ("en-de", "en-zh", "ro-en", "et-en", "ne-en", "si-en"),
 }
+_MANY = (
+    "ar bg bn ca cs da de el eo es et eu fa fi fr gl he hr hu id it ja ko lt lv mk ml ms nl pl pt ro ru sk sl sq sr "
+    "sv th tr uk vi zh"
+)
+_FEW = "af hi hy jv ka kk ku mn mr nb sw ta te tl ur"
+# EMS's languages with more and with fewer than 300,000 training pairs, and its two groups of FLORES: methods 7.3, 7.4.
+MEMBERS_OF_EMS: Mapping[str, tuple[str, ...]] = {
+    "tatoeba-58": _from_english(f"{_MANY} {_FEW}"),
+    "tatoeba-43": _from_english(_MANY),
+    "tatoeba-15": _from_english(_FEW),
+    "flores-182": _pairs("ar de es fr it ja ko nl pl pt ru th tr zh"),
+    "flores-240": _pairs("af gu hi hy jv ka kk mr my nb sw ta te tl ur yo"),
+    "mldoc": _from_english("de es fr it ja ru zh"),
+    "training": (),
+}
 # The benchmarks of params.yaml that hold the papers' items. Any held-out split, Tatoeba set or code-switched set
-# counts, language by language; other STS and QE data (the STS benchmark, track 4b) do not.
-_SAME_ITEMS = {"sts": ("sts17", "sts17-turkish"), "qe": ("wmt20", "mlqe", "mlqe-south-asia")}
+# counts, language by language; other STS and QE data (the STS benchmark, track 4b) and other wide files do not.
+_SAME_ITEMS = {
+    "sts": ("sts17", "sts17-turkish"),
+    "qe": ("wmt20", "mlqe", "mlqe-south-asia"),
+    "nway": ("flores", "flores-muse", "flores-low-resource"),
+}
 # Our encoders by the paper's name, each a row of its own; the name says which vector or size it is. ORACLE states 768
 # dimensions for InfoXLM, its code loads the large one (O8); its LASER is LASER1. MEAT and SEED take LaBSE's raw CLS,
 # and SEED's code gives mE5 no prefix (S2).
@@ -90,18 +114,18 @@ class Printed(NamedTuple):
     """One number of a paper.
 
     Attributes:
-        paper: "oracle" or "seed".
+        paper: "oracle", "seed" or "ems".
         table: its number in the paper.
-        encoder: the paper's.
+        encoder: the paper's; of EMS, which variant.
         method: our name of what the paper calls it; its reading may be the printed or the released one.
         view: "meaning", "language", or "sentence" for an undivided vector.
         task: as in a record.
-        dataset: one of `MEMBERS`.
+        dataset: one of `MEMBERS`, of EMS one of `MEMBERS_OF_EMS`.
         subset: one of its members, or "all" for the mean.
         direction: "en->xx", "xx->en", "both" (mean of the two), "" where there is none, or "all" for a
             data set of this run as a whole.
         metric: as in a record.
-        scale: "0..100", "-100..100" or "-1..1".
+        scale: "0..100", "-100..100", "-1..1" or "seconds".
         value: as printed, "" where the transcribed text lacks it.
         note: a known doubt.
     """
@@ -133,12 +157,22 @@ class Printed(NamedTuple):
     @property
     def members(self) -> tuple[str, ...]:
         """What the number is the mean of."""
-        return MEMBERS[self.dataset] if self.subset == ALL else (self.subset,)
+        groups = MEMBERS_OF_EMS if self.paper == "ems" else MEMBERS
+        return groups[self.dataset] if self.subset == ALL else (self.subset,)
 
     @property
     def unit(self) -> float:
         """Its scale in that of a record."""
         return 100.0 if self.scale == "-1..1" else 1.0
+
+
+class Match(NamedTuple):
+    """What a run has for a printed number: its own number, the members and data sets of that; or why it has none."""
+
+    number: Number | None = None
+    over: tuple[str, ...] = ()
+    dataset: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,7 +233,6 @@ class Compared:
         return self.difference is not None and (not self.missing or self.like is not None)
 
 
-@cache
 def published(paper: str) -> tuple[Printed, ...]:
     """Every number of a paper's tables, in the order of the paper.
 
@@ -208,6 +241,12 @@ def published(paper: str) -> tuple[Printed, ...]:
     """
     if paper not in get_args(Paper):
         raise ConfigError(f"no paper called {paper}; there are {', '.join(get_args(Paper))}")
+    return transcribed(paper)
+
+
+@cache
+def transcribed(paper: str) -> tuple[Printed, ...]:
+    """Every number of published/<paper>.csv, in the order of the file."""
     with open(PUBLISHED / f"{paper}.csv", encoding="utf-8", newline="") as handle:
         return tuple(Printed(**row) for row in csv.DictReader(handle))
 
@@ -285,16 +324,23 @@ def _compare(one: Printed, encoder: str, method: str, measured: Measured) -> Com
     )
     if not encoder or not method:
         return replace(blank, reason=NO_METHOD if encoder else NO_ENCODER)
+    found = match(one, encoder, method, measured)
+    blank = replace(blank, dataset_here=found.dataset, reason=found.reason)
+    return blank if found.number is None else _filled(blank, one, found.number, found.over)
+
+
+def match(one: Printed, encoder: str, method: str, measured: Measured) -> Match:
+    """What one of our encoders and methods has for a printed number."""
     if not _datasets(one.task, measured):
-        return replace(blank, reason=NO_DATA)
+        return Match(reason=NO_DATA)
     parts = _parts(one, measured)
     if not parts:
-        return replace(blank, reason=NO_LANGUAGE)
+        return Match(reason=NO_LANGUAGE)
     places = [place for some in parts.values() for place in some]
-    blank = replace(blank, dataset_here=" + ".join(dict.fromkeys(dataset for dataset, _ in places)))
     about = encoder, method, one.view, one.task
     found = measured.over([(Name(*about, dataset, one.metric), subset) for dataset, subset in places])
-    return replace(blank, reason=NO_RECORD) if found is None else _filled(blank, one, found, tuple(parts))
+    datasets = " + ".join(dict.fromkeys(dataset for dataset, _ in places))
+    return Match(found, tuple(parts), datasets) if found else Match(dataset=datasets, reason=NO_RECORD)
 
 
 def _names(one: Printed) -> dict[str, Any]:

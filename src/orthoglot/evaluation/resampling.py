@@ -315,7 +315,7 @@ def _resampled(tables: Sequence[Strata], resamples: int, generator: np.random.Ge
     observed = np.array([one.values.mean() for one in columns])
     ends = np.cumsum([len(strata) for strata in tables])[:-1]
     means = np.empty((len(tables), resamples))
-    block = max(1, BLOCK_ENTRIES // int(counts.sum()))
+    block = max(1, BLOCK_ENTRIES // max(int(counts.sum()), len(columns)))
     for start in range(0, resamples, block):
         weights = _weights(counts, min(block, resamples - start), generator).astype(np.float64)
         items = (weights @ patterns)[:, pattern]

@@ -19,9 +19,10 @@ class Retrieval:
 
     Scale 0 to 100. Higher is better for the meaning view, lower for the language view, whose ideal is
     chance, 100 / N. `dropped` counts, by reason, the pairs that were kept out. `both` says whether the target
-    side queries too.
+    side queries too. `pivot` says which side tells an item's identity, or that its line does, where the same lines
+    stand in many languages.
 
-    Source: methods 7.1 to 7.3, 7.10.
+    Source: methods 7.1 to 7.4, 7.10.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Retrieval:
     target: str
     source_sentences: Sequence[str]
     target_sentences: Sequence[str]
-    pivot: Literal["source", "target"] = "source"
+    pivot: Literal["source", "target", "line"] = "source"
     dropped: Mapping[str, int] = field(default_factory=dict)
     both: bool = True
     measure: str = "accuracy"
@@ -52,7 +53,9 @@ class Retrieval:
         }
 
     def keys(self) -> np.ndarray:
-        """(N,) uint64 of the pivot's side."""
+        """(N,) uint64 of the pivot's side, or of the lines' numbers."""
+        if self.pivot == "line":
+            return keys_of(map(str, range(len(self.source_sentences))))
         return keys_of(self.source_sentences if self.pivot == "source" else self.target_sentences)
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:

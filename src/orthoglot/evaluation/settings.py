@@ -8,7 +8,7 @@ from pydantic import Field
 
 from orthoglot.settings import Count, Settings, Share
 
-TaskName = Literal["heldout", "tatoeba", "sts", "qe", "code-switched", "language-probe", "leakage"]
+TaskName = Literal["heldout", "tatoeba", "nway", "sts", "qe", "code-switched", "language-probe", "leakage"]
 
 
 class EvaluationSettings(Settings):

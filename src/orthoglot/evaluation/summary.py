@@ -27,6 +27,7 @@ from orthoglot.evaluation.statistics import MEASURES, Metric
 from orthoglot.streams import derive
 
 ACCURACY = "accuracy"
+NWAY = "nway"
 logger = logging.getLogger(__name__)
 
 
@@ -131,27 +132,30 @@ class _Number(NamedTuple):
 
 def _means(scored: Scored, settings: EvaluationSettings, label: str) -> list[_Number]:
     """Accuracies: hits pooled over directions and seeds, item by item."""
-    groups: dict[tuple[str, str, str], dict[tuple[str, int | None], list[Key]]] = {}
+    # What a group holds shares its draws.
+    groups: dict[tuple[str, str, str], dict[tuple[str, str, int | None], list[Key]]] = {}
     for key in scored:
         if key.measure == ACCURACY:
             for subset in dict.fromkeys((key.subset, ALL)):
-                group = groups.setdefault((key.task, key.dataset, subset), {})
+                # n languages have n (n - 1) directions of the same items: drawing for each would cost most of all.
+                drawn = NWAY if key.task == NWAY and subset != ALL else subset
+                group = groups.setdefault((key.task, key.dataset, drawn), {})
                 for seed in (key.seed, None):
-                    group.setdefault((key.view, seed), []).append(key)
+                    group.setdefault((subset, key.view, seed), []).append(key)
     numbers = []
-    for (task, dataset, subset), group in groups.items():
+    for (task, dataset, drawn), group in groups.items():
         found = intervals(
             [
                 strata({key: scored[key] for key in keys}, f"{label} {task} {name} ")
-                for (name, _), keys in group.items()
+                for (_, name, _), keys in group.items()
             ],
             resamples=settings.resamples,
             confidence=settings.confidence,
-            generator=np.random.default_rng(derive(settings.seed, task, dataset, subset)),
+            generator=np.random.default_rng(derive(settings.seed, task, dataset, drawn)),
         )
         numbers += [
             _Number(keys, subset, seed, ACCURACY, 100, one, {})
-            for ((_, seed), keys), one in zip(group.items(), found, strict=True)
+            for ((subset, _, seed), keys), one in zip(group.items(), found, strict=True)
         ]
     return numbers
 

@@ -28,7 +28,7 @@ from orthoglot.evaluation.frames import (
     tone,
     wanted,
 )
-from orthoglot.evaluation.summary import ACCURACY
+from orthoglot.evaluation.summary import ACCURACY, NWAY
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
 LEAKS = (
@@ -174,7 +174,7 @@ def leakage_table(records: pd.DataFrame) -> Table:
 
 
 def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
-    """Per direction: one table per encoder and view, one column per method."""
+    """Per direction, or per language: one table per encoder and view, one column per method."""
     accuracy = records[(records["subset"] != ALL) & records["seed"].isna()]
     accuracy = chosen_values(accuracy, task, dataset, metric)
     for encoder in accuracy["encoder"].unique():
@@ -187,6 +187,9 @@ def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iter
             if chosen.empty:
                 continue
             methods = ordered(chosen["method"])
+            if task == NWAY:
+                yield _by_language(f"{encoder}, {view} view", chosen, methods)
+                continue
             cells = {(row.subset, row.method): _plain(row) for row in lines(chosen)}
             rows = [
                 [Cell(subset.replace("->", " → "))]
@@ -195,6 +198,18 @@ def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iter
             ]
             heading = "Query → candidate" if metric == ACCURACY else "Pair"
             yield Table(f"{encoder}, {view} view", "Mean over seeds.", [heading, *methods], rows)
+
+
+def _by_language(title: str, chosen: pd.DataFrame, methods: Sequence[str]) -> Table:
+    """A row a language, as n of them have n (n - 1) directions."""
+    directions = chosen.assign(language=chosen["subset"].str.split("->")).explode("language")
+    means = directions.groupby(["language", "method"])["value"].mean().unstack("method")
+    rows = [
+        [Cell(str(language)), *(Cell(f"{row[name]:.1f}" if pd.notna(row[name]) else "–") for name in methods)]
+        for language, row in means.iterrows()
+    ]
+    note = "Mean over seeds and over all directions from and to the language; each direction is a record."
+    return Table(title, note, ["Language", *methods], rows)
 
 
 def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
