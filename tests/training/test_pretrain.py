@@ -23,7 +23,9 @@ from orthoglot.training import loop, pretrain
 
 SETTINGS = EmsSettings(
     kind="ems",
-    tokenizer=TokenizerSettings(vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1),
+    tokenizer=TokenizerSettings(
+        words="unicode", vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1
+    ),
     layers=1,
     width=32,
     heads=2,
@@ -57,7 +59,7 @@ def write_folder(folder: Path, splits: dict[str, list[SentencePair]]) -> Path:
     for split, pairs in splits.items():
         write_pairs(folder / f"{split}.tsv.gz", pairs)
     kept = {split: len(pairs) for split, pairs in splits.items()}
-    (folder / "counts.json").write_text(json.dumps({"kept": kept}))
+    (folder / "counts.json").write_text(json.dumps({"in": {"invented": 1}, "kept": kept}))
     return folder
 
 
@@ -160,7 +162,7 @@ def test_pairs_without_tokens_are_dropped_and_counted(
     # A zero-width space survives cleaning but has no piece.
     pairs = [SentencePair("my dog", "mein hund"), SentencePair("\u200b", "rot"), SentencePair("old", "alt")]
     folder = write_folder(tmp_path / "en-de", {"train": pairs, "valid": []})
-    tokenizer = Tokenizer(trained / "tokenizer.model")
+    tokenizer = Tokenizer(trained / "tokenizer.model", "unicode")
     with caplog.at_level("INFO"):
         data = pretrain.tokenise([folder], "train", tokenizer, ["de", "en"], 24)
     assert data.sizes == (2,)

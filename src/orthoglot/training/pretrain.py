@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orthoglot.corpora.prepare import read_split
+from orthoglot.corpora.prepare import read_split, told
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders import ems
 from orthoglot.encoders.base import resolve_device
@@ -164,7 +164,7 @@ def pretrain_ems(
     target = resolve_device(device)
     languages = languages_of(bitext)
     train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), output / "tokenizer.model")
-    tokenizer = Tokenizer(output / "tokenizer.model")
+    tokenizer = Tokenizer(output / "tokenizer.model", settings.tokenizer.words)
     train, valid = (
         tokenise(bitext, split, tokenizer, languages, settings.max_tokens) for split in ("train", "valid")
     )
@@ -182,7 +182,12 @@ def pretrain_ems(
         torch.manual_seed(derive(settings.seed, "weights"))
         network = Network(settings, sizes, len(languages)).to(target)
     history = _fit(settings, name, network, train, valid, checkpoint)
-    ems.save(network.encoder, sizes, name, languages, output)
+    training = {
+        "text": {folder.name: told(folder) for folder in bitext},
+        **settings.model_dump(include={"steps", "batch_size", "seed"}),
+    }
+    words = settings.tokenizer.words
+    ems.save(network.encoder, sizes, name, languages, output, words=words, training=training)
     write_history(history, output)
 
 
