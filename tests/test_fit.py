@@ -211,10 +211,12 @@ def test_language_that_the_encoder_never_saw_is_warned_of_and_then_served(
     home = tmp_path / "ems"
     home.mkdir()
     sentences = {"en": [line for a, b in make_pairs(200) for line in (a, b)]}
-    settings = TokenizerSettings(vocabulary=60, sentences=400, character_coverage=1.0, threads=1, seed=1)
+    settings = TokenizerSettings(
+        words="unicode", vocabulary=60, sentences=400, character_coverage=1.0, threads=1, seed=1
+    )
     train_tokenizer(settings, sentences, home / "tokenizer.model")
     sizes = ems.Sizes(60, 1, 16, 2, 16, 24, 0.0, 0.0)
-    ems.save(ems.EmsModel(sizes), sizes, "tiny", ["en"], home)
+    ems.save(ems.EmsModel(sizes), sizes, "tiny", ["en"], home, words="unicode", training={})
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):
         orthoglot.load(home).encode(["b01 b02"], part="sentence", language="gn")
     with caplog.at_level(logging.WARNING):

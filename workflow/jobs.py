@@ -285,9 +285,17 @@ class Plan:
         files = []
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
-        """How many threads the pretraining of the encoder in this folder takes."""
-        settings = self.jobs[encoder].settings["encoder"]
-        return int(settings.get("threads", 1) * settings.get("processes", 1))
+        inputs = {"bitext": self.bitext if trained else []}
+        for role, origin in settings.origins.items() if isinstance(settings, PretrainingSettings) else ():
+            folder = f"models/{self.name}/encoders/{origin}"
+            inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
+        code = [ENTRY_OF_KIND[settings.kind]]
+        free: dict[str, Any] = {"device": self.params.device}
+        if trained and self.params.curves:
+            folder = f"logs/{self.name}/curves/{output.removeprefix(f'models/{self.name}/')}"
+            free["curves"] = {"folder": folder, "tools": self.params.curves}
+        settled = {"name": name, "encoder": settings.model_dump()}
+        return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""

@@ -73,7 +73,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "counts.json").write_text(json.dumps({"kept": {"train": 110, "valid": 10, "test": 10}}))
     encoder = root / "encoder"
     encoder.mkdir()
-    pieces = TokenizerSettings(vocabulary=60, sentences=1000, character_coverage=1.0, threads=1, seed=1)
+    pieces = TokenizerSettings(
+        words="unicode", vocabulary=60, sentences=1000, character_coverage=1.0, threads=1, seed=1
+    )
     train_tokenizer(pieces, {"en": texts, "de": texts}, encoder / "tokenizer.model")
     sizes = Sizes(
         vocabulary=60,
@@ -87,7 +89,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        save(EmsModel(sizes), sizes, "tiny", ["de", "en"], encoder)
+        save(EmsModel(sizes), sizes, "tiny", ["de", "en"], encoder, words="unicode", training={})
     return root
 
 

@@ -67,9 +67,11 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     )
     trained = tmp_path / "models" / "mini" / "encoders" / "own"
     trained.mkdir(parents=True)
-    recipe = TokenizerSettings(vocabulary=30, sentences=100, character_coverage=1.0, threads=1, seed=1)
+    recipe = TokenizerSettings(
+        words="unicode", vocabulary=30, sentences=100, character_coverage=1.0, threads=1, seed=1
+    )
     train_tokenizer(recipe, {"en": ["the cat sat on a mat"] * 20}, trained / "tokenizer.model")
-    card = {"kind": "ems", "name": "own", "languages": ["en", "de"]}
+    card = {"kind": "ems", "name": "own", "languages": ["en", "de"], "words": "unicode"}
     (trained / "encoder.json").write_text(json.dumps(card))
     catalogue: dict[str, EncoderSettings] = {
         "here": _pretrained(place, ["en", "ru"]),

@@ -37,10 +37,12 @@ def _model(seed: int = 0) -> ems.EmsModel:
 
 def _write(folder: Path, model: ems.EmsModel) -> Path:
     folder.mkdir()
-    settings = TokenizerSettings(vocabulary=60, sentences=100, character_coverage=1.0, threads=1, seed=1)
+    settings = TokenizerSettings(
+        words="unicode", vocabulary=60, sentences=100, character_coverage=1.0, threads=1, seed=1
+    )
     text = {"en": [f"The cat number {n} sat on the mat, quick brown fox" for n in range(50)]}
     train_tokenizer(settings, text, folder / "tokenizer.model")
-    ems.save(model, SIZES, "tiny", ["en"], folder)
+    ems.save(model, SIZES, "tiny", ["en"], folder, words="unicode", training={})
     return folder
 
 

@@ -11,7 +11,8 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orthoglot.encoders.settings import TokenizerSettings
+from orthoglot.encoders import tokenization
+from orthoglot.encoders.settings import TokenizerSettings, Words
 from orthoglot.encoders.tokenization import (
     PAD,
     UNKNOWN,
@@ -23,27 +24,47 @@ from orthoglot.encoders.tokenization import (
 )
 from orthoglot.errors import ConfigError, DataError
 
-SETTINGS = TokenizerSettings(vocabulary=60, sentences=80, character_coverage=1.0, threads=1, seed=1)
+SETTINGS = TokenizerSettings(
+    words="unicode", vocabulary=60, sentences=80, character_coverage=1.0, threads=1, seed=1
+)
 TEXT = {
     "en": [f"The cat, number {n}, sat on the mat." for n in range(50)],
     "de": [f"Die Katze Nummer {n} saß auf der Matte." for n in range(50)],
 }
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+@pytest.fixture(scope="module", params=["unicode", "moses"])
+def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.model"
-    train_tokenizer(SETTINGS, TEXT, path)
-    return Tokenizer(path)
+    train_tokenizer(_settings(request.param), TEXT, path)
+    return Tokenizer(path, request.param)
 
 
-def test_pretokenize_lowers_and_splits_without_entities() -> None:
-    assert pretokenize('Wow! "Tom & Jerry\'s"', "en") == 'wow ! " tom & jerry \'s "'
-    assert pretokenize("L'ÉTÉ, déjà?", "fr") == "l' été , déjà ?"
+def _settings(words: Words) -> TokenizerSettings:
+    return SETTINGS.model_copy(update={"words": words})
 
 
-def test_languages_without_spaces_are_left_to_sentencepiece() -> None:
-    assert pretokenize("今日は、ABC。", "ja") == "今日は、abc。"
+def test_moses_lowers_and_splits_without_entities() -> None:
+    assert pretokenize('Wow! "Tom & Jerry\'s"', "en", "moses") == 'wow ! " tom & jerry \'s "'
+    assert pretokenize("L'ÉTÉ, déjà?", "fr", "moses") == "l' été , déjà ?"
+
+
+def test_moses_leaves_languages_without_spaces_to_sentencepiece() -> None:
+    assert pretokenize("今日は、ABC。", "ja", "moses") == "今日は、abc。"
+
+
+def test_unicode_words_are_the_same_in_every_language() -> None:
+    sentence = "L'ÉTÉ, déjà? 今日は、ABC。"
+    assert pretokenize(sentence, "fr", "unicode") == "l'été , déjà ? 今日は 、 abc 。"
+    assert pretokenize(sentence, "ja", "unicode") == pretokenize(sentence, "", "unicode")
+
+
+def test_only_unicode_is_a_chain_of_the_tokenizers_library(tokenizer: Tokenizer) -> None:
+    if tokenizer.words == "unicode":
+        assert tokenizer.chain.get_vocab_size() == SETTINGS.vocabulary
+    else:
+        with pytest.raises(ConfigError, match="words: moses: its rules depend on the language"):
+            _ = tokenizer.chain
 
 
 def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: Tokenizer) -> None:
@@ -58,18 +79,28 @@ def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: Token
 
 
 def test_same_settings_give_the_same_bytes(tmp_path: Path, tokenizer: Tokenizer) -> None:
-    train_tokenizer(SETTINGS, TEXT, tmp_path / "again.model")
+    train_tokenizer(_settings(tokenizer.words), TEXT, tmp_path / "again.model")
     assert (tmp_path / "again.model").read_bytes() == tokenizer._pieces.serialized_model_proto()
 
 
 def test_encode_is_the_chain_cut_at_the_limit(tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
     sentences = ["The CAT sat.", "Mat!"]
-    whole = [tokenizer._pieces.encode(pretokenize(s, "en")) for s in sentences]
+    whole = [tokenizer._pieces.encode(pretokenize(s, "en", tokenizer.words)) for s in sentences]
     with caplog.at_level("INFO"):
         tokens = tokenizer.encode(sentences, "en", 3)
     assert tokens.ids.dtype == np.int32
     assert [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)] == [row[:3] for row in whole]
     assert f"{sum(len(row) > 3 for row in whole)} of 2 en sentences cut at 3 tokens" in caplog.text
+
+
+def test_blocks_keep_the_order_of_sentences(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = [f"The {'cat ' * (n % 4)}{n} sat." for n in range(10)]
+    whole = tokenizer.encode(sentences, "en", 9)
+    monkeypatch.setattr(tokenization, "BLOCK", 3)
+    parts = tokenizer.encode(sentences, "en", 9)
+    assert parts.ids.tolist() == whole.ids.tolist()
+    assert parts.offsets.tolist() == whole.offsets.tolist()
+    assert tokenizer.encode([], "en", 9).lengths.tolist() == []
 
 
 def test_a_large_language_does_not_crowd_out_a_small_one(tmp_path: Path) -> None:
@@ -90,7 +121,9 @@ def test_refusals(tmp_path: Path) -> None:
         train_tokenizer(SETTINGS, {"en": []}, tmp_path / "t.model")
     (tmp_path / "bad.model").write_bytes(b"no model")
     with pytest.raises(DataError, match=r"bad\.model"):
-        Tokenizer(tmp_path / "bad.model")
+        Tokenizer(tmp_path / "bad.model", "unicode")
+    with pytest.raises(DataError, match="unknown words 'mosses'; known: moses, unicode"):
+        Tokenizer(tmp_path / "bad.model", "mosses")  # type: ignore[arg-type]
 
 
 def test_language_symbol() -> None:

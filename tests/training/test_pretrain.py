@@ -27,7 +27,7 @@ SETTINGS = EmsSettings(
     network=ScratchNetwork(
         start="scratch",
         tokenizer=TokenizerSettings(
-            vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1
+            words="unicode", vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1
         ),
         layers=1,
         width=32,
@@ -75,7 +75,7 @@ def write_folder(folder: Path, splits: dict[str, list[SentencePair]]) -> Path:
     for split, pairs in splits.items():
         write_pairs(folder / f"{split}.tsv.gz", pairs)
     kept = {split: len(pairs) for split, pairs in splits.items()}
-    (folder / "counts.json").write_text(json.dumps({"kept": kept}))
+    (folder / "counts.json").write_text(json.dumps({"in": {"invented": 1}, "kept": kept}))
     return folder
 
 
@@ -150,18 +150,18 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
     validate, calls = pretrain.validate, []
 
-    def interrupted(*arguments: Any) -> dict[str, float]:
+    def interrupted(*arguments: Any, **options: Any) -> dict[str, float]:
         calls.append(1)
-        if len(calls) == 3:
+        if len(calls) == 4:
             raise KeyboardInterrupt
-        return validate(*arguments)
+        return validate(*arguments, **options)
 
     monkeypatch.setattr(pretrain, "validate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _train(bitext, tmp_path)
     (tmp_path / "encoder").rename(tmp_path / "half")
     resumed = _train(bitext, tmp_path)
-    assert len(calls) == 3 + 2  # epochs 2 and 3 of 4 only
+    assert len(calls) == 4 + 2  # untrained and three epochs, the last not finished; then epochs 2 and 3 of 4
     names = sorted(path.name for path in trained.iterdir())
     assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
 
@@ -178,7 +178,7 @@ def test_pairs_without_tokens_are_dropped_and_counted(
     # A zero-width space survives cleaning but has no piece.
     pairs = [SentencePair("my dog", "mein hund"), SentencePair("\u200b", "rot"), SentencePair("old", "alt")]
     folder = write_folder(tmp_path / "en-de", {"train": pairs, "valid": []})
-    tokenizer = Tokenizer(trained / "tokenizer.model")
+    tokenizer = Tokenizer(trained / "tokenizer.model", "unicode")
     with caplog.at_level("INFO"):
         data = pretrain.tokenise([folder], "train", tokenizer, ["de", "en"], 24)
     assert data.sizes == (2,)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -67,6 +67,12 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
+
+
+def told(folder: Path) -> dict[str, Any]:
+    """What a prepared folder's training text is: its `corpora` by name, and `pairs`, how many were kept."""
+    counts = json.loads((folder / "counts.json").read_text())
+    return {"corpora": sorted(counts["in"]), "pairs": counts["kept"]["train"]}
 
 
 def read_split(folder: Path, split: Split) -> list[SentencePair]:

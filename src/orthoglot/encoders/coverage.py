@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from transformers import AutoTokenizer
 
-from orthoglot.encoders.folder import card, locate, locate_laser, modules
+from orthoglot.encoders.folder import card, locate, locate_laser, modules, stated
 from orthoglot.encoders.laser import UNKNOWN as LASER_UNKNOWN
 from orthoglot.encoders.laser import LaserTokenizer
 from orthoglot.encoders.pretrained import quiet
@@ -135,7 +135,8 @@ def _row(
 
 def _cut_trained(folder: Path, language: str, sentences: Sequence[str]) -> Cut:
     if (folder / "tokenizer.model").is_file():
-        tokenizer = Tokenizer(folder / "tokenizer.model")
+        _, arguments = stated(folder, "words")
+        tokenizer = Tokenizer(folder / "tokenizer.model", **arguments)
         return Cut(tokenizer.encode(sentences, language, sys.maxsize), UNKNOWN)
     return _cut_by_transformers(folder, sentences)
 

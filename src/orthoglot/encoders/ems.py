@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
+from orthoglot.encoders.folder import save_card
+from orthoglot.encoders.settings import Words
 from orthoglot.encoders.tokenization import PAD, Tokenizer
 from orthoglot.errors import DataError
 
@@ -118,6 +121,7 @@ class EmsEncoder:
             sizes = Sizes(**card["sizes"])
             model = EmsModel(sizes)
             model.load_state_dict(load_file(folder / "model.safetensors"))
+            words = card["words"]
         except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise DataError(f"encoder {folder}: cannot be read ({' '.join(str(error).split())})") from error
         return cls(
@@ -125,7 +129,7 @@ class EmsEncoder:
             dim=sizes.width,
             languages=tuple(card["languages"]),
             max_tokens=sizes.max_tokens,
-            tokenizer=Tokenizer(folder / "tokenizer.model"),
+            tokenizer=Tokenizer(folder / "tokenizer.model", words),
             model=model.to(target).eval(),
             device=target,
         )
@@ -143,18 +147,40 @@ class EmsEncoder:
         return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors)
 
 
-def save(model: EmsModel, sizes: Sizes, name: str, languages: Sequence[str], output: Path) -> None:
-    """Write encoder.json and model.safetensors beside a tokenizer.model that is there already."""
-    card = {
-        "kind": "ems",
-        "name": name,
-        "languages": list(languages),
-        "pooling": "mean",
-        "dim": sizes.width,
-        "max_tokens": sizes.max_tokens,
-        "sizes": asdict(sizes),
-    }
-    text = json.dumps(card, indent=1, sort_keys=True)
-    (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
+def save(
+    model: EmsModel,
+    sizes: Sizes,
+    name: str,
+    languages: Sequence[str],
+    output: Path,
+    *,
+    words: Words,
+    training: Mapping[str, Any],
+) -> None:
+    """Write encoder.json and model.safetensors beside a tokenizer.model that is there already.
+
+    Args:
+        model: the trained network.
+        sizes: its own.
+        name: of the encoder.
+        languages: that it was trained on.
+        output: the folder.
+        words: how the tokenizer cuts text into words.
+        training: what it was trained on, for model cards.
+    """
+    save_card(
+        output,
+        {
+            "kind": "ems",
+            "name": name,
+            "languages": list(languages),
+            "pooling": "mean",
+            "dim": sizes.width,
+            "max_tokens": sizes.max_tokens,
+            "sizes": asdict(sizes),
+            "words": words,
+            "training": dict(training),
+        },
+    )
     weights = {key: tensor.detach().cpu().contiguous() for key, tensor in model.state_dict().items()}
     save_file(weights, output / "model.safetensors")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,8 +183,9 @@ def write_card(
     pooling: Pooling,
     max_tokens: int,
     prefix: str,
+    training: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write encoder.json, which `PretrainedEncoder.load` reads."""
+    """Write encoder.json, which `PretrainedEncoder.load` reads; `training` is for model cards."""
     card = {
         "kind": kind,
         "name": name,
@@ -195,6 +196,7 @@ def write_card(
         "pooling": pooling,
         "max_tokens": max_tokens,
         "prefix": prefix,
+        **({"training": dict(training)} if training else {}),
     }
     save_card(output, card)
 

@@ -10,11 +10,16 @@ from orthoglot.languages import canonical
 from orthoglot.settings import Count, Positive, Settings, Share, Whole
 
 Pooling = Literal["cls", "pooler", "mean"]
+Words = Literal["moses", "unicode"]
 
 
 class TokenizerSettings(Settings):
-    """SentencePiece BPE over lower-cased, Moses-tokenised text; the thread count changes the model."""
+    """SentencePiece BPE over lower-cased words; the thread count changes the model.
 
+    Words are cut by Moses' rules for the language (the paper's, cannot be exported) or by one rule for all.
+    """
+
+    words: Words
     vocabulary: Count
     sentences: Count
     character_coverage: Annotated[float, Field(gt=0, le=1)]

@@ -1,4 +1,4 @@
-"""From sentence to subword ids: lower case, Moses tokens, SentencePiece BPE (methods 5.8)."""
+"""From sentence to subword ids: lower case, words, SentencePiece BPE (methods 5.8)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import sentencepiece
+import tokenizers
 from sacremoses import MosesTokenizer
 
 from orthoglot.atomic import replacing
-from orthoglot.encoders.settings import TokenizerSettings
+from orthoglot.encoders import words as unicode
+from orthoglot.encoders.settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import has_spaces
 from orthoglot.streams import derive
 
 PAD, UNKNOWN, MASK = 0, 1, 2
+BLOCK = 10_000  # sentences cut at once: until their ids are packed, they take kilobytes each
 logger = logging.getLogger(__name__)
 
 
@@ -77,13 +81,16 @@ def _moses(language: str) -> MosesTokenizer:
     return MosesTokenizer(language)
 
 
-def pretokenize(sentence: str, language: str) -> str:
-    """Lower-case, then split words and punctuation by the Moses rules without escaping entities.
+def pretokenize(sentence: str, language: str, words: Words) -> str:
+    """The lower-cased words of a sentence with blanks between them.
 
-    A language without spaces is only lower-cased: SentencePiece finds its units. Where the language is not
-    known (""), English rules stand in; languages differ only in their abbreviations.
+    `unicode` cuts all languages by one rule (`orthoglot.encoders.words`). `moses` cuts by the Moses rules without
+    escaping entities; a language without spaces is only lower-cased: SentencePiece finds its units. Where the
+    language is not known (""), English rules stand in; languages differ only in their abbreviations.
     Differs from the paper, which cuts Chinese with jieba and Japanese with Juman++.
     """
+    if words == "unicode":
+        return " ".join(unicode.words(sentence))
     lowered = sentence.lower()
     if language and not has_spaces(language):
         return lowered.strip()
@@ -98,7 +105,7 @@ def language_symbol(language: str) -> str:
 def train_tokenizer(
     settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]], output: Path
 ) -> None:
-    """Train a BPE model on pre-tokenised text of every language and write `output` in one move.
+    """Train a BPE model on the words of every language's text and write `output` in one move.
 
     Ids: 0 padding, 1 unknown, 2 mask, then one symbol per language, then pieces; no BOS, no EOS. Text never
     encodes to a reserved id other than unknown. The same settings and sentences give the same bytes.
@@ -127,6 +134,8 @@ def train_tokenizer(
             bos_id=-1,
             eos_id=-1,
             control_symbols=["<mask>", *map(language_symbol, sentences)],
+            # The words of `unicode` are normalised already.
+            normalization_rule_name="identity" if settings.words == "unicode" else "nmt_nfkc",
             minloglevel=2,
         )
     except RuntimeError as error:
@@ -147,22 +156,30 @@ def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]])
         left -= share
         generator = np.random.default_rng(derive(settings.seed, "tokenizer", name))
         for row in generator.choice(len(text), size=share, replace=False):
-            yield pretokenize(text[row], name)
+            yield pretokenize(text[row], name, settings.words)
 
 
 class Tokenizer:
-    """A trained model with its chain from raw sentence to ids."""
+    """A trained model with its chain from raw sentence to ids.
 
-    def __init__(self, path: Path):
-        """Load the file that `train_tokenizer` wrote.
+    Attributes:
+        words: how sentences are cut into words.
+    """
+
+    def __init__(self, path: Path, words: Words):
+        """Load the file that `train_tokenizer` wrote with this way of cutting words.
 
         Raises:
-            DataError: absent or not a SentencePiece model.
+            DataError: absent or not a SentencePiece model; an unknown way.
         """
+        if words not in get_args(Words):
+            raise DataError(f"tokenizer {path}: unknown words {words!r}; known: {', '.join(get_args(Words))}")
         try:
             self._pieces = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
         except (OSError, RuntimeError) as error:
             raise DataError(f"tokenizer {path}: cannot be read ({error})") from error
+        self.words = words
+        self._chain = unicode.subword_chain(self._pieces, UNKNOWN) if words == "unicode" else None
 
     @property
     def size(self) -> int:
@@ -174,11 +191,34 @@ class Tokenizer:
         """The text of every id (V,), with "▁" for a word's beginning and reserved ids in brackets."""
         return [self._pieces.id_to_piece(number) for number in range(self.size)]
 
+    @property
+    def chain(self) -> tokenizers.Tokenizer:
+        """The whole chain as the `tokenizers` library has it.
+
+        Raises:
+            ConfigError: `moses`, whose rules that library does not have.
+        """
+        if self._chain is None:
+            raise ConfigError(
+                f"words: {self.words}: its rules depend on the language and are no steps of the tokenizers library; "
+                "train with words: unicode"
+            )
+        return self._chain
+
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of raw sentences, each cut after `max_tokens`; how many were cut is logged."""
-        text = [pretokenize(sentence, language) for sentence in sentences]
-        rows = self._pieces.encode(text, out_type=int, num_threads=1)
-        cut = sum(len(row) > max_tokens for row in rows)
+        cut = 0
+        parts = [Ragged.of([])]
+        for start in range(0, len(sentences), BLOCK):
+            rows = self._rows(list(sentences[start : start + BLOCK]), language)
+            cut += sum(len(row) > max_tokens for row in rows)
+            parts.append(Ragged.of([row[:max_tokens] for row in rows]))
         if cut:
-            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, max_tokens)
-        return Ragged.of([row[:max_tokens] for row in rows])
+            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(sentences), language, max_tokens)
+        return Ragged.join(parts)
+
+    def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
+        if self._chain is None:
+            text = [pretokenize(sentence, language, self.words) for sentence in sentences]
+            return self._pieces.encode(text, out_type=int, num_threads=1)
+        return [found.ids for found in self._chain.encode_batch_fast(sentences, add_special_tokens=False)]

@@ -24,6 +24,7 @@ from orthoglot.training.pairs import (
     Place,
     Pupil,
     corpus,
+    facts,
     prepared,
     products,
     reduced,
@@ -130,7 +131,7 @@ def distill(
             place=place,
         )
         if rank() == 0:
-            student.save(name, languages_of(bitext), output)
+            student.save(name, languages_of(bitext), output, facts(settings, bitext))
             write_rows(history, output / "history.jsonl")
 
 

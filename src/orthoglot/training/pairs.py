@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from orthoglot.corpora.prepare import told
 from orthoglot.encoders.settings import PretrainingSettings
 from orthoglot.streams import derive
 from orthoglot.training.bitext import Bitext, tokenised
@@ -110,6 +111,12 @@ def tell(
         *(name, len(train), len(valid), len(np.unique(train.languages)), student.vocabulary),
         *(device, settings.seed),
     )
+
+
+def facts(settings: PretrainingSettings, bitext: Sequence[Path]) -> dict[str, Any]:
+    """What a model card says of the training."""
+    recipe = settings.model_dump(include={"steps", "batch_size", "processes", "seed"})
+    return {"text": {folder.name: told(folder) for folder in bitext}, **recipe}
 
 
 def validation(settings: PretrainingSettings, valid: Bitext) -> list[np.ndarray]:

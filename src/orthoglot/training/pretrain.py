@@ -18,6 +18,7 @@ from orthoglot.training.pairs import (
     Place,
     Pupil,
     corpus,
+    facts,
     prepared,
     products,
     reduced,
@@ -131,5 +132,5 @@ def pretrain_ems(
             place=place,
         )
         if rank() == 0:
-            student.save(name, languages, output)
+            student.save(name, languages, output, facts(settings, bitext))
             write_rows(history, output / "history.jsonl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,8 +60,8 @@ class Student(Protocol):
         """The token embedding (V, D)."""
         ...
 
-    def save(self, name: str, languages: Sequence[str], output: Path) -> None:
-        """Write an encoder folder that `load_encoder` opens."""
+    def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
+        """Write an encoder folder that `load_encoder` opens, and what it was trained on, for model cards."""
         ...
 
 
@@ -81,7 +81,7 @@ class NewStudent:
         if not self._place.exists():
             store.mkdir(parents=True, exist_ok=True)
             train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), self._place)
-        self._tokenizer = Tokenizer(self._place)
+        self._tokenizer = Tokenizer(self._place, settings.tokenizer.words)
         self.vocabulary = self._tokenizer.size
         shape = settings.model_dump(include=set(ems.Sizes.__dataclass_fields__))
         self.sizes = ems.Sizes(vocabulary=self.vocabulary, **shape)
@@ -101,10 +101,11 @@ class NewStudent:
         """See `Student.embedding`."""
         return self.network.tokens.weight
 
-    def save(self, name: str, languages: Sequence[str], output: Path) -> None:
+    def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
         """See `Student.save`."""
         shutil.copyfile(self._place, output / TOKENIZER)
-        ems.save(self.network, self.sizes, name, languages, output)
+        words = self._tokenizer.words
+        ems.save(self.network, self.sizes, name, languages, output, words=words, training=training)
 
 
 class TransformersNetwork(nn.Module):
@@ -168,7 +169,7 @@ class TrainedStudent:
         """See `Student.embedding`."""
         return self.network.model.get_input_embeddings().weight
 
-    def save(self, name: str, languages: Sequence[str], output: Path) -> None:
+    def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
         """See `Student.save`."""
         with quiet():
             self.network.model.save_pretrained(output)
@@ -184,6 +185,7 @@ class TrainedStudent:
             pooling=self._card["pooling"],
             max_tokens=self._card["max_tokens"],
             prefix="",
+            training=training,
         )
 
 
