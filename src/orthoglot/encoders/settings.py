@@ -74,6 +74,7 @@ class PretrainingSettings(Settings):
     amsgrad: Adam's second moments never fall (the authors' code; methods 5.9, E7).
     schedule: after the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is
         the first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
+    steps: in all; 0 leaves the network as it is, which is what to compare a training with.
     validation_dropout: dropout stays on while validating, as in the authors' code (methods 5.9, E11).
     """
 
@@ -87,7 +88,7 @@ class PretrainingSettings(Settings):
     amsgrad: bool
     warmup_steps: Whole
     schedule: Literal["constant", "cosine", "slow_cosine"]
-    steps: Count
+    steps: Whole
     validate_every: Count
     validation_dropout: bool
     sampling_temperature: Positive

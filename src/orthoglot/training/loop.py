@@ -152,10 +152,8 @@ def fit(
     if hasattr(ticks, "close"):
         ticks.close()
     model.load_state_dict(best)
-    least = lowest(history)
-    logger.info(
-        "%s: best epoch %d of %d, validation total %.6g", label, best_epoch(history), len(history), least
-    )
+    told = label, best_epoch(history), len(history), lowest(history)
+    logger.info("%s: best epoch %d of %d, validation total %.6g", *told)
     if patience is not None and not exhausted(history, patience):
         logger.warning("%s: stopped at the cap of %d epochs with patience left", label, max_epochs)
     return history

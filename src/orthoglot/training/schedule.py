@@ -27,7 +27,7 @@ def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
         Within [0, 1].
     """
     rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
-    done = min(1.0, step / steps)
+    done = min(1.0, step / max(1, steps))
     if shape == "constant":
         return rise
     if shape == "linear":
