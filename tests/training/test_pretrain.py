@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import straightforward_ems as straightforward
 import torch
 from safetensors.torch import load_file
 
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.ems import EmsModel, Sizes
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmsSettings, ScratchNetwork, TokenizerSettings
-from orthoglot.encoders.tokenization import Ragged, Tokenizer
+from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
-from orthoglot.training import loop, pretrain
-from orthoglot.training.pairs import Place
+from orthoglot.training import checkpoint, loop, pretrain
+from orthoglot.training.bitext import Bitext
+from orthoglot.training.pairs import Place, validate
+from orthoglot.training.steps import Steps
+from orthoglot.training.students import NewStudent
 
 SETTINGS = EmsSettings(
     kind="ems",
@@ -84,6 +95,14 @@ def word_for_word(count: int, seed: int) -> list[SentencePair]:
     draw = random.Random(seed)
     rows = {tuple(draw.sample(sorted(WORDS), 4)) for _ in range(count)}
     return [SentencePair(" ".join(row), " ".join(WORDS[w] for w in row[::-1])) for row in sorted(rows)]
+
+
+def untrained(sizes: Sizes) -> NewStudent:
+    """A student without a tokenizer: the network and its sizes."""
+    student = NewStudent.__new__(NewStudent)
+    student.network, student.sizes = EmsModel(sizes), sizes
+    student.vocabulary, student.dim, student.dropout = sizes.vocabulary, sizes.width, sizes.dropout
+    return student
 
 
 @pytest.fixture(scope="module")
@@ -172,55 +191,198 @@ def test_global_generators_are_left_alone(bitext: list[Path], tmp_path: Path) ->
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_pairs_without_tokens_are_dropped_and_counted(
-    trained: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    # A zero-width space survives cleaning but has no piece.
-    pairs = [SentencePair("my dog", "mein hund"), SentencePair("\u200b", "rot"), SentencePair("old", "alt")]
-    folder = write_folder(tmp_path / "en-de", {"train": pairs, "valid": []})
-    tokenizer = Tokenizer(trained / "tokenizer.model", "unicode")
-    with caplog.at_level("INFO"):
-        data = pretrain.tokenise([folder], "train", tokenizer, ["de", "en"], 24)
-    assert data.sizes == (2,)
-    assert "en-de: 1 pairs without tokens left out of train" in caplog.text
-    assert data.languages.tolist() == [[1, 0], [1, 0]]
-    expected = tokenizer.encode(["old"], "en", 24).ids
-    batch = data.batch(np.array([1]), torch.device("cpu"))
-    assert batch.source.tolist() == [expected.tolist()]
-    assert batch.target_language.tolist() == [0]
-    with pytest.raises(DataError, match="valid: no sentence pair"):
-        pretrain.tokenise([folder], "valid", tokenizer, ["de", "en"], 24)
-
-
-def test_validation_does_not_depend_on_how_rows_are_batched() -> None:
-    # Without the contrastive term nothing of a batch reaches its mates.
-    generator = np.random.default_rng(0)
-    sides = [Ragged.of([generator.integers(1, 30, 2 + n % 5).tolist() for n in range(20)]) for _ in range(2)]
-    data = pretrain.Bitext(*sides, languages=np.tile([0, 1], (20, 1)), sizes=(12, 8))
-    settings = SETTINGS.model_copy(update={"contrastive_weight": 0.0})
-    sizes = pretrain.ems.Sizes(30, 1, 32, 2, 64, 24, 0.0, 0.0)
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(0)
-        network = pretrain.Network(settings, sizes, 2).eval()
-        whole = pretrain.validate(network, data, [np.arange(20)])
-        parts = pretrain.validate(network, data, [np.arange(3), np.arange(19, 2, -1)])
-    assert parts == pytest.approx(whole, rel=1e-5)
-    assert 0 <= whole["retrieval"] <= 100
-
-
-def test_monolingual_text_is_distinct_by_language(tmp_path: Path) -> None:
-    pairs = [SentencePair("a", "x"), SentencePair("a", "y"), SentencePair("b", "x")]
-    folder = write_folder(tmp_path / "en-de", {"train": pairs})
-    assert pretrain.monolingual([folder], "train") == {"de": ["x", "y"], "en": ["a", "b"]}
-
-
 def test_the_catalogued_paper_settings_have_the_papers_size() -> None:
     """Methods 5.1: recomputed 137.1 M parameters at inference, 208.8 M in training."""
     settings = config.load(Path(__file__).parents[2] / "params.yaml").encoders["ems-paper"]
     assert isinstance(settings, EmsSettings)
-    shape = settings.model_dump(include=set(pretrain.ems.Sizes.__dataclass_fields__))
-    sizes = pretrain.ems.Sizes(vocabulary=settings.tokenizer.vocabulary, **shape)
+    assert isinstance(settings.network, ScratchNetwork)
+    shape = settings.network.model_dump(include=set(Sizes.__dataclass_fields__))
+    sizes = Sizes(vocabulary=settings.network.tokenizer.vocabulary, **shape)
     with torch.device("meta"):
-        network = pretrain.Network(settings, sizes, languages=62)
+        network = pretrain.Network(settings, untrained(sizes), languages=62)
     kept, trained = (sum(p.numel() for p in part.parameters()) for part in (network.encoder, network))
     assert (round(kept / 1e6, 1), round(trained / 1e6, 1)) == (137.1, 208.8)
+
+
+SIZES = Sizes(30, 2, 32, 2, 64, 24, 0.0, 0.0)
+
+
+def random_bitext(seed: int = 0, rows: int = 20) -> Bitext:
+    generator = np.random.default_rng(seed)
+    sides = [
+        Ragged.of([generator.integers(3, 30, 2 + generator.integers(0, 9)).tolist() for _ in range(rows)])
+        for _ in range(2)
+    ]
+    return Bitext(
+        *sides,
+        languages=np.array([[0, 1], [0, 2]]),
+        sizes=(rows - 8, 8),
+        kept=np.arange(rows, dtype=np.int64),
+    )
+
+
+def made(settings: EmsSettings, sizes: Sizes = SIZES) -> tuple[pretrain.Network, Steps]:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        student = untrained(sizes)
+        network = pretrain.Network(settings, student, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NewStudent, "words", lambda _: np.ones(30, dtype=bool))
+        return network, Steps(settings, student, torch.device("cpu"))
+
+
+def changed(**values: Any) -> EmsSettings:
+    return EmsSettings.model_validate({**SETTINGS.model_dump(), **values})
+
+
+@pytest.mark.parametrize("chunk_tokens", [16, 4096])
+def test_losses_gradients_and_steps_are_those_of_the_straightforward_loop(chunk_tokens: int) -> None:
+    data, rows = random_bitext(), np.array([3, 19, 0, 7, 12, 5])
+    network, steps = made(changed(chunk_tokens=chunk_tokens))
+    network.eval()  # no dropout
+    head, projection = copy.deepcopy(network.objective.head), copy.deepcopy(network.objective.projection)
+    assert head is not None
+    assert projection is not None
+    encoder = straightforward.Encoder(30, 2, 32, 2, 64, 24)
+    encoder.copy(network.encoder)
+    twin = straightforward.Model(encoder, head, projection, 0.1)
+    samples = [
+        (
+            data.source.take(np.array([row])).ids.tolist(),
+            data.target.take(np.array([row])).ids.tolist(),
+            *data.languages_of(np.array([row]))[0].tolist(),
+        )
+        for row in rows
+    ]
+    optimizers = [
+        torch.optim.Adam(model.parameters(), lr=1e-2, weight_decay=1e-5, amsgrad=True)
+        for model in (network, twin)
+    ]
+    for _ in range(3):
+        ours = network(steps.step(data, rows, np.random.default_rng(0)))
+        optimizers[0].zero_grad()
+        ours["total"].backward()
+        optimizers[0].step()
+        theirs = straightforward.step(twin, optimizers[1], samples)
+        assert {name: ours[name].item() for name in theirs} == pytest.approx(theirs, rel=2e-5)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"language_width": 0},
+        {"contrastive_weight": 0.0},
+        {"xtr_weight": 0.0},
+        {"projection_width": 0},
+        {"tied_output": True},
+        {"target": "ugt"},
+        {"margin": 0.3, "projection_width": 0, "xtr_weight": 0.0},
+        {"margin": 0.3, "xtr_weight": 0.0},
+        {"margin": 0.3},
+        {"bag": "distinct", "release_mask": True},
+        {"head_norm": False, "amsgrad": False},
+        {"precision": "bfloat16"},
+    ],
+)
+def test_every_variant_trains_all_it_has_and_lowers_its_loss(values: dict[str, Any]) -> None:
+    data, rows = random_bitext(), np.arange(20)
+    settings = changed(**values)
+    network, steps = made(settings)
+    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3, amsgrad=settings.amsgrad)
+    network.train()
+    totals = []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for _ in range(15):
+            values_here = network(steps.step(data, rows, np.random.default_rng(0)))
+            optimizer.zero_grad()
+            values_here["total"].backward()
+            assert [name for name, p in network.named_parameters() if p.grad is None] == []
+            optimizer.step()
+            totals.append(values_here["total"].item())
+    assert totals[-1] < 0.8 * totals[0]
+
+
+def test_validation_does_not_depend_on_how_rows_are_batched() -> None:
+    # Without the contrastive term nothing of a batch reaches its mates.
+    data = random_bitext()
+    network, steps = made(changed(contrastive_weight=0.0))
+    network.eval()
+
+    def validated(parts: list[np.ndarray]) -> dict[str, float]:
+        with torch.no_grad():
+            made = [(rows, steps.step(data, rows, np.random.default_rng(0))) for rows in parts]
+            return validate(network, made, data.sizes)
+
+    whole = validated([np.arange(20)])
+    assert validated([np.arange(3), np.arange(19, 2, -1)]) == pytest.approx(whole, rel=1e-5)
+    assert 0 <= whole["retrieval"] <= 100
+
+
+def test_validation_is_without_dropout_unless_the_released_reading_is_asked_for() -> None:
+    data = random_bitext()
+    network, steps = made(SETTINGS, replace(SIZES, dropout=0.1))
+    step = [(np.arange(20), steps.step(data, np.arange(20), np.random.default_rng(0)))]
+    with torch.no_grad(), torch.random.fork_rng():
+        values = [
+            [validate(network, step, data.sizes, dropout=dropout)["xtr"] for _ in range(2)]
+            for dropout in (False, True)
+        ]
+    assert values[0][0] == values[0][1]
+    assert values[1][0] != values[1][1]
+
+
+def test_an_encoder_of_no_steps_has_its_first_weights(
+    bitext: list[Path], trained: Path, tmp_path: Path
+) -> None:
+    settings = SETTINGS.model_copy(update={"steps": 0})
+    folders = [_train(bitext, tmp_path / str(n), settings) for n in range(2)]
+    first, again = (load_file(folder / "model.safetensors") for folder in folders)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert _history(folders[0]) == []
+    learnt = load_file(trained / "model.safetensors")
+    assert not torch.equal(first["tokens.weight"], learnt["tokens.weight"])
+    assert first["tokens.weight"].std().item() == pytest.approx(0.02, rel=0.1)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from orthoglot.encoders.settings import EmsSettings
+from orthoglot.training import loop
+from orthoglot.training.pairs import Place
+from orthoglot.training.pretrain import pretrain_ems
+loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
+settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
+output = Path(sys.argv[3])
+output.mkdir(parents=True)
+pretrain_ems(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sys.argv[4])), output=output)
+"""
+
+
+def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
+    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings.json").write_text(SETTINGS.model_dump_json())
+    state = tmp_path / "state"
+    arguments = [tmp_path / "settings.json", bitext[0], tmp_path / "cut", state]
+    process = subprocess.Popen([sys.executable, "-c", KILLED, *map(str, arguments)])
+    while process.poll() is None and not (state / loop.FILE).exists():
+        time.sleep(0.01)
+    while process.poll() is None and checkpoint.load(state / loop.FILE)["progress"]["done"] < 27:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    progress = checkpoint.load(state / loop.FILE)["progress"]
+    assert 27 <= progress["done"] < 80
+    resumed = _train(bitext, tmp_path)
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
+
+
+def test_a_step_too_large_stops_the_training(bitext: list[Path], tmp_path: Path) -> None:
+    wild = SETTINGS.model_copy(update={"learning_rate": 1e3, "warmup_steps": 0})
+    with pytest.raises(
+        DataError, match=r"toy: epoch 2, step 10: diverged: xtr=.*contrastive=.*total=.*untrained"
+    ):
+        _train(bitext, tmp_path, wild)

@@ -100,6 +100,11 @@ class PretrainingSettings(Settings):
         """The other encoders that the training needs, by what they are to it."""
         return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
 
+    @property
+    def compared(self) -> int:
+        """Pairs that are held against each other."""
+        return self.batch_size
+
 
 class EmsSettings(PretrainingSettings):
     """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it (methods 5.6).
@@ -129,6 +134,11 @@ class EmsSettings(PretrainingSettings):
     negatives: Literal["local", "gathered"]
     xtr_weight: Annotated[float, Field(ge=0)]
     contrastive_weight: Annotated[float, Field(ge=0)]
+
+    @property
+    def compared(self) -> int:
+        """See `PretrainingSettings.compared`."""
+        return self.batch_size * (self.processes if self.negatives == "gathered" else 1)
 
     @model_validator(mode="after")
     def _something_to_learn(self) -> Self:

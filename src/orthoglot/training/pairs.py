@@ -122,7 +122,7 @@ def facts(settings: PretrainingSettings, bitext: Sequence[Path]) -> dict[str, An
 def validation(settings: PretrainingSettings, valid: Bitext) -> list[np.ndarray]:
     """The rows of every validation step, the same each time."""
     order = np.random.default_rng(derive(settings.seed, "validation")).permutation(len(valid))
-    return np.array_split(order, -(-len(valid) // settings.batch_size))
+    return np.array_split(order, -(-len(valid) // settings.compared))
 
 
 def train_on_pairs(

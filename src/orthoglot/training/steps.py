@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from orthoglot.encoders.base import length_batches
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import ConfigError
 from orthoglot.objectives.bags import Bags, bags_of
 from orthoglot.training.bitext import Bitext
 from orthoglot.training.students import Student
@@ -80,13 +81,20 @@ def reading_of(student: Student, sentences: Ragged, chunk_tokens: int, device: t
 
 
 class Steps:
-    """Makes the steps of one EMS training."""
+    """Makes the steps of one EMS training.
+
+    Raises:
+        ConfigError: tokens are to be hidden, and the student has none to hide them with.
+    """
 
     def __init__(self, settings: EmsSettings, student: Student, device: torch.device):
         self.settings = settings
         self.student = student
         self.device = device
         self._words = student.words()
+        self._hides = settings.target == "ugt" or settings.release_mask
+        if self._hides and student.mask is None:
+            raise ConfigError("target ugt and release_mask hide tokens, but this tokenizer has no mask token")
 
     def step(self, bitext: Bitext, rows: np.ndarray, generator: np.random.Generator) -> Step:
         """The named pairs as a step; `generator` draws the tokens to be hidden, if any are."""
@@ -95,7 +103,7 @@ class Steps:
         sentences = Ragged.join(sides)
         hidden = np.full(2 * B, -1)
         shown = sentences
-        if settings.target == "ugt" or settings.release_mask:
+        if self._hides:
             shown, hidden = self._hide(sentences, generator)
         languages = bitext.languages_of(rows)
         bags = None

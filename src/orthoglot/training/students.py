@@ -18,7 +18,6 @@ from orthoglot.encoders.folder import stated
 from orthoglot.encoders.pretrained import open_checkpoint, quiet, write_card
 from orthoglot.encoders.settings import Pooling, ScratchNetwork
 from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
-from orthoglot.errors import ConfigError
 from orthoglot.training.bitext import monolingual
 
 TOKENIZER = "tokenizer.model"
@@ -32,7 +31,8 @@ class Student(Protocol):
         network: (ids (B, T), padded) -> vectors (B, D), not normalised.
         dim: D.
         vocabulary: V.
-        pad, mask: ids.
+        pad: id of what fills up.
+        mask: id of what hides a token; None if there is none.
         before, after: ids that the network reads around a sentence and that are no part of it.
         dropout: of its hidden states.
     """
@@ -40,7 +40,7 @@ class Student(Protocol):
     dim: int
     vocabulary: int
     pad: int
-    mask: int
+    mask: int | None
     before: tuple[int, ...]
     after: tuple[int, ...]
     dropout: float
@@ -68,7 +68,8 @@ class Student(Protocol):
 class NewStudent:
     """An EMS network from scratch, with a tokenizer learnt from the training text; see `Student`."""
 
-    pad, mask = ems.PAD, MASK
+    pad = ems.PAD
+    mask: int | None = MASK
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
 
@@ -131,8 +132,7 @@ class TrainedStudent:
         """Open an encoder folder of kind `pretrained` or `mlm`.
 
         Raises:
-            ConfigError: its tokenizer has no token to hide another with, or it ties a sentence's ends to its words.
-            DataError, OfflineError: as `open_checkpoint`.
+            ConfigError, DataError, OfflineError: as `open_checkpoint`.
         """
         place, card = stated(folder, "name", "pooling", "max_tokens", "dim")
         model, self._tokenizer = open_checkpoint(place, card["name"], card["pooling"])
@@ -144,14 +144,7 @@ class TrainedStudent:
         self.pad, self.mask = self._tokenizer.pad_token_id, self._tokenizer.mask_token_id
         self.dropout = model.config.hidden_dropout_prob
         self._card = card
-        whole = self._tokenizer("a")["input_ids"]
-        (word,) = self._tokenizer("a", add_special_tokens=False)["input_ids"]
-        if self.mask is None or whole.count(word) != 1:
-            raise ConfigError(
-                f"encoder {card['name']}: its tokenizer has no mask token, or no fixed first and last"
-            )
-        self.before = tuple(whole[: whole.index(word)])
-        self.after = tuple(whole[whole.index(word) + 1 :])
+        self.before, self.after = _around(self._tokenizer)
 
     def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
         """See `Student.tokenise`."""
@@ -187,6 +180,13 @@ class TrainedStudent:
             prefix="",
             training=training,
         )
+
+
+def _around(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids that a tokenizer puts before and after any sentence."""
+    whole, alone = (tokenizer("a", add_special_tokens=added)["input_ids"] for added in (True, False))
+    first = next(n for n in range(len(whole)) if whole[n : n + len(alone)] == alone)
+    return tuple(whole[:first]), tuple(whole[first + len(alone) :])
 
 
 def _with_words(pieces: Sequence[str | None]) -> np.ndarray:

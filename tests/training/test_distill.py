@@ -1,0 +1,101 @@
+"""Distillation: a student comes to give both sides the teacher's vector of the source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_pretrain import SETTINGS, word_for_word, write_folder
+from test_students import encoder_folder
+from torch import nn
+
+from checkpoints import xlmr
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.settings import DistillationSettings
+from orthoglot.errors import ConfigError
+from orthoglot.training.distill import Distillation, Lesson, distill
+from orthoglot.training.pairs import Place
+from orthoglot.training.pretrain import pretrain_ems
+from orthoglot.training.steps import Chunk, Reading
+
+SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}
+RECIPE = DistillationSettings.model_validate(
+    SETTINGS.model_dump(include=SHARED)
+    | {"kind": "distillation", "teacher": "toy", "steps": 200, "validate_every": 50}
+)
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
+
+
+@pytest.fixture(scope="module")
+def teacher(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("teacher")
+    output = place / "encoder"
+    output.mkdir()
+    pretrain_ems(SETTINGS, "toy", bitext, place=Place("cpu", place / "state"), output=output)
+    return output
+
+
+def run(bitext: list[Path], teacher: Path, place: Path, **changed: Any) -> Path:
+    output = place / "student"
+    output.mkdir(parents=True)
+    settings = RECIPE.model_copy(update=changed)
+    distill(settings, "pupil", bitext, teacher=teacher, place=Place("cpu", place / "state"), output=output)
+    return output
+
+
+def test_the_loss_by_hand() -> None:
+    vectors = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0], [1.0, 1.0]])
+    taught = torch.tensor([[1.0, 0.0], [2.0, 1.0]])
+
+    class Lookup(nn.Module):
+        def forward(self, ids: torch.Tensor, padded: bool) -> torch.Tensor:
+            return vectors[ids[:, 0]]
+
+    chunk = Chunk(torch.arange(4)[:, None], False)
+    values = Distillation(Lookup(), None)(Lesson(Reading((chunk,), torch.arange(4)), taught))
+    assert values["source"].item() == (4 + 4) / 4
+    assert values["target"].item() == (4 + 1) / 4
+    assert values["total"].item() == 13 / 4
+
+
+def test_both_sides_come_near_the_teachers_vector_of_the_source(
+    bitext: list[Path], teacher: Path, tmp_path: Path
+) -> None:
+    output = run(bitext, teacher, tmp_path)
+    history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
+    assert history[-1]["valid.retrieval"] > 60
+    pairs = word_for_word(60, 2)
+    master, pupil = load_encoder(teacher, "cpu"), load_encoder(output, "cpu")
+    taught = master.encode([pair.source for pair in pairs], "en", 1000)
+    spread = ((taught - taught.mean(0)) ** 2).mean()
+    for side, language in enumerate(("en", "de")):
+        found = pupil.encode([pair[side] for pair in pairs], language, 1000)
+        assert ((found - taught) ** 2).mean() < 0.5 * spread
+    assert pupil.name == "pupil"
+
+
+def test_the_teacher_is_read_once_and_an_interrupted_training_goes_on(
+    bitext: list[Path], teacher: Path, tmp_path: Path
+) -> None:
+    whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
+    taught = np.load(tmp_path / "whole/state/taught-train.npy")
+    sources = [pair.source for pair in word_for_word(400, 0)]
+    np.testing.assert_allclose(taught, load_encoder(teacher, "cpu").encode(sources, "en", 1000), atol=1e-5)
+    again = run(bitext, teacher, tmp_path / "again", steps=40, validate_every=20)
+    names = sorted(path.name for path in whole.iterdir())
+    assert [name for name in names if (again / name).read_bytes() != (whole / name).read_bytes()] == []
+
+
+def test_a_teacher_of_another_size_is_refused(bitext: list[Path], tmp_path: Path) -> None:
+    teacher = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
+    with pytest.raises(ConfigError, match="pupil: has vectors of 32 numbers, its teacher small of 8"):
+        run(bitext, teacher, tmp_path / "run")
