@@ -16,7 +16,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from digests import SOURCE, digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import __version__, config
@@ -25,8 +25,6 @@ from orthoglot.corpora.settings import LocalSettings, MiniSettings, NwaySettings
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings, PretrainingSettings
 from orthoglot.errors import ConfigError
-from orthoglot.evaluation.comparisons import ORIGINAL
-from orthoglot.evaluation.papers import Paper
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
@@ -47,10 +45,9 @@ ENTRY = {
     "tabulate": "orthoglot.evaluation.paper_tables",
     "ablation": "orthoglot.evaluation.ablation_table",
 }
-# Top folders whose jobs run only when their target is named.
-ON_DEMAND = {"tables", "ablation"}
-# The printed numbers, one file a paper.
+# The printed numbers, one file a paper; EMS's stand beside an ablation, the others' beside a report.
 PUBLISHED = SOURCE / "evaluation" / "published"
+EMS = "ems"
 ENTRY_OF_KIND = {
     "ems": "orthoglot.training.pretrain",
     "distillation": "orthoglot.training.distill",
@@ -76,11 +73,6 @@ class Job:
     before: dict[str, str]
     key: str
     free: dict[str, Any]
-
-    @property
-    def on_demand(self) -> bool:
-        """Whether it runs only when its target is named."""
-        return Path(self.output).parts[0] in ON_DEMAND
 
     @property
     def file(self) -> Path:
@@ -123,6 +115,9 @@ class Plan:
         self._encoders()
         self._decomposers()
         self._evaluation()
+        # What comes after runs only when its target is named.
+        self.unasked = set(self.jobs)
+        self._tables()
         self._ablation()
 
     def marker(self, folder: str) -> Path:
@@ -134,7 +129,7 @@ class Plan:
         chosen = (
             folder
             for folder, job in self.jobs.items()
-            if not job.on_demand and (not verbs or job.verb in verbs)
+            if folder in self.unasked and (not verbs or job.verb in verbs)
         )
         return sorted({str(self.marker(folder)) for folder in chosen})
 
@@ -387,14 +382,16 @@ class Plan:
             },
         )
 
-        for paper in get_args(Paper):
-            self._add(
-                "tabulate",
-                f"tables/{paper}",
-                {"paper": paper},
-                inputs={"results": [self.report]},
-                files=[str(PUBLISHED / f"{paper}.csv")],
-            )
+    def _tables(self) -> None:
+        for path in sorted(PUBLISHED.glob("*.csv")):
+            if path.stem != EMS:
+                self._add(
+                    "tabulate",
+                    f"tables/{path.stem}",
+                    {"paper": path.stem},
+                    inputs={"results": [self.report]},
+                    files=[str(path)],
+                )
 
     def _ablation(self) -> None:
         """Every variant of one encoder, once for each seed, measured by retrieval alone; then EMS's table of them."""
@@ -428,7 +425,7 @@ class Plan:
                         f"{home}/evaluation",
                         {
                             "encoder": variant,
-                            "method": ORIGINAL,
+                            "method": "original",
                             "version": __version__,
                             "evaluation": measured.model_dump(),
                         },
@@ -437,10 +434,10 @@ class Plan:
                 )
         self._add(
             "ablation",
-            "tables/ems",
+            f"tables/{EMS}",
             {"encoder": self.preset.ablation.encoder, "confidence": self.preset.evaluation.confidence},
             inputs={"evaluations": evaluations, "encoders": encoders},
-            files=[str(PUBLISHED / "ems.csv")],
+            files=[str(PUBLISHED / f"{EMS}.csv")],
         )
 
     def _licences(self) -> dict[str, str]:

@@ -38,9 +38,10 @@ def values() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "params.yaml").read_text())
 
 
-def keys(values: dict[str, Any]) -> dict[str, tuple[str, str]]:
+def keys(values: dict[str, Any], on_demand: bool = False) -> dict[str, tuple[str, str]]:
+    """Verb and key of every job that runs unasked, or of those on demand."""
     plan = jobs.Plan(config.check(values, "params.yaml"))
-    wanted = [job for job in plan.jobs.values() if job.verb not in jobs.ON_DEMAND]
+    wanted = [job for job in plan.jobs.values() if (job.output not in plan.unasked) == on_demand]
     return {job.output: (job.verb, job.key) for job in wanted}
 
 
@@ -127,12 +128,16 @@ def test_what_makes_a_job_due_is_listed_in_its_dvc_stage(
     values: dict[str, Any], preset: str, changes: Changes, least: int
 ) -> None:
     values["preset"] = preset
-    before = keys(values)
+    before, before_on_demand = keys(values), keys(values, on_demand=True)
     tried = 0
     for path, other in changes(values):
         tried += 1
         due = changed(before, keys(other))
-        if path[:2] == ("presets", preset):
+        if path[:3] == ("presets", preset, "ablation"):
+            after = keys(other, on_demand=True)
+            assert set(after) < set(before_on_demand) or changed(before_on_demand, after), f"{path}: nothing"
+            assert not due, f"{path} makes {due} due unasked"
+        elif path[:2] == ("presets", preset):
             assert due, f"{path} changes nothing"
         assert first_stage(due) <= listed(preset, path), f"{path} makes {due} due"
     assert tried > least
@@ -150,7 +155,8 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
 ) -> None:
     def tables(values: dict[str, Any]) -> dict[str, str]:
         plan = jobs.Plan(config.check(values, "params.yaml"))
-        assert not any("tables" in marker for marker in plan.markers())
+        assert not any("tables" in marker or "ablation" in marker for marker in plan.markers())
+        assert plan.markers("tabulate", "ablation") == []
         return {job.output: job.key for job in plan.jobs.values() if job.verb == "tabulate"}
 
     shutil.copytree(jobs.PUBLISHED, tmp_path / "published")
@@ -196,6 +202,73 @@ def test_a_changed_method_leaves_the_other_methods_alone(values: dict[str, Any])
     }
     assert folders
     assert all("/seed/seed" in folder for folder in folders)
+
+
+HOME = "ablation/mini"
+
+
+def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(values: dict[str, Any]) -> None:
+    values["presets"]["mini"]["ablation"]["seeds"] = [4, 7]
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    homes = [f"{HOME}/{variant}/seed{seed}" for variant in values["variants"] for seed in (4, 7)]
+    verbs = {"encoder": "pretrain", "embeddings": "embed", "evaluation": "evaluate"}
+    made = {f"{home}/{part}": verb for home in homes for part, verb in verbs.items()}
+    assert {name: job.verb for name, job in plan.jobs.items() if name.startswith("ablation/")} == made
+    assert not set(made) & plan.unasked
+    encoder = plan.jobs[f"{HOME}/without-xtr/seed7/encoder"]
+    own = values["encoders"]["ems-mini"]
+    assert encoder.settings["name"] == "without-xtr"
+    assert encoder.settings["encoder"] | {"xtr_weight": own["xtr_weight"], "seed": own["seed"]} == own
+    assert (encoder.settings["encoder"]["xtr_weight"], encoder.settings["encoder"]["seed"]) == (0.0, 7)
+    evaluation = plan.jobs[f"{HOME}/without-xtr/seed7/evaluation"]
+    assert evaluation.settings["evaluation"]["tasks"] == ["heldout", "tatoeba"]
+    assert evaluation.inputs["embeddings"] == [f"{HOME}/without-xtr/seed7/embeddings"]
+    assert evaluation.inputs["benchmarks"] == ["data/mini/benchmarks/mini-tatoeba"]
+    embeddings = plan.jobs[f"{HOME}/without-xtr/seed7/embeddings"]
+    assert embeddings.inputs["encoder"] == [f"{HOME}/without-xtr/seed7/encoder"]
+    assert embeddings.settings["train_pairs"] == 1
+    table = plan.jobs["tables/ems"]
+    assert table.inputs["evaluations"] == [f"{home}/evaluation" for home in homes]
+    assert set(plan.first(f"{HOME}/ems/seed4/evaluation")) >= {
+        f".jobs/{HOME}/ems/seed4/{part}.done" for part in ("encoder", "embeddings")
+    }
+    assert plan.threads(f"{HOME}/ems/seed4/encoder") == own["threads"] * own["processes"]
+
+
+def test_a_variant_reaches_its_own_jobs_and_the_table_alone(values: dict[str, Any]) -> None:
+    before = keys(values, on_demand=True)
+    other = copy.deepcopy(values)
+    other["variants"]["ugt"] = {"target": "ugt", "temperature": 0.2}
+    after = keys(other, on_demand=True)
+    due = {name for name in after if after[name] != before[name]}
+    own = {
+        f"{HOME}/ugt/seed{s}/{part}" for s in (1, 2, 3) for part in ("encoder", "embeddings", "evaluation")
+    }
+    assert due == own | {"tables/ems"}
+    assert keys(other) == keys(values)
+
+
+def test_another_seed_of_an_ablation_leaves_the_seeds_that_there_were(values: dict[str, Any]) -> None:
+    before = keys(values, on_demand=True)
+    values["presets"]["mini"]["ablation"]["seeds"] = [1, 2, 3, 4]
+    after = keys(values, on_demand=True)
+    due = {name for name in after if after[name] != before.get(name)}
+    assert {name for name in due if name.startswith("ablation/")} == {
+        name for name in after if "/seed4/" in name
+    }
+
+
+def test_what_an_ablation_starts_from_is_on_demand_too(values: dict[str, Any]) -> None:
+    values["presets"]["mini"]["encoders"] = ["ems-mini"]
+    values["encoders"]["further"] = copy.deepcopy(values["encoders"]["ems-mini"])
+    values["encoders"]["further"]["network"] = {"start": "encoder", "encoder": "xlmr-mini"}
+    before = set(keys(values))
+    values["presets"]["mini"]["ablation"]["encoder"] = "further"
+    assert set(keys(values)) == before
+    origin = "models/mini/encoders/xlmr-mini"
+    assert origin in keys(values, on_demand=True)
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    assert origin in plan.jobs[f"{HOME}/ems/seed1/encoder"].before
 
 
 def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: Path) -> None:
@@ -317,5 +390,5 @@ def test_rules_call_the_verbs_and_dvc_stages_allow_exactly_those_rules() -> None
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     assert rules == {*jobs.ENTRY, "pretrain", *(f"stage_{name}" for name in DVC)}
-    assert rules - jobs.ON_DEMAND == set().union(*RULES.values())
+    assert rules - {"tabulate", "ablation"} == set().union(*RULES.values())
     assert shutil.which("orthoglot")

@@ -35,8 +35,6 @@ rule stage_evaluation:
 
 
 rule tabulate:
-    wildcard_constraints:
-        paper="oracle|seed",
     input:
         job=job("tables/{paper}"),
         needs=needs("tables/{paper}"),
@@ -44,6 +42,8 @@ rule tabulate:
         touch(".jobs/tables/{paper}.done"),
     log:
         "logs/tabulate/{paper}.log",
+    wildcard_constraints:
+        paper="oracle|seed",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1

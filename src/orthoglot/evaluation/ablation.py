@@ -184,7 +184,8 @@ def _whole(variant: str, measured: Measured, confidence: float) -> Iterator[Outc
 def _filled(blank: Outcome, number: Number, ems: Number | None, confidence: float) -> Outcome:
     difference = None
     if ems is not None:
-        less = {seed: value - ems.by_seed[seed] for seed, value in number.by_seed.items()}
+        # Rounded like the records, so that equal scores differ by nothing.
+        less = {seed: round(value - ems.by_seed[seed], 6) for seed, value in number.by_seed.items()}
         difference = spread(less, confidence)
     return replace(blank, measured=spread(number.by_seed, confidence), difference=difference)
 
@@ -213,11 +214,10 @@ def _case(one: Outcome, encoder: str, confidence: float) -> Case:
     assert one.difference is not None
     assert one.measured is not None
     data, quantity = f"{one.task} {one.dataset}", f"{EMS} − {one.variant}, accuracy"
-    value, low, high = (None if end is None else 0.0 - end for end in one.difference[:3])
-    low, high = high, low
+    value, high, low = (None if end is None else 0.0 - end for end in one.difference[:3])
     seeds = tuple(0.0 - value for value in one.difference.by_seed.values())
     if not any(seeds):
-        how = f"both score {one.measured.value:.2f}, whatever the seed"
+        how = f"the same score with every seed, {one.measured.value:.2f} on average"
         return Case(encoder, data, quantity, value, low, high, seeds, UNTESTABLE, how)
     how = f"differences by seed, Student's interval over {len(seeds)} seeds ({confidence:.0%})"
     if len(seeds) == 1:
