@@ -36,7 +36,7 @@ def encoder_card(
     history = home / "history.jsonl"
     epochs = [json.loads(line) for line in history.read_text().splitlines()] if history.is_file() else []
     return _render(
-        "export_encoder.md.j2",
+        "model_card_encoder.md.j2",
         name,
         sentences,
         encoder=described,
@@ -85,7 +85,7 @@ def decomposer_card(
     else:
         scores = table(read_records(fitted)) if fitted.is_file() else ""
     return _render(
-        "export.md.j2",
+        "model_card_decomposer.md.j2",
         name,
         sentences,
         part=part,
