@@ -24,21 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-parser.add_argument("--encoder", default="ems-small", help="entry of params.yaml")
-parser.add_argument(
-    "--bitext", type=Path, help="folder of prepared pair folders; generated sentences without it"
-)
-parser.add_argument("--pairs", type=int, help="of a step; that of the encoder without it")
-parser.add_argument("--precision", choices=["float32", "bfloat16"])
-parser.add_argument("--chunk-tokens", type=int)
-parser.add_argument("--device", default="cpu")
-parser.add_argument("--threads", type=int, default=os.cpu_count())
-parser.add_argument("--steps", type=int, default=6, help="of each way in a round")
-parser.add_argument("--rounds", type=int, default=5)
-parser.add_argument("--ours-only", action="store_true")
-arguments = parser.parse_args()
-os.environ.setdefault("OMP_NUM_THREADS", str(arguments.threads))
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/training"))
 
 import numpy as np
@@ -166,8 +152,31 @@ def straightforward(
     return take
 
 
+def tell(line: str) -> None:
+    """One line on standard output."""
+    sys.stdout.write(line + "\n")
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n", 1)[0])
+    add = parser.add_argument
+    add("--encoder", default="ems-small", help="entry of params.yaml")
+    add("--bitext", type=Path, help="folder of prepared pair folders; generated sentences without it")
+    add("--pairs", type=int, help="of a step; that of the encoder without it")
+    add("--precision", choices=["float32", "bfloat16"])
+    add("--chunk-tokens", type=int)
+    add("--device", default="cpu")
+    add("--threads", type=int, default=os.cpu_count())
+    add("--steps", type=int, default=6, help="of each way in a round")
+    add("--rounds", type=int, default=5)
+    add("--ours-only", action="store_true")
+    return parser.parse_args()
+
+
 def main() -> None:
     """Measure and print one table and a line of JSON."""
+    arguments = parsed()
     torch.set_num_threads(arguments.threads)
     device = torch.device(arguments.device)
     catalogue: Any = config.load(ROOT / "params.yaml").encoders
@@ -210,7 +219,7 @@ def main() -> None:
                 seconds[name] += [take() for _ in range(arguments.steps)]
         dtype = torch.bfloat16 if settings.precision == "bfloat16" else torch.float32
         rate = matmul_rate(device, dtype)
-    print(
+    tell(
         f"{arguments.encoder}: {settings.batch_size} pairs, {tokens:.0f} tokens, {flops / 1e9:.1f} GFLOP a step; "
         f"{len(languages_of(bitext))} languages, vocabulary {student.vocabulary}, {settings.precision}, {device}, "
         f"{arguments.threads} threads, torch {torch.__version__}; product {rate / 1e9:.0f} GFLOP/s"
@@ -218,15 +227,16 @@ def main() -> None:
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     for name, values in seconds.items():
         middle = medians[name]
-        print(
+        tell(
             f"{name:16} {1e3 * middle:8.1f} ms [{1e3 * min(values):.1f}, {1e3 * max(values):.1f}]  "
             f"{1 / middle:6.2f} steps/s  {tokens / middle:8.0f} tokens/s  MFU {flops / middle / rate:.1%}"
         )
     if "straightforward" in medians:
-        print(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
-    print(
+        tell(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
+    tell(
         json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate})
     )
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -246,7 +246,7 @@ def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch
     called = CliRunner().invoke(
         app, ["export", "model", "exported", "--part", "language", "--language", "gn"]
     )
-    assert "differs from orthoglot's own unit vectors by at most" in called.output
+    assert "differs from orthoglot's own vectors by at most" in called.output
     assert (tmp_path / "exported/modules.json").is_file()
 
 

@@ -1,34 +1,33 @@
-"""A model folder as stock sentence-transformers modules: encoder, pooling, one linear map, normalisation."""
+"""A model folder as stock sentence-transformers modules: encoder, pooling; one linear map and normalisation."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
-from orthoglot import __version__, atomic
+from orthoglot import atomic
 from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.ems_as_bert import write_bert
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import quiet
 from orthoglot.encoders.sentence_transformer import drop_normalize
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.evaluation.base import read_records, unit
-from orthoglot.fit import MADE, RECORDS, licence_of
+from orthoglot.evaluation.base import unit
 from orthoglot.languages import canonical
-from orthoglot.measure import table
 from orthoglot.model import Model, opened
+from orthoglot.model_card import decomposer_card, encoder_card
 
 PARTS = ("meaning", "language")
 TOLERANCE = 1e-5
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # Short, long, other scripts, digits: what the export is compared on before it takes its place.
 PROBES = (
     "A cat sleeps.",
@@ -36,33 +35,52 @@ PROBES = (
     "猫が寝ている。",
     "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
 )
-REFUSED = {
-    "ems": "its tokeniser and layers are orthoglot's own; sentence-transformers would need remote code",
-    "laser": "its BiLSTM and its tokeniser are not among sentence-transformers' modules",
-}
+REFUSED = {"laser": "its BiLSTM and its tokeniser are not among sentence-transformers' modules"}
 
 
-def export(model_folder: Path, output: Path, *, part: str = "meaning", language: str | None = None) -> float:
+def export(
+    model_folder: Path,
+    output: Path,
+    *,
+    part: str | None = None,
+    language: str | None = None,
+    licence: str = "",
+    records: Path | None = None,
+) -> float:
     """Write a folder that `SentenceTransformer(path)` opens without code of ours: safetensors, README.md.
 
+    An encoder's folder gives its sentence vector e as it is. A decomposer's gives one part,
     part(e) = W e + b, then scaled to length 1. The language part of a residual is e - (W e + b) = (I - W) e - b,
     one linear map as well.
 
     Args:
-        model_folder: a decomposer's, with its encoder; see `orthoglot.load`.
+        model_folder: an encoder's, or a decomposer's with its encoder; see `orthoglot.load`.
         output: a new folder.
-        part: "meaning" or "language".
+        part: "meaning" (if None) or "language", of a decomposer.
         language: for a method that maps each language its own way: the one whose map is written.
+        licence: for the model card; "" takes what is on record.
+        records: scores of a run for the model card; None takes those of `orthoglot fit`.
     Returns:
-        Largest difference of an entry from orthoglot's own vector, scaled to length 1, on a few sentences.
+        Largest difference of an entry from orthoglot's own vector on a few sentences, in lengths of the vector.
     Raises:
-        ConfigError: not such a model; an encoder that these modules cannot hold; a method that needs `language`.
+        ConfigError: not such a model; an encoder that these modules cannot hold; a method that needs `language`;
+            a part of an encoder by itself; records without the model's scores.
         DataError: the export gives other vectors than orthoglot.
     """
-    if part not in PARTS:
-        raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
     if output.exists():
         raise ConfigError(f"{output}: exists; remove it first or name another folder")
+    name = output.resolve().name
+    if (model_folder / "encoder.json").is_file():
+        if part is not None or language is not None:
+            raise ConfigError(f"{model_folder}: an encoder by itself; leave --part and --language out")
+        with quiet():
+            modules, prefix = encoder_modules(model_folder)
+            ours = Model(load_encoder(model_folder, "cpu"), None).encode(PROBES, part="sentence")
+            told = encoder_card(model_folder, name, PROBES[:2], licence=licence, records=records)
+            return _write(modules, prefix, ours, told, output)
+    part = part or PARTS[0]
+    if part not in PARTS:
+        raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
     decomposer, home = opened(model_folder)
     if decomposer.architecture == "pair_centering":
         raise ConfigError(
@@ -74,21 +92,37 @@ def export(model_folder: Path, output: Path, *, part: str = "meaning", language:
         modules, prefix = encoder_modules(home)
         split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())
         split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
-        prompts: dict[str, Any] = (
-            {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
+        ours = unit(Model(load_encoder(home, "cpu"), decomposer).encode(PROBES, part=part, language=code))
+        told = decomposer_card(
+            model_folder,
+            home,
+            decomposer,
+            name,
+            PROBES[:2],
+            part=part,
+            language=code,
+            licence=licence,
+            records=records,
         )
-        exported = SentenceTransformer(modules=[*modules, split, Normalize()], device="cpu", **prompts)
-        with atomic.building(output) as partial:
-            exported.save(str(partial), create_model_card=False)
-            written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
-            ours = Model(load_encoder(home, "cpu"), decomposer).encode(PROBES, part=part, language=code)
-            off = float(np.abs(written.encode(list(PROBES), show_progress_bar=False) - unit(ours)).max())
-            if not off <= TOLERANCE:
-                raise DataError(f"{model_folder}: the export differs from orthoglot's vectors by {off:.1e}")
-            text = model_card(
-                model_folder, home, decomposer, part=part, language=code, name=output.resolve().name
+        return _write([*modules, split, Normalize()], prefix, ours, told, output)
+
+
+def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, told: str, output: Path) -> float:
+    prompts: dict[str, Any] = (
+        {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
+    )
+    exported = SentenceTransformer(modules=modules, device="cpu", **prompts)
+    with atomic.building(output) as partial:
+        exported.save(str(partial), create_model_card=False)
+        written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
+        theirs = written.encode(list(PROBES), show_progress_bar=False)
+        lengths = np.linalg.norm(ours, axis=1, keepdims=True)
+        off = float((np.abs(theirs - ours) / lengths).max())
+        if not off <= TOLERANCE:
+            raise DataError(
+                f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
             )
-            (partial / "README.md").write_text(text, encoding="utf-8")
+        (partial / "README.md").write_text(told, encoding="utf-8")
     return off
 
 
@@ -141,19 +175,26 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
     kind = described["kind"]
     if kind in REFUSED:
         raise ConfigError(f"encoder {described['name']}: cannot be exported: {REFUSED[kind]}")
+    if kind == "ems":
+        with tempfile.TemporaryDirectory() as bert:
+            write_bert(home, Path(bert))
+            return _pooled(Path(bert), described), ""
     place = checkpoint_folder(home, described)
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if kind == "sentence-transformers":
-        whole = SentenceTransformer(str(place), device="cpu", **local)
+        whole = SentenceTransformer(str(place), device="cpu", **LOCAL)
         drop_normalize(whole)
         whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
         return list(whole), described.get("prefix", "")
+    return _pooled(place, described), described["prefix"]
+
+
+def _pooled(place: Path, described: dict[str, Any]) -> list[nn.Module]:
     transformer = Transformer(
         str(place),
         max_seq_length=described["max_tokens"],
-        model_kwargs={"use_safetensors": True, "dtype": torch.float32, **local},
-        config_kwargs=local,
-        processor_kwargs=local,
+        model_kwargs={"use_safetensors": True, "dtype": torch.float32, **LOCAL},
+        config_kwargs={**LOCAL},  # a copy: the library writes into them
+        processor_kwargs={**LOCAL},
     )
     pooling = described["pooling"]
     modules: list[nn.Module] = [
@@ -164,45 +205,4 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
         dense = Dense(described["dim"], described["dim"], activation_function=nn.Tanh())
         dense.linear.load_state_dict(transformer.model.pooler.dense.state_dict())
         modules.append(dense)
-    return modules, described["prefix"]
-
-
-def model_card(
-    model_folder: Path, home: Path, decomposer: Decomposer, *, part: str, language: str | None, name: str
-) -> str:
-    """README.md: what it is, how it was made, whose licence holds, what was measured, how to use it."""
-    described = card(home)
-    made = model_folder / MADE
-    record = model_folder / RECORDS
-    fitted = json.loads(made.read_text(encoding="utf-8")) if made.is_file() else {}
-    pages = Environment(
-        loader=PackageLoader("orthoglot", "."),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return pages.get_template("export.md.j2").render(
-        name=name,
-        part=part,
-        language=language,
-        method=decomposer.method,
-        residual=decomposer.architecture == "residual",
-        dim=decomposer.dim,
-        languages=decomposer.languages,
-        details=decomposer.details,
-        encoder=described,
-        identity=decomposer.identity,
-        licence=fitted.get("encoder", {}).get("licence") or licence_of(home),
-        kept=_sizes(fitted),
-        scores=table(read_records(record)) if record.is_file() else "",
-        version=__version__,
-        sentences=json.dumps(PROBES[:2], ensure_ascii=False),
-    )
-
-
-def _sizes(fitted: dict[str, Any]) -> Sequence[tuple[str, str, int]]:
-    """Language pair, its files, and the pairs of sentences that were trained on."""
-    return [
-        (pair, "; ".join(fitted["bitext"][pair]), counts["kept"]["train"])
-        for pair, counts in fitted.get("text", {}).items()
-    ]
+    return modules

@@ -74,16 +74,20 @@ def retrieval(
 
 
 def table(records: Sequence[Record]) -> str:
-    """Records of held-out retrieval as a Markdown table: one row per direction and for the mean."""
+    """Records of held-out retrieval as a Markdown table: one row per direction and for the mean.
+
+    It has the views that there are: a decomposer's three, or an encoder's own vector alone.
+    """
     subsets = sorted({record.subset for record in records}, key=lambda subset: (subset == ALL, subset))
     cells = {(record.subset, record.view): record for record in records}
+    titles = {view: title for view, title in TITLES.items() if any(record.view == view for record in records)}
     rows = [
-        "| Retrieval | " + " | ".join(TITLES.values()) + " | n |",
-        "| --- | " + "--- | " * (len(TITLES) + 1),
+        "| Retrieval | " + " | ".join(titles.values()) + " | n |",
+        "| --- | " + "--- | " * (len(titles) + 1),
     ]
     for subset in subsets:
-        values = [_cell(cells[subset, seen]) for seen in TITLES]
-        rows.append(f"| {subset} | {' | '.join(values)} | {cells[subset, 'meaning'].n} |")
+        values = [_cell(cells[subset, view]) for view in titles]
+        rows.append(f"| {subset} | {' | '.join(values)} | {cells[subset, 'sentence'].n} |")
     return "\n".join(row.rstrip() for row in rows)
 
 

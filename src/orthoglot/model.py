@@ -80,8 +80,8 @@ class Model:
         Args:
             sentences: a list, or one string.
             part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector.
-            language: the sentences' language code, for encoders and methods that need it (EMS: for its tokeniser;
-                centering: for its mean).
+            language: the sentences' language code, for encoders and methods that need it (EMS with words by
+                Moses: for its tokeniser; centering: for its mean).
             partner: the language that they are compared with, which centering per pair asks for.
             batch_tokens: tokens encoded at once, padding included; a GPU is kept busy by more.
         Returns:

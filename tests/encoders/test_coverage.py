@@ -92,6 +92,9 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     own = rows["mini/own"].coverage
     assert own is not None
     assert 0 < own.unknown < 1
+    (trained / "encoder.json").write_text(json.dumps({**card, "words": None}))
+    unread, *_ = survey(catalogue, tmp_path / "models", "en", TEXT)
+    assert "unknown words None; known: moses, unicode" in unread.note
     assert f"hf download somebody/some-model --revision {COMMIT}" in rows["absent"].note
     assert "convert-laser" in rows["laser"].note
 

@@ -93,6 +93,19 @@ def test_encode_is_the_chain_cut_at_the_limit(tokenizer: Tokenizer, caplog: pyte
     assert f"{sum(len(row) > 3 for row in whole)} of 2 en sentences cut at 3 tokens" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("words", "size", "apart", "normalised"), [("unicode", 13, False, "▁ＡＢ"), ("moses", 14, True, "▁AB")]
+)
+def test_pieces_are_learnt_from_these_words_and_normalised_once(
+    words: Words, size: int, apart: bool, normalised: str, tmp_path: Path
+) -> None:
+    settings = _settings(words).model_copy(update={"vocabulary": size})
+    train_tokenizer(settings, {"en": ["Don't don't don't"] * 5}, tmp_path / "t.model")
+    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "t.model"))
+    assert ("▁'" in {model.id_to_piece(number) for number in range(size)}) is apart
+    assert model.normalize("ＡＢ") == normalised
+
+
 def test_blocks_keep_the_order_of_sentences(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = [f"The {'cat ' * (n % 4)}{n} sat." for n in range(10)]
     whole = tokenizer.encode(sentences, "en", 9)

@@ -145,6 +145,14 @@ def test_it_learns_to_find_translations(trained: Path) -> None:
     assert found > 0.8
 
 
+def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
+    card = json.loads((trained / "encoder.json").read_text())
+    pairs = len(word_for_word(400, 0))
+    text = {"en-de": {"corpora": ["invented"], "pairs": pairs}}
+    assert card["training"] == {"text": text, "steps": 80, "batch_size": 32, "seed": 1}
+    assert card["words"] == "unicode"
+
+
 def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> None:
     assert {path.name for path in trained.iterdir()} == {
         "encoder.json",

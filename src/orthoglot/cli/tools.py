@@ -325,16 +325,30 @@ def fit(
 
 @app.command()
 def export(
-    model: Annotated[Path, typer.Argument(help="a folder of orthoglot fit, or a decomposer's under models/")],
+    model: Annotated[
+        Path,
+        typer.Argument(help="a folder of orthoglot fit, or an encoder's or a decomposer's under models/"),
+    ],
     output: Annotated[Path, typer.Argument(help="the sentence-transformers folder to write")],
-    part: Annotated[str, typer.Option(help="meaning or language")] = "meaning",
+    part: Annotated[
+        str | None, typer.Option(help="meaning or language, of a decomposer; meaning if not given")
+    ] = None,
     language: Annotated[
         str | None,
         typer.Option(help="whose map to write, for a method that has one per language (centering)"),
+    ] = None,
+    licence: Annotated[
+        str, typer.Option(help="of the encoder, for the model card; what is on record if not given")
+    ] = "",
+    records: Annotated[
+        Path | None,
+        typer.Option(help="records.jsonl of a report with its scores; those of orthoglot fit if not given"),
     ] = None,
 ) -> None:
     """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
     from orthoglot.export import export as exporting
 
-    off = exporting(model, output, part=part, language=language)
-    typer.echo(f"{output}: differs from orthoglot's own unit vectors by at most {off:.1e}", err=True)
+    off = exporting(model, output, part=part, language=language, licence=licence, records=records)
+    typer.echo(
+        f"{output}: differs from orthoglot's own vectors by at most {off:.1e} of their length", err=True
+    )

@@ -102,7 +102,7 @@ def survey(
     trained = set()
     for path in sorted(models.glob("*/encoders/*/encoder.json")):
         described = card(path.parent)
-        if described["kind"] in ("ems", "mlm"):
+        if described.get("checkpoint", ".") == ".":
             trained.add(path.parent.name)
             name = f"{path.parents[2].name}/{path.parent.name}"
             cut = partial(_cut_trained, path.parent, language)
