@@ -35,9 +35,17 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     for name in ("mini-sts", "mini-qe"):
         params["benchmarks"][name]["pairs"] = ["qaa-qab", "qaa-qac"]
     ems = params["encoders"]["ems-mini"]
-    ems["tokenizer"]["vocabulary"] = 300
-    ems.update(layers=1, width=32, heads=2, feed_forward=64, language_width=8, projection_width=16)
-    ems.update(batch_size=32, steps=20, validate_every=10, warmup_steps=5, threads=1)
+    ems["network"]["tokenizer"]["vocabulary"] = 300
+    ems["network"].update(layers=1, width=32, heads=2, feed_forward=64)
+    ems.update(
+        language_width=8,
+        projection_width=16,
+        batch_size=32,
+        steps=20,
+        validate_every=10,
+        warmup_steps=5,
+        threads=1,
+    )
     return params
 
 
@@ -94,9 +102,9 @@ class Workspace:
         """The output folders of the jobs that a command ran."""
         return sorted(re.findall(r"done: (\S+)", self.run(*command).stdout))
 
-    def jobs_due(self) -> dict[str, int]:
-        """What `snakemake -n` would run: jobs by rule."""
-        text = self.run("snakemake", "-n", "--cores", "2", "--quiet", "host").stdout
+    def jobs_due(self, *targets: str) -> dict[str, int]:
+        """What `snakemake -n` would run for the targets, or unasked: jobs by rule."""
+        text = self.run("snakemake", *targets, "-n", "--cores", "2", "--quiet", "host").stdout
         table = re.search(r"^job\s+count\n[-\s]+\n(.*?)^total", text, re.S | re.M)
         if table is None:
             assert "Nothing to be done" in text, text
