@@ -1,0 +1,143 @@
+"""The verb that trains: what it starts from comes before it, distillation and several processes for real."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from workspace import ROOT
+
+import jobs
+from orthoglot import config
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.load import load_encoder
+from orthoglot.errors import ConfigError
+
+SMALL: dict[str, Any] = {"batch_size": 8, "steps": 4, "validate_every": 2, "warmup_steps": 1, "threads": 1}
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    found = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for name in ("ems-mini", "distilled-mini", "ems-xlmr-mini"):
+        found["encoders"][name] |= SMALL
+    for name in ("ems-mini", "distilled-mini"):
+        found["encoders"][name]["network"] |= {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16}
+        found["encoders"][name]["network"]["tokenizer"] |= {"vocabulary": 60}
+    return found
+
+
+def planned(values: dict[str, Any], *encoders: str) -> jobs.Plan:
+    values["presets"]["mini"]["encoders"] = list(encoders)
+    return jobs.Plan(config.check(values, "params.yaml"))
+
+
+def test_what_a_training_starts_from_is_trained_first_though_no_preset_names_it(
+    values: dict[str, Any],
+) -> None:
+    plan = planned(values, "distilled-mini", "ems-xlmr-mini")
+    home = "models/mini/encoders"
+    assert plan.jobs[f"{home}/distilled-mini"].inputs["teacher"] == [f"{home}/ems-mini"]
+    assert plan.jobs[f"{home}/ems-xlmr-mini"].inputs["start"] == [f"{home}/xlmr-mini"]
+    # They are trained, and neither embedded nor measured.
+    assert {job.output for job in plan.jobs.values() if job.verb == "pretrain"} >= {
+        f"{home}/{name}" for name in ("ems-mini", "xlmr-mini")
+    }
+    assert "embeddings/mini/ems-mini" not in plan.jobs
+
+
+def test_a_teacher_that_changes_makes_its_student_due(values: dict[str, Any]) -> None:
+    before = planned(values, "distilled-mini").jobs["models/mini/encoders/distilled-mini"].key
+    values["encoders"]["ems-mini"]["seed"] = 9
+    assert planned(values, "distilled-mini").jobs["models/mini/encoders/distilled-mini"].key != before
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            "distilled-mini",
+            {"teacher": "ems-mimi"},
+            "encoders.distilled-mini.teacher: unknown name 'ems-mimi'",
+        ),
+        ("distilled-mini", {"teacher": "sbert-distill"}, "encoders.distilled-mini.teacher: unknown name"),
+        (
+            "ems-xlmr-mini",
+            {"network": {"start": "encoder", "encoder": "ems-mini"}},
+            "encoders.ems-xlmr-mini.network.encoder: unknown name 'ems-mini'",
+        ),
+        ("ems-mini", {"xtr_weight": 0.0, "contrastive_weight": 0.0}, "both 0: there is nothing to learn"),
+        ("ems-mini", {"network": {"start": "encoder"}}, "encoders.ems-mini.network.encoder: Field required"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_with_its_place(
+    name: str, change: dict[str, Any], message: str, values: dict[str, Any]
+) -> None:
+    values["encoders"][name] |= change
+    with pytest.raises(ConfigError) as caught:
+        config.check(values, "params.yaml")
+    assert message in str(caught.value)
+
+
+def run(plan: jobs.Plan, output: str, bitext: Path) -> Path:
+    """Run one training job as the rule does, on text of the test's own."""
+    from orthoglot.cli.jobs import pretrain
+
+    job = plan.jobs[output]
+    content = {
+        "key": job.key,
+        "output": output,
+        "settings": job.settings,
+        "inputs": {**job.inputs, "bitext": [str(bitext)]},
+        "before": {},
+        **job.free,
+    }
+    job.file.parent.mkdir(parents=True, exist_ok=True)
+    job.file.write_text(json.dumps(content))
+    pretrain(job.file)
+    return Path(output)
+
+
+@pytest.fixture
+def bitext(tmp_path: Path) -> Path:
+    folder = tmp_path / "qaa-qab"
+    folder.mkdir()
+    words = ["tree", "house", "dog", "red", "small", "water", "old", "bread"]
+    rows = [
+        SentencePair(f"{a} {b} {c}", f"{c[::-1]} {a[::-1]} {b[::-1]}")
+        for a in words
+        for b in words[:4]
+        for c in words[4:]
+    ]
+    splits = {"train": rows[:100], "valid": rows[100:]}
+    for split, pairs in splits.items():
+        write_pairs(folder / f"{split}.tsv.gz", pairs)
+    kept = {split: len(pairs) for split, pairs in splits.items()}
+    (folder / "counts.json").write_text(json.dumps({"in": {"test": 128}, "kept": kept}))
+    return folder
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_teacher_and_student_are_trained_by_their_jobs(
+    processes: int, values: dict[str, Any], bitext: Path
+) -> None:
+    values["encoders"]["ems-mini"] |= {"processes": processes, "negatives": "gathered"}
+    values["encoders"]["distilled-mini"] |= {"processes": processes}
+    values["curves"] = ["dvclive"]
+    plan = planned(values, "distilled-mini")
+    teacher = run(plan, "models/mini/encoders/ems-mini", bitext)
+    student = run(plan, "models/mini/encoders/distilled-mini", bitext)
+    for folder in (teacher, student):
+        assert load_encoder(folder, "cpu").encode(["tree dog"], "qaa", 64).shape == (1, 16)
+        assert {path.name for path in folder.iterdir()} == {
+            *("encoder.json", "history.jsonl", "model.safetensors", "receipt.json", "tokenizer.model")
+        }
+    assert not list(Path("checkpoints").glob("*"))
