@@ -233,9 +233,7 @@ def main() -> None:
         )
     if "straightforward" in medians:
         tell(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
-    tell(
-        json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate})
-    )
+    tell(json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate}))
 
 
 if __name__ == "__main__":

@@ -269,6 +269,7 @@ def test_the_table_is_shaped_like_the_papers(made: SimpleNamespace) -> None:
     assert cells["EMS", "published"] == ["89.80", "95.40", "73.70", "99.70", "47.00", "75.30", "75.70", "732"]
     assert cells["EMS", "measured"][0] == "76.00 [63.29, 88.71] ≠ 1 of 58"
     assert cells["EMS", "measured"][2] == "– no language"
+    assert cells["EMS", "measured"][3] == "56.00 [43.29, 68.71] ≠ 1 of 91 pairs"
     assert cells["EMS", "measured"][-1] == "– no time"
     assert ("A100, batch 200", "published") in cells
     assert ("released", "published") not in cells

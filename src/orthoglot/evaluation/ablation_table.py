@@ -23,6 +23,7 @@ from orthoglot.evaluation.ablation import (
 from orthoglot.evaluation.paper_tables import EMPTY, TEMPLATE, Section, claim_tables, told_of
 from orthoglot.evaluation.papers import WHOLE
 from orthoglot.evaluation.report import render
+from orthoglot.evaluation.summary import NWAY
 from orthoglot.evaluation.table_files import csv_text, json_text, plain, save
 from orthoglot.evaluation.tables import Cell, Table, markdown
 
@@ -207,7 +208,9 @@ def _difference(one: Outcome) -> Cell:
 def _spread(one: Outcome, found: Spread, sign: str = "") -> Cell:
     ends = [] if found.low is None or found.high is None else [found.low, found.high]
     small = [f"[{', '.join(_text(one, end, sign) for end in ends)}]"] if ends else []
-    small += [f"≠ {len(one.over)} of {len(one.over) + len(one.missing)}"] if one.missing else []
+    # A pair of languages is two of the paper's directions.
+    unit = " pairs" if one.task == NWAY else ""
+    small += [f"≠ {len(one.over)} of {len(one.over) + len(one.missing)}{unit}"] if one.missing else []
     return Cell(_text(one, found.value, sign), " ".join(small))
 
 
