@@ -128,23 +128,22 @@ def straightforward(
     """One step of the straightforward loop."""
     shape = settings.network
     assert isinstance(shape, ScratchNetwork)
-    network = Network(settings, student, int(data.languages.max()) + 1)
     sizes = student.vocabulary, shape.layers, shape.width, shape.heads, shape.feed_forward, shape.max_tokens
     encoder = naive.Encoder(*sizes)
-    assert network.objective.head is not None
-    assert network.objective.projection is not None
-    model = naive.Model(encoder, network.objective.head, network.objective.projection, settings.temperature)
+    languages = int(data.languages.max()) + 1
+    widths = settings.language_width, shape.width, settings.projection_width
+    model = naive.Model(encoder, naive.Heads(languages, *widths, student.vocabulary), settings.temperature)
     options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
     optimizer = torch.optim.Adam(model.parameters(), amsgrad=settings.amsgrad, **options)
 
     def take() -> float:
         rows = next(batches)
-        languages = data.languages_of(rows).tolist()
+        of_rows = data.languages_of(rows).tolist()
         sides = [
             [side.ids[side.offsets[row] : side.offsets[row + 1]].tolist() for row in rows]
             for side in (data.source, data.target)
         ]
-        samples = [(a, b, x, y) for a, b, (x, y) in zip(*sides, languages, strict=True)]
+        samples = [(a, b, x, y) for a, b, (x, y) in zip(*sides, of_rows, strict=True)]
         start = time.perf_counter()
         naive.step(model, optimizer, samples)
         return time.perf_counter() - start

@@ -37,8 +37,9 @@ TRAINING = {
         "en-gn": {"corpora": ["Tatoeba", "mine"], "pairs": 1234},
         "en-ja": {"corpora": ["Tanaka"], "pairs": 48},
     },
+    "kind": "ems",
     "steps": 500,
-    "batch_size": 128,
+    "pairs": 128,
     "seed": 7,
 }
 TEXT = {

@@ -85,13 +85,25 @@ def _parsed(module: str) -> tuple[str, list[str]]:
 @functools.cache
 def verb_code(verb: str) -> str:
     """Digest of the part of the command line that runs a verb."""
-    parts = []
+    return digest([_shape(node) for node in verb_parts(verb)])
+
+
+def verb_parts(verb: str) -> list[ast.stmt]:
+    """What runs a verb: its function, those that it calls in the same files, and what every verb runs."""
+    found: list[ast.stmt] = []
     for module in ("orthoglot.cli", "orthoglot.cli.jobs"):
         path = path_of(module)
         assert path is not None
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        parts += [node for node in tree.body if getattr(node, "name", None) in (verb, "Job", "main")]
-    return digest([_shape(node) for node in parts])
+        there = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        wanted: set[str] = set()
+        called = {verb, "Job", "main"} & there.keys()
+        while called - wanted:
+            wanted |= called
+            inside = [node for name in called for node in ast.walk(there[name])]
+            called = {node.id for node in inside if isinstance(node, ast.Name)} & there.keys()
+        found += [node for name, node in there.items() if name in wanted]
+    return found
 
 
 def _shape(node: Any) -> Any:

@@ -142,7 +142,20 @@ def test_low_precision_changes_the_products_and_not_the_softmax() -> None:
     assert output.grad.dtype == torch.float32
 
 
-def test_nothing_is_made_for_a_gradient_that_nobody_wants() -> None:
-    made = bag(SENTENCE)
-    with torch.no_grad():
-        assert not of_logits(UNIFORM, made).requires_grad
+@pytest.mark.parametrize("wanted", [True, False])
+def test_nothing_is_made_for_a_gradient_that_nobody_wants(
+    wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[torch.Size] = []
+    real = torch.zeros_like
+
+    def zeros_like(tensor: Tensor, **options: object) -> Tensor:
+        made.append(tensor.shape)
+        return real(tensor)
+
+    monkeypatch.setattr(torch, "zeros_like", zeros_like)
+    output = torch.nn.Parameter(torch.eye(4, dtype=torch.float64))
+    with torch.set_grad_enabled(wanted):
+        value = divergence(UNIFORM, output, bag(SENTENCE))
+    assert value.requires_grad == wanted
+    assert made == ([output.shape] if wanted else [])

@@ -65,27 +65,65 @@ class Encoder(nn.Module):
                     one.load_state_dict(other.state_dict())
 
 
-class Model(nn.Module):
-    """Encoder, heads (layers as ours, so that weights can be copied) and both losses."""
+class Heads(nn.Module):
+    """Logits over the vocabulary from language and sentence, and the vector that is compared."""
 
-    def __init__(self, encoder: Encoder, head: XtrHead, projection: Projection, temperature: float):
+    def __init__(self, languages: int, language_width: int, width: int, projected: int, vocabulary: int):
         super().__init__()
-        self.encoder, self.head, self.projection, self.temperature = encoder, head, projection, temperature
+        joint = language_width + width
+        self.language = nn.Embedding(languages, language_width)
+        self.language_norm = nn.LayerNorm(language_width, eps=1e-12)
+        self.fc = nn.Linear(joint, joint)
+        self.fc_norm = nn.LayerNorm(joint, eps=1e-12)
+        self.emb = nn.Linear(joint, vocabulary, bias=False)
+        self.w2 = nn.Linear(width, width)
+        self.w1 = nn.Linear(width, projected)
+
+    def logits(self, vectors: Tensor, languages: Tensor) -> Tensor:
+        told = self.language_norm(self.language(languages))
+        x = self.fc(torch.cat([told, vectors], dim=1))
+        return self.emb(self.fc_norm(x * torch.sigmoid(x)))
+
+    def compared(self, vectors: Tensor) -> Tensor:
+        return self.w1(torch.clamp(self.w2(vectors), min=0))
+
+    def copy(self, head: XtrHead, projection: Projection) -> None:
+        """Take the weights of the heads under test."""
+        assert isinstance(head.languages, nn.Sequential)
+        pairs = [
+            (self.language, head.languages[0]),
+            (self.language_norm, head.languages[1]),
+            (self.fc, head.hidden),
+            (self.fc_norm, head.norm),
+            (self.w2, projection.hidden),
+            (self.w1, projection.output),
+        ]
+        for mine, theirs in pairs:
+            mine.load_state_dict(theirs.state_dict())
+        with torch.no_grad():
+            self.emb.weight.copy_(head.output)
+
+
+class Model(nn.Module):
+    """Encoder, heads and both losses."""
+
+    def __init__(self, encoder: Encoder, heads: Heads, temperature: float):
+        super().__init__()
+        self.encoder, self.heads, self.temperature = encoder, heads, temperature
 
     def forward(self, samples: Sequence[Sample]) -> dict[str, Tensor]:
         source, target, source_bag, target_bag, source_language, target_language = self.collate(samples)
         u, v = self.encoder(source), self.encoder(target)
         forward = self.xtr(u, target_language, target_bag)
         backward = self.xtr(v, source_language, source_bag)
-        a, b = (normalize(self.projection(side), dim=1) for side in (u, v))
+        a, b = (normalize(self.heads.compared(side), dim=1) for side in (u, v))
         similarity = a @ b.T / self.temperature
         labels = torch.arange(len(samples))
         contrastive = cross_entropy(similarity, labels) + cross_entropy(similarity.T, labels)
         return {"xtr": forward + backward, "contrastive": contrastive}
 
     def xtr(self, vectors: Tensor, language: Tensor, bag: Tensor) -> Tensor:
-        logits = self.head(vectors, language) @ self.head.output.T
-        return kl_div(log_softmax(logits, dim=1), bag, reduction="batchmean")
+        return kl_div(log_softmax(self.heads.logits(vectors, language), dim=1), bag, reduction="batchmean")
 
     def collate(self, samples: Sequence[Sample]) -> list[Tensor]:
         vocabulary = self.encoder.tokens.num_embeddings

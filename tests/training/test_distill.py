@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from test_students import encoder_folder
 from torch import nn
 
 from checkpoints import xlmr
+from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import DistillationSettings
 from orthoglot.errors import ConfigError
+from orthoglot.training import distill as module
+from orthoglot.training import loop
 from orthoglot.training.distill import Distillation, Lesson, distill
 from orthoglot.training.pairs import Place
 from orthoglot.training.pretrain import pretrain_ems
@@ -83,16 +87,82 @@ def test_both_sides_come_near_the_teachers_vector_of_the_source(
     assert pupil.name == "pupil"
 
 
-def test_the_teacher_is_read_once_and_an_interrupted_training_goes_on(
+class Asked:
+    """A teacher that remembers what it was asked."""
+
+    def __init__(self, teacher: Any) -> None:
+        self.teacher, self.dim, self.name, self.languages = (
+            teacher,
+            teacher.dim,
+            teacher.name,
+            teacher.languages,
+        )
+        self.sentences: list[str] = []
+
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+        self.sentences += sentences
+        return self.teacher.encode(sentences, language, batch_tokens)
+
+
+def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_bytes(
+    bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(load_encoder(teacher, "cpu"))
+    monkeypatch.setattr(module, "load_encoder", lambda *_: asked)
+    monkeypatch.setattr(module, "BLOCK", 150)
+    whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
+    sources = [pair.source for pair in word_for_word(400, 0)]
+    assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
+    taught = np.load(tmp_path / "whole/state/taught-train.npy")
+    np.testing.assert_allclose(taught, asked.teacher.encode(sources, "en", 1000), atol=1e-5)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    steps: list[int] = []
+    real = loop._Saves.now
+
+    def stop(self: Any) -> None:
+        real(self)
+        steps.append(1)
+        if len(steps) == 27:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop._Saves, "now", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
+    asked.sentences.clear()
+    (tmp_path / "cut/student").rmdir()
+    resumed = run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
+    assert asked.sentences == []
+    names = sorted(path.name for path in whole.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (whole / name).read_bytes()] == []
+
+
+def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
+    bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs without tokens are dropped from two folders; every other row is still taught its own source."""
+    monkeypatch.setattr(module, "BLOCK", 2)
+    nothing = SentencePair("\u200d", "rot")
+    rows = word_for_word(12, 3)
+    more = write_folder(
+        tmp_path / "text/en-de", {"train": [rows[0], nothing, *rows[1:4], nothing], "valid": rows[4:6]}
+    )
+    other = write_folder(
+        tmp_path / "text/en-fr", {"train": [nothing, *rows[6:9]], "valid": [nothing, rows[9]]}
+    )
+    run([more, other], teacher, tmp_path / "run", steps=1, validate_every=1)
+    expected = [pair.source for pair in [*rows[:4], *rows[6:9]]]
+    taught = np.load(tmp_path / "run/state/taught-train.npy")
+    np.testing.assert_allclose(taught, load_encoder(teacher, "cpu").encode(expected, "en", 1000), atol=1e-5)
+
+
+def test_a_teacher_that_does_not_cover_the_first_side_is_refused_at_once(
     bitext: list[Path], teacher: Path, tmp_path: Path
 ) -> None:
-    whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
-    taught = np.load(tmp_path / "whole/state/taught-train.npy")
-    sources = [pair.source for pair in word_for_word(400, 0)]
-    np.testing.assert_allclose(taught, load_encoder(teacher, "cpu").encode(sources, "en", 1000), atol=1e-5)
-    again = run(bitext, teacher, tmp_path / "again", steps=40, validate_every=20)
-    names = sorted(path.name for path in whole.iterdir())
-    assert [name for name in names if (again / name).read_bytes() != (whole / name).read_bytes()] == []
+    text = write_folder(tmp_path / "text/ja-de", {"train": word_for_word(8, 0), "valid": word_for_word(4, 1)})
+    with pytest.raises(ConfigError, match="toy: does not cover language 'ja'"):
+        run([text], teacher, tmp_path / "run")
+    assert not (tmp_path / "run/state").exists()
 
 
 def test_a_teacher_of_another_size_is_refused(bitext: list[Path], tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,9 @@ def test_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
     whole, cut, resumed = network(), network(), network()
     points, again = Points(), Points()
     history = train(whole, None, curves=points)
-    assert [point["step"] for point in points] == [4, 8, 12, 16]
+    # windows of four steps, and validations after epochs of three
+    assert [point["step"] for point in points if "train.total" in point] == [4, 8, 12, 16]
+    assert [point["step"] for point in points if "valid.total" in point] == [3, 6, 9, 12, 15, 18]
     with pytest.raises(KilledError):
         train(cut, tmp_path, fail_in=killed_in)
     torch.randn(5)  # the global generator is elsewhere by now
@@ -104,8 +106,10 @@ def test_a_curve_has_the_means_of_its_windows_and_the_rate_of_its_last_step(
     monkeypatch.setattr(loop, "WINDOW", 3)  # an epoch, so that the history says the same
     points = Points()
     history = train(network(), None, epochs=2, curves=points)
-    assert [point["train.total"] for point in points] == [row["train.total"] for row in history]
-    assert [point["learning_rate"] for point in points] == pytest.approx([0.05 / 4, 0.05 / 7])
+    trained, held = points[::2], points[1::2]
+    assert [point["train.total"] for point in trained] == [row["train.total"] for row in history]
+    assert [point["valid.total"] for point in held] == [row["valid.total"] for row in history]
+    assert [point["learning_rate"] for point in trained] == pytest.approx([0.05 / 3, 0.05 / 6])
 
 
 def test_saves_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +163,7 @@ def scripted(totals: list[float], patience: int | None) -> tuple[float, History]
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-    told = iter([1e9, *totals])  # the untrained model's first
+    told = iter(totals)
     history = fit(
         model=model,
         updates=[Update("count", lambda _: {"total": -model.weight.sum()}, optimizer)],
@@ -274,41 +278,63 @@ def test_non_finite_loss_names_step_and_terms_and_spares_the_weights() -> None:
     assert torch.equal(model.weight, before["weight"])
 
 
-def test_divergence_stops_early_and_tells_every_term(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "WINDOW", 2)
-    taken = []
-
-    def losses(growth: float) -> Callable[[Any], dict[str, Tensor]]:
-        def loss(step: float) -> dict[str, Tensor]:
-            taken.append(step)
-            pull = model.weight.sum() * 0 + 2 + growth * step
-            return {"pull": pull, "push": torch.tensor(1.0), "total": pull + 1}
-
-        return loss
-
+def of_totals(totals: Sequence[float], taken: list[float]) -> History:
+    """A training whose steps have these totals, made of a pull and a push of 0.25."""
     model = nn.Linear(1, 1)
 
-    def train(growth: float) -> History:
-        return fit(
-            model=model,
-            updates=[Update("maps", losses(growth), torch.optim.SGD(model.parameters(), lr=1.0))],
-            batches=lambda *_: [float(step) for step in range(20)],
-            validate=lambda: {"total": 3.0},
-            max_epochs=1,
-            patience=None,
-            seed=0,
-            label="wild",
-            checkpoint=None,
-            batches_per_epoch=20,
-        )
+    def loss(total: float) -> dict[str, Tensor]:
+        taken.append(total)
+        pull = model.weight.sum() * 0 + total - 0.25
+        return {"pull": pull, "push": torch.tensor(0.25), "total": pull + 0.25}
 
-    # 3 + step: the window of steps 2 and 3 has the mean 5.5, more than 1.5 times the untrained model's 3
-    with pytest.raises(
-        DataError, match=r"wild: epoch 0, step 4: diverged: pull=4.5, push=1, total=5.5; .* 3,"
-    ):
-        train(1.0)
-    assert len(taken) == 4
-    assert len(train(0.05)) == 1  # up to 3.95: worse than untrained, and no divergence
+    return fit(
+        model=model,
+        updates=[Update("maps", loss, torch.optim.SGD(model.parameters(), lr=1.0))],
+        batches=lambda *_: totals,
+        validate=lambda: {"total": 3.0},
+        max_epochs=1,
+        patience=None,
+        seed=0,
+        label="wild",
+        checkpoint=None,
+        batches_per_epoch=len(totals),
+    )
+
+
+@pytest.mark.parametrize(
+    ("totals", "message"),
+    [
+        # above the first step's by more than half and one: 4 + 1 + 2
+        (
+            [4, 4, 6, 7, 7, 8, 9, 9],
+            r"wild: epoch 0, step 6: diverged: pull=7.25, push=0.25, total=7.5; .* was 4,",
+        ),
+        # it had gained 4, and has lost nine tenths of that: 4 -> 0 -> 3.7, about where it began
+        ([4, 2, 0, 0, 3.7, 3.7, 9, 9], r"step 6: diverged: .*total=3.7; .* least of 2 steps 0;"),
+    ],
+)
+def test_divergence_and_collapse_stop_early_and_tell_every_term(
+    totals: list[float], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "WINDOW", 2)
+    taken: list[float] = []
+    with pytest.raises(DataError, match=message):
+        of_totals(totals, taken)
+    assert taken == totals[:6]
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        [4, 4, 6, 6, 7, 6.5, 6, 6],  # worse than it began, but not by that much
+        [4, 2, 0, 0, 3.5, 3.5, 1, 1],  # a setback
+        [0.01, 0.2, 0.01, 0.9, 0.8, 0.9, 0.3, 0.2],  # a good start, on which a step is mostly noise
+        [2, 2, 1.5, 1.5, 2, 2, 1.5, 1.5],  # no gain to speak of
+    ],
+)
+def test_what_is_no_divergence(totals: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "WINDOW", 2)
+    assert len(of_totals(totals, [])) == 1
 
 
 def test_non_finite_validation_is_refused() -> None:

@@ -117,7 +117,8 @@ def test_another_number_of_processes_than_the_settings_say_is_refused(
         pretrain_ems(TWO, "toy", [bitext], place=Place("cpu", tmp_path / "state"), output=tmp_path)
 
 
-def test_a_process_that_fails_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(DataError, match="training in 2 processes failed with exit code 1"):
-        ranks.launch(2, ["train-together", "no-such-job.json", "nowhere"])
+def test_a_process_that_fails_fails_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    message = "training in 2 processes failed with exit code 1"
+    with (tmp_path / "lock").open("w") as lock, pytest.raises(DataError, match=message):
+        ranks.launch(2, ["train-together", "no-such-job.json", "nowhere"], lock)
     assert "no-such-job.json: not a job file" in capfd.readouterr().err

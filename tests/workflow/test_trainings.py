@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 from workspace import ROOT
@@ -91,10 +96,15 @@ def run(plan: jobs.Plan, output: str, bitext: Path) -> Path:
     """Run one training job as the rule does, on text of the test's own."""
     from orthoglot.cli.jobs import pretrain
 
-    job = plan.jobs[output]
+    pretrain(announce(plan.jobs[output], bitext))
+    return Path(output)
+
+
+def announce(job: jobs.Job, bitext: Path) -> Path:
+    """Write the job's file with text of the test's own."""
     content = {
         "key": job.key,
-        "output": output,
+        "output": job.output,
         "settings": job.settings,
         "inputs": {**job.inputs, "bitext": [str(bitext)]},
         "before": {},
@@ -102,8 +112,7 @@ def run(plan: jobs.Plan, output: str, bitext: Path) -> Path:
     }
     job.file.parent.mkdir(parents=True, exist_ok=True)
     job.file.write_text(json.dumps(content))
-    pretrain(job.file)
-    return Path(output)
+    return job.file
 
 
 @pytest.fixture
@@ -131,7 +140,7 @@ def test_teacher_and_student_are_trained_by_their_jobs(
 ) -> None:
     values["encoders"]["ems-mini"] |= {"processes": processes, "negatives": "gathered"}
     values["encoders"]["distilled-mini"] |= {"processes": processes}
-    values["curves"] = ["dvclive"]
+    values |= {"curves": ["dvclive"], "device": "cpu"}
     plan = planned(values, "distilled-mini")
     teacher = run(plan, "models/mini/encoders/ems-mini", bitext)
     student = run(plan, "models/mini/encoders/distilled-mini", bitext)
@@ -141,3 +150,51 @@ def test_teacher_and_student_are_trained_by_their_jobs(
             *("encoder.json", "history.jsonl", "model.safetensors", "receipt.json", "tokenizer.model")
         }
     assert not list(Path("checkpoints").glob("*"))
+    curve = Path("logs/mini/curves/encoders/distilled-mini/dvclive/plots/metrics/valid/total.tsv")
+    assert [line.split()[0] for line in curve.read_text().splitlines()] == ["step", "2", "4"]
+
+
+def test_the_lock_outlives_a_verb_that_is_killed_alone(
+    values: dict[str, Any], bitext: Path, tmp_path: Path
+) -> None:
+    """Its processes go on, and whoever runs the job again waits for them rather than training beside them."""
+    values["encoders"]["ems-mini"] |= {"processes": 2, "steps": 100_000, "validate_every": 50_000}
+    values |= {"curves": [], "device": "cpu"}
+    job = planned(values, "ems-mini").jobs["models/mini/encoders/ems-mini"]
+    written = announce(job, bitext)
+    verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "pretrain", str(written)])
+    lock = Path(f".jobs/{job.output}.lock")
+
+    def held() -> bool:
+        with lock.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def workers() -> list[psutil.Process]:
+        told = [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) == cwd_of(one)]
+        return [one for one in told if "train-together" in (one.info["cmdline"] or [])]
+
+    try:
+        deadline = time.monotonic() + 120
+        while len(workers()) < 3 and time.monotonic() < deadline:  # the agent and two processes
+            time.sleep(0.2)
+        assert len(workers()) == 3
+        verb.kill()
+        verb.wait()
+        assert held()
+    finally:
+        for one in workers():
+            one.kill()
+    while workers():
+        time.sleep(0.1)
+    assert not held()
+
+
+def cwd_of(process: psutil.Process) -> str:
+    try:
+        return process.cwd()
+    except psutil.Error:
+        return ""

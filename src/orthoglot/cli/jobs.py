@@ -83,6 +83,7 @@ class Job:
         with open(lock, "w") as held:
             # A killed workflow may have left this very job running: wait for it, then find its work done.
             fcntl.flock(held, fcntl.LOCK_EX)
+            self.lock = held
             yield receipts.read_key(self.output) != self.key
 
     @contextmanager
@@ -162,7 +163,7 @@ def pretrain(job_file: JobFile) -> None:
     elif (count := getattr(settings, "processes", 1)) > 1:
         from orthoglot.training.ranks import launch
 
-        job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)]))
+        job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)], job.lock))
     else:
         job.run(lambda output: _train(job, settings, output))
 

@@ -144,6 +144,10 @@ class EmsSettings(PretrainingSettings):
     def _something_to_learn(self) -> Self:
         if not (self.xtr_weight or self.contrastive_weight):
             raise ValueError("xtr_weight and contrastive_weight are both 0: there is nothing to learn")
+        if not self.xtr_weight and (self.target == "ugt" or self.release_mask):
+            raise ValueError(
+                "target ugt and release_mask hide tokens, which nothing predicts where xtr_weight is 0"
+            )
         return self
 
 

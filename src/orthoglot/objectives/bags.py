@@ -16,6 +16,11 @@ Reading = Literal["counts", "distinct"]
 LOGITS_AT_ONCE = 2**24
 
 
+def placed(tensor: Tensor, device: torch.device) -> Tensor:
+    """On the device without waiting for what it is doing, which takes memory that does not move."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 class Bags(NamedTuple):
     """p(w) of R rows, as the K places where it is not 0, row after row.
 
@@ -37,7 +42,7 @@ class Bags(NamedTuple):
 
     def to(self, device: torch.device) -> Bags:
         """The same with its tensors on a device."""
-        return Bags(self.offsets, *(tensor.to(device, non_blocking=True) for tensor in self[1:]))
+        return Bags(self.offsets, *(placed(tensor, device) for tensor in self[1:]))
 
 
 def bags_of(
@@ -99,15 +104,18 @@ def divergence(states: Tensor, output: Tensor, bags: Bags, products: torch.dtype
         made on the way, chunk by chunk, and cannot be differentiated again.
     Source: EMS 2024, L_XTR; methods 5.2.
     """
-    return _Divergence.apply(states, output, bags, products)
+    # Within the function PyTorch's own switch is always off.
+    wanted = torch.is_grad_enabled() and (states.requires_grad or output.requires_grad)
+    return _Divergence.apply(states, output, bags, products, wanted)
 
 
 class _Divergence(torch.autograd.Function):
     """Softmax cross-entropy with sparse targets whose gradient is made while the logits are there."""
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, output: Tensor, bags: Bags, products: torch.dtype | None) -> Tensor:
-        wanted = any(ctx.needs_input_grad[:2])
+    def forward(
+        ctx: Any, states: Tensor, output: Tensor, bags: Bags, products: torch.dtype | None, wanted: bool
+    ) -> Tensor:
         total = states.new_zeros(())
         by_states = torch.empty_like(states) if wanted else None
         by_output = torch.zeros_like(output) if wanted else None
@@ -139,6 +147,6 @@ class _Divergence(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         by_states, by_output = ctx.saved_tensors
-        return by_states * slope, by_output * slope, None, None
+        return by_states * slope, by_output * slope, None, None, None

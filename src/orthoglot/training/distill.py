@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,13 +14,14 @@ from torch import Tensor, nn
 from orthoglot import atomic
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import Split
-from orthoglot.encoders.base import Encoder, resolve_device
+from orthoglot.encoders.base import Encoder, check_language, resolve_device
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import DistillationSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
-from orthoglot.training.bitext import Bitext, languages_of
+from orthoglot.objectives.bags import placed
+from orthoglot.training.bitext import BLOCK, Bitext, languages_of
 from orthoglot.training.pairs import (
     Place,
     Pupil,
@@ -32,10 +34,9 @@ from orthoglot.training.pairs import (
     train_on_pairs,
     validate,
     validation,
-    wait,
     write_rows,
 )
-from orthoglot.training.ranks import joined, rank
+from orthoglot.training.ranks import joined, rank, wait
 from orthoglot.training.steps import Reading, read, reading_of
 
 TEACHER_TOKENS = 4096
@@ -97,22 +98,25 @@ def distill(
     """
     torch.set_num_threads(settings.threads)
     with joined(settings.processes, resolve_device(place.device)) as device:
-        student = prepared(settings, bitext, start, place)
-        train, valid = corpus(student, bitext, place)
-        tell(settings, name, train, valid, student, device)
         master = load_encoder(teacher, str(device))
+        for language in sorted({parse_pair(folder.name)[0] for folder in bitext}):
+            check_language(master.name, master.languages, language)
+        student = prepared(settings, bitext, start, place)
         if master.dim != student.dim:
             raise ConfigError(
                 f"encoder {name}: has vectors of {student.dim} numbers, its teacher {master.name} of {master.dim}"
             )
+        train, valid = corpus(student, bitext, place)
+        tell(settings, name, train, valid, student, device)
         network = Distillation(student.network, products(settings)).to(device)
         lectures: dict[Split, Bitext] = {"train": train, "valid": valid}
         taught = {split: _taught(master, bitext, split, data, place) for split, data in lectures.items()}
+        del master  # its room on the device is the student's now
 
         def lesson(split: Split, rows: np.ndarray) -> Lesson:
             data = lectures[split]
             sentences = Ragged.join([data.source.take(rows), data.target.take(rows)])
-            vectors = torch.from_numpy(taught[split][rows]).to(device, non_blocking=True)
+            vectors = placed(torch.from_numpy(taught[split][rows]), device)
             return Lesson(reading_of(student, sentences, settings.chunk_tokens, device), vectors)
 
         held = validation(settings, valid)
@@ -145,10 +149,18 @@ def _taught(teacher: Encoder, bitext: Sequence[Path], split: Split, data: Bitext
             )
             ends = np.cumsum([0, *data.sizes])
             for folder, first, last in zip(bitext, ends, ends[1:], strict=False):
-                sentences = [pair.source for pair in stream_split(folder, split)]
-                kept = [sentences[row] for row in data.kept[first:last]]
-                if kept:
-                    vectors[first:last] = teacher.encode(kept, parse_pair(folder.name)[0], TEACHER_TOKENS)
+                _teach(teacher, folder, split, data.kept[first:last], vectors[first:last])
             vectors.flush()
     wait()
     return np.load(path, mmap_mode="r")
+
+
+def _teach(teacher: Encoder, folder: Path, split: Split, kept: np.ndarray, vectors: np.ndarray) -> None:
+    """Fill in the vectors of the kept pairs of one folder, a block of sentences at a time."""
+    wanted = np.zeros(kept[-1] + 1 if len(kept) else 0, dtype=bool)
+    wanted[kept] = True
+    sources = (pair.source for pair, keep in zip(stream_split(folder, split), wanted, strict=False) if keep)
+    language, first = parse_pair(folder.name)[0], 0
+    while block := list(islice(sources, BLOCK)):
+        vectors[first : first + len(block)] = teacher.encode(block, language, TEACHER_TOKENS)
+        first += len(block)

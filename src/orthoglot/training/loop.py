@@ -21,7 +21,7 @@ from orthoglot.progress import track
 from orthoglot.streams import derive
 from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
-from orthoglot.training.ranks import rank
+from orthoglot.training.ranks import agreed, rank
 
 SECONDS_BETWEEN_SAVES = 30.0
 # A save may take one part in so many of a training's time.
@@ -30,8 +30,9 @@ SAVE_SHARE = 20
 STEPS_AT_ONCE = 16
 # Steps between two points of a curve, and between two looks for divergence.
 WINDOW = 50
-# A window's mean total may be so many times the untrained model's.
-DIVERGED = 1.5
+# A training has diverged where a window's mean total is above the first step's by more than half and one nat (a
+# good start's loss is near 0, and noise is not divergence), or has lost nine tenths of a gain of more than one nat.
+WORSE, MARGIN, LOST = 1.5, 1.0, 0.9
 FILE = "training.safetensors"
 History = list[dict[str, float]]
 logger = logging.getLogger(__name__)
@@ -60,7 +61,8 @@ class Progress:
 
     Attributes:
         history: finished epochs.
-        untrained: validation terms before the first step.
+        first: total of the first step.
+        lowest: least mean total of a window.
         done: steps in all.
         step: of these, steps of the epoch under way.
         sums: of each term over these steps.
@@ -69,7 +71,8 @@ class Progress:
     """
 
     history: History = field(default_factory=list)
-    untrained: dict[str, float] = field(default_factory=dict)
+    first: float | None = None
+    lowest: float | None = None
     done: int = 0
     step: int = 0
     sums: dict[str, float] = field(default_factory=dict)
@@ -102,7 +105,7 @@ def fit(
         updates: run in this order on every batch.
         batches: (epoch, number of the first) -> the epoch's batches from that one on, both from 0.
         validate: gives {term: value, ..., "total": value}, lower totals are better; called in eval mode,
-            without gradient, before the first step and after each epoch.
+            without gradient, after each epoch.
         max_epochs: upper bound of epochs.
         patience: stop after so many epochs without a better total; None never stops early.
         seed: of dropout and whatever else draws from PyTorch's global generators.
@@ -115,8 +118,8 @@ def fit(
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; a name that several updates give, such
         as `total`, keeps the last update's value), `valid.<term>`, `best` (1 if the best so far, else 0).
     Raises:
-        DataError: a value is not finite, or the totals are far above the untrained model's: the message tells
-            every term; an epoch has no batch; the checkpoint is another training's.
+        DataError: a value is not finite, or the training has diverged: the message tells every term; an epoch has
+            no batch; the checkpoint is another training's, or not the same for all processes.
     """
     path = None if checkpoint is None else checkpoint / FILE
     progress, best = Progress(), checkpoints.snapshot(model)
@@ -124,9 +127,10 @@ def fit(
     if path is not None and path.exists():
         progress, best = _restore(path, model, updates, identity)
         logger.info("%s: resumed after epoch %d, step %d", label, len(progress.history), progress.step)
-    else:
-        progress.untrained = _valid(model, validate, seed, f"{label}: untrained")
-        logger.debug("%s: untrained, %s", label, progress.untrained)
+    if not agreed(progress.done):
+        raise DataError(
+            f"{label}: not all processes found the same checkpoint; they need one folder on one disk"
+        )
     history = progress.history
     for point in progress.curve:
         if curves is not None:
@@ -146,6 +150,8 @@ def fit(
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **values, "best": float(improved)})
+        held_out = {name: value for name, value in values.items() if name.startswith("valid.")}
+        _add_point(progress, held_out, curves)
         logger.debug("%s: %s", label, history[-1])
         progress.step, progress.sums = 0, {}
         save.if_due()
@@ -196,6 +202,7 @@ def _train(
             update.optimizer.zero_grad(set_to_none=True)
             values["total"].backward()
             update.optimizer.step()
+            rate = update.optimizer.param_groups[0]["lr"]
             if update.scheduler is not None:
                 update.scheduler.step()
         progress.step += 1
@@ -203,7 +210,7 @@ def _train(
         next(ticks, None)
         if progress.done % WINDOW == 0:
             waiting.settle()
-            _point(updates, where, progress, curves)
+            _close_window(where, rate, progress, curves)
         if save.due():
             waiting.settle()
             save.now()
@@ -238,6 +245,8 @@ class _Waiting:
             for name, value in values.items():
                 self.progress.sums[name] = self.progress.sums.get(name, 0.0) + value
                 self.progress.window[name] = self.progress.window.get(name, 0.0) + value
+            if self.progress.first is None:
+                self.progress.first = values["total"]
         self.read.clear()
 
     def _transfer(self) -> None:
@@ -252,23 +261,30 @@ class _Waiting:
         self.rows.clear()
 
 
-def _point(updates: Sequence[Update], where: str, progress: Progress, curves: Curves | None) -> None:
-    """Close the window: a point of the curve, unless its totals show that the training has diverged.
+def _close_window(where: str, rate: float, progress: Progress, curves: Curves | None) -> None:
+    """A point of the curve, unless the window's totals show that the training has diverged.
 
     Raises:
         DataError: with every term of the window.
     """
     means = {name: value / WINDOW for name, value in progress.window.items()}
     progress.window = {}
-    total, untrained = means["total"], progress.untrained["total"]
-    if untrained > 0 and total > DIVERGED * untrained:
+    total, first = means["total"], progress.first
+    assert first is not None
+    least = min(first, total if progress.lowest is None else progress.lowest)
+    collapsed = first - least > MARGIN and total > least + LOST * (first - least)
+    if collapsed or total > first + MARGIN + (WORSE - 1) * abs(first):
         raise DataError(
-            f"{where}, step {progress.step}: diverged: {_told(means)}; the untrained model has {untrained:g}, "
-            f"so a lower learning rate, or a longer warm-up, is needed"
+            f"{where}, step {progress.step}: diverged: {_told(means)}; the first step's total was {first:g}, the least "
+            f"of {WINDOW} steps {least:g}; try a lower learning rate or a longer warm-up"
         )
-    rate = updates[-1].optimizer.param_groups[0]["lr"]
+    progress.lowest = least
     trained = {f"train.{name}": mean for name, mean in means.items()}
-    point = {"step": float(progress.done), "learning_rate": rate, **trained}
+    _add_point(progress, {"learning_rate": rate, **trained}, curves)
+
+
+def _add_point(progress: Progress, values: Mapping[str, float], curves: Curves | None) -> None:
+    point = {"step": float(progress.done), **values}
     progress.curve.append(point)
     if curves is not None:
         curves.add(point)

@@ -20,7 +20,7 @@ from orthoglot.streams import derive
 from orthoglot.training.bitext import Bitext, tokenised
 from orthoglot.training.curves import Curves
 from orthoglot.training.loop import Update, fit
-from orthoglot.training.ranks import processes, rank, shared
+from orthoglot.training.ranks import processes, rank, shared, wait
 from orthoglot.training.sampling import Plan
 from orthoglot.training.schedule import scheduler
 from orthoglot.training.students import Student, student_of
@@ -91,12 +91,6 @@ def corpus(student: Student, bitext: Sequence[Path], place: Place) -> tuple[Bite
     return train, valid
 
 
-def wait() -> None:
-    """Until every process is here."""
-    if processes() > 1:
-        torch.distributed.barrier()
-
-
 def tell(
     settings: PretrainingSettings,
     name: str,
@@ -115,8 +109,14 @@ def tell(
 
 def facts(settings: PretrainingSettings, bitext: Sequence[Path]) -> dict[str, Any]:
     """What a model card says of the training."""
-    recipe = settings.model_dump(include={"steps", "batch_size", "processes", "seed"})
-    return {"text": {folder.name: told(folder) for folder in bitext}, **recipe}
+    recipe = settings.model_dump(include={"kind", "steps", "seed"})
+    pairs = settings.batch_size * settings.processes
+    return {
+        "text": {folder.name: told(folder) for folder in bitext},
+        **recipe,
+        "pairs": pairs,
+        **settings.origins,
+    }
 
 
 def validation(settings: PretrainingSettings, valid: Bitext) -> list[np.ndarray]:
@@ -200,7 +200,7 @@ def validate(
         network: in eval mode.
         steps: rows of the validation pairs, and the step that they make.
         sizes: rows of each language pair.
-        dropout: leave it on for the terms, as the authors' code does.
+        dropout: leave it on, as the authors' code does.
     """
     network.train(dropout)
     sums: dict[str, float] = {}

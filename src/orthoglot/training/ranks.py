@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import IO, Any
 
 import torch
 from torch import Tensor, distributed
@@ -16,6 +18,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from orthoglot.errors import ConfigError, DataError
 
+# Collectives of a step give up after minutes; the text of a large corpus takes days to prepare.
+LONGEST_WAIT = timedelta(days=30)
+_waiting: list[distributed.ProcessGroup] = []
 logger = logging.getLogger(__name__)
 
 
@@ -48,13 +53,33 @@ def joined(expected: int, device: torch.device) -> Iterator[torch.device]:
     if world != expected:
         raise ConfigError(f"processes is {expected}, but {world} run: start them with torchrun")
     if device.type == "cuda":
-        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        number, there = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        if number >= there:
+            raise ConfigError(f"processes: each needs a GPU of its own, and this machine has {there}")
+        device = torch.device("cuda", number)
         torch.cuda.set_device(device)
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    _waiting.append(distributed.new_group(backend="gloo", timeout=LONGEST_WAIT))
     try:
         yield device
     finally:
+        _waiting.clear()
         distributed.destroy_process_group()
+
+
+def wait() -> None:
+    """Until every process is here, however long the first one prepares what all read."""
+    if processes() > 1:
+        distributed.barrier(_waiting[0])
+
+
+def agreed(number: int) -> bool:
+    """Whether every process has the same number."""
+    if processes() == 1:
+        return True
+    numbers: list[int | None] = [None] * processes()
+    distributed.all_gather_object(numbers, number, _waiting[0])
+    return len(set(numbers)) == 1
 
 
 def shared(module: torch.nn.Module) -> torch.nn.Module:
@@ -69,8 +94,10 @@ def gathered(own: Tensor) -> tuple[Tensor, int]:
     return torch.cat(with_gradient.all_gather(own)), rank() * len(own)
 
 
-def launch(count: int, arguments: Sequence[str]) -> None:
+def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:
     """Run `orthoglot` with these arguments in `count` processes on this machine and wait.
+
+    They keep `lock` open as long as they run, so that nobody begins the same work if this process alone is killed.
 
     Raises:
         DataError: one of them failed; what it said is in the log.
@@ -79,6 +106,7 @@ def launch(count: int, arguments: Sequence[str]) -> None:
     logger.info("%d processes: torchrun -m orthoglot %s", count, " ".join(arguments))
     # Each would otherwise be given one thread with a warning; the settings say how many.
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    found = subprocess.run([*command, "-m", "orthoglot", *arguments], env=environment, check=False)
+    whole = [*command, "-m", "orthoglot", *arguments]
+    found = subprocess.run(whole, env=environment, check=False, pass_fds=[lock.fileno()])
     if found.returncode:
         raise DataError(f"training in {count} processes failed with exit code {found.returncode}; see above")

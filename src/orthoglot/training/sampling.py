@@ -72,9 +72,18 @@ class Plan:
         return np.concatenate(drawn)[first - start : last - start]
 
     def steps_at_random(self, epoch: int) -> list[np.ndarray]:
-        """This epoch's rows cut into its steps, whatever the rows' lengths; sizes differ by at most one."""
+        """This epoch's rows cut into its steps, whatever the rows' lengths; sizes differ by at most one.
+
+        Groups are mixed at random and each group's rows stay in their order, so that a row comes twice in one step only
+        where its group has begun anew in between.
+        """
+        rows = self.rows(epoch)
+        groups = np.searchsorted(np.cumsum(self.sizes), rows, side="right")
         generator = np.random.default_rng(derive(self.seed, "batches", epoch))
-        return np.array_split(generator.permutation(self.rows(epoch)), self.steps_of(epoch))
+        mixed = np.empty_like(rows)
+        # `rows` has the groups one after the other, so a stable sort of the mixed groups tells each its places.
+        mixed[np.argsort(generator.permutation(groups), kind="stable")] = rows
+        return np.array_split(mixed, self.steps_of(epoch))
 
     def batches(self, epoch: int, lengths: Sequence[np.ndarray]) -> list[np.ndarray]:
         """This epoch's rows in batches of similar length, in random order."""

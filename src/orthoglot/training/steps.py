@@ -12,7 +12,7 @@ from orthoglot.encoders.base import length_batches
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
-from orthoglot.objectives.bags import Bags, bags_of
+from orthoglot.objectives.bags import Bags, bags_of, placed
 from orthoglot.training.bitext import Bitext
 from orthoglot.training.students import Student
 
@@ -74,10 +74,10 @@ def reading_of(student: Student, sentences: Ragged, chunk_tokens: int, device: t
             for place, one in enumerate(after):
                 ids[np.arange(len(rows)), lengths[rows] - len(after) + place] = one
         padded = bool(lengths[rows[-1]] < ids.shape[1])
-        chunks.append(Chunk(torch.from_numpy(ids).to(device, non_blocking=True), padded))
+        chunks.append(Chunk(placed(torch.from_numpy(ids), device), padded))
         order.append(rows)
     places = torch.from_numpy(np.argsort(np.concatenate(order), kind="stable"))
-    return Reading(tuple(chunks), places.to(device, non_blocking=True))
+    return Reading(tuple(chunks), placed(places, device))
 
 
 class Steps:
@@ -91,10 +91,10 @@ class Steps:
         self.settings = settings
         self.student = student
         self.device = device
-        self._words = student.words()
         self._hides = settings.target == "ugt" or settings.release_mask
         if self._hides and student.mask is None:
             raise ConfigError("target ugt and release_mask hide tokens, but this tokenizer has no mask token")
+        self._words = student.words() if self._hides and not settings.release_mask else None
 
     def step(self, bitext: Bitext, rows: np.ndarray, generator: np.random.Generator) -> Step:
         """The named pairs as a step; `generator` draws the tokens to be hidden, if any are."""
@@ -116,7 +116,7 @@ class Steps:
         asked_languages = torch.from_numpy(np.concatenate([languages[:, 1], languages[:, 0]]))
         return Step(
             reading_of(self.student, shown, settings.chunk_tokens, self.device),
-            asked_languages.to(self.device, non_blocking=True),
+            placed(asked_languages, self.device),
             bags,
         )
 
@@ -130,7 +130,7 @@ class Steps:
         rows = np.arange(B) + B * generator.integers(0, 2, B)
         lengths, starts = sentences.lengths[rows], sentences.offsets[rows]
         places = starts + generator.integers(0, lengths)
-        if not self.settings.release_mask:
+        if self._words is not None:
             for _ in range(DRAWS):
                 again = ~self._words[sentences.ids[places]]
                 places = np.where(again, starts + generator.integers(0, lengths), places)

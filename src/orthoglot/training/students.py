@@ -142,7 +142,10 @@ class TrainedStudent:
         self.dim = card["dim"]
         self.vocabulary = len(self.embedding())
         self.pad, self.mask = self._tokenizer.pad_token_id, self._tokenizer.mask_token_id
-        self.dropout = model.config.hidden_dropout_prob
+        rates = (
+            getattr(model.config, name, None) for name in ("hidden_dropout_prob", "dropout", "mlp_dropout")
+        )
+        self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self._card = card
         self.before, self.after = _around(self._tokenizer)
 
