@@ -237,7 +237,8 @@ def test_card_tells_languages_data_training_and_that_the_licence_is_not_stated(e
     assert "## Licence\n\nEncoder: not stated." in text
     assert "- text of the encoder en-gn: Tatoeba, mine, 1234 pairs after cleaning\n" in text
     assert "- text of the encoder en-ja: Tanaka, 48 pairs after cleaning\n" in text
-    assert "2 layers of width 16, 150 subwords, 500 steps of 128 sentence pairs, seed 7\n" in text
+    told = "500 steps of 128 sentence pairs, seed 7; 2 layers of width 16, 150 subwords\n"
+    assert f"- the encoder was trained from scratch with EMS's objectives: {told}" in text
     assert "Of 3 epochs the one with the best validation loss was kept: 4.250." in text
     assert "61.8 % of" in text
     assert "at most 12 tokens" in text

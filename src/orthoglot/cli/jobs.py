@@ -172,7 +172,7 @@ def pretrain(job_file: JobFile) -> None:
 def train_together(
     job_file: JobFile, output: Annotated[Path, typer.Argument(help="an empty folder")]
 ) -> None:
-    """Be one of the processes of a training: what torchrun starts, here or on several machines."""
+    """Be one of the processes of a training: what `pretrain` starts through torchrun."""
     job = Job(job_file)
     _train(job, _encoder_settings(job), output)
 

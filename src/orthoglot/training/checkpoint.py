@@ -41,7 +41,7 @@ def load(path: Path) -> dict[str, Any]:
             text = (file.metadata() or {})[KEY]
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
         return _unpack(json.loads(text), tensors)
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+    except (OSError, SafetensorError, RuntimeError, KeyError, ValueError) as error:
         raise DataError(f"checkpoint {path}: cannot be read ({error})") from error
 
 

@@ -271,7 +271,7 @@ def _close_window(where: str, rate: float, progress: Progress, curves: Curves | 
     progress.window = {}
     total, first = means["total"], progress.first
     assert first is not None
-    least = min(first, total if progress.lowest is None else progress.lowest)
+    least = min(first, total, math.inf if progress.lowest is None else progress.lowest)
     collapsed = first - least > MARGIN and total > least + LOST * (first - least)
     if collapsed or total > first + MARGIN + (WORSE - 1) * abs(first):
         raise DataError(
