@@ -188,7 +188,8 @@ def test_the_lock_outlives_a_verb_that_is_killed_alone(
     finally:
         for one in workers():
             one.kill()
-    while workers():
+    deadline = time.monotonic() + 30
+    while held() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not held()
 
