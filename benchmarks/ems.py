@@ -53,11 +53,14 @@ def generated(folder: Path, pairs: int) -> list[Path]:
     place = folder / "en-de"
     place.mkdir(parents=True)
 
-    def sentence(length: int) -> str:
-        return " ".join(draw.choice(words, length, p=rank / rank.sum()))
-
     lengths = np.clip(draw.lognormal(2.4, 0.65, pairs), 1, 100).astype(int)
-    rows = [SentencePair(sentence(n), sentence(max(1, int(n * draw.normal(1, 0.15))))) for n in lengths]
+    others = np.maximum(1, (lengths * draw.normal(1, 0.15, pairs)).astype(int))
+
+    def sentences(lengths: np.ndarray) -> list[str]:
+        drawn = draw.choice(words, int(lengths.sum()), p=rank / rank.sum())
+        return [" ".join(part) for part in np.split(drawn, np.cumsum(lengths)[:-1])]
+
+    rows = list(map(SentencePair, sentences(lengths), sentences(others)))
     write_pairs(place / "train.tsv.gz", rows)
     (place / "counts.json").write_text(json.dumps({"kept": {"train": len(rows), "valid": 0}}))
     return [place]
