@@ -89,6 +89,7 @@ def test_a_setting_of_the_store_changes_the_jobs_key_and_all_that_builds_on_it(
     changed = {job for job in before.jobs if before.jobs[job].key != after.jobs[job].key}
     assert EMBEDDINGS in changed
     assert {name.partition("/")[0] for name in changed} == {
+        "ablation",
         "embeddings",
         "models",
         "evaluations",

@@ -209,7 +209,7 @@ def test_killed_parent_leaves_a_run_that_the_same_command_waits_for(
 
 
 def test_the_cause_of_a_failure_is_told_last(done: Workspace) -> None:
-    done.edit(**{"encoders__ems-mini__tokenizer__vocabulary": 100_000})
+    done.edit(**{"encoders__ems-mini__network__tokenizer__vocabulary": 100_000})
     text = done.run("snakemake", "--cores", "2", check=False).stdout
     causes = [line for line in text.splitlines() if "tokenizer with vocabulary 100000" in line]
     assert causes[-1].startswith("logs/mini/pretrain/ems-mini.log: ")
