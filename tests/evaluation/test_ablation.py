@@ -27,7 +27,8 @@ from orthoglot.evaluation.ablation import (
 )
 from orthoglot.evaluation.ablation_table import write_ablation
 from orthoglot.evaluation.base import write_records
-from orthoglot.evaluation.papers import MEMBERS_OF_EMS, NO_DATA, NO_LANGUAGE, WHOLE, transcribed
+from orthoglot.evaluation.papers import NO_DATA, NO_LANGUAGE, WHOLE
+from orthoglot.evaluation.printed import MEMBERS_OF_EMS, transcribed
 from orthoglot.evaluation.verdicts import FAILS, HOLDS, UNDECIDED, UNTESTABLE
 from orthoglot.languages import canonical
 

@@ -15,7 +15,8 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import ALL
 from orthoglot.evaluation.claims import claims
 from orthoglot.evaluation.paper_tables import claim_tables, write_claims, write_paper
-from orthoglot.evaluation.papers import REASONS, published
+from orthoglot.evaluation.papers import REASONS
+from orthoglot.evaluation.printed import published
 
 HOSTILE = "<script>alert(1)</script>|x"
 

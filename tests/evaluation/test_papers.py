@@ -10,21 +10,17 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.evaluation.base import Record
 from orthoglot.evaluation.measured import Measured
 from orthoglot.evaluation.papers import (
-    CHECKPOINTS,
-    MEMBERS,
     NO_DATA,
     NO_ENCODER,
     NO_LANGUAGE,
     NO_METHOD,
     NO_RECORD,
-    TITLES,
     WHOLE,
     Compared,
-    Printed,
     beside,
     beyond,
-    published,
 )
+from orthoglot.evaluation.printed import CHECKPOINTS, MEMBERS, TITLES, Printed, published
 from orthoglot.languages import canonical
 
 PAPERS = ("oracle", "seed")

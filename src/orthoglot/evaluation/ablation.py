@@ -23,7 +23,8 @@ from orthoglot.evaluation.base import Record, read_records
 from orthoglot.evaluation.claims import Claim, judged
 from orthoglot.evaluation.comparisons import ORIGINAL
 from orthoglot.evaluation.measured import ACCURACY, Measured, Name, Number
-from orthoglot.evaluation.papers import REASONS, WHOLE, Printed, match, transcribed
+from orthoglot.evaluation.papers import REASONS, WHOLE, match
+from orthoglot.evaluation.printed import Printed, transcribed
 from orthoglot.evaluation.summary import NWAY
 from orthoglot.evaluation.verdicts import POSITIVE, UNTESTABLE, Case
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from orthoglot.evaluation.base import Record
 from orthoglot.evaluation.comparisons import ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.measured import Measured, Name, Number, paired
-from orthoglot.evaluation.papers import CHECKPOINTS, printed_name
+from orthoglot.evaluation.printed import CHECKPOINTS, printed_name
 from orthoglot.evaluation.verdicts import (
     APART,
     FAILS,

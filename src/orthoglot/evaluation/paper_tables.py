@@ -12,16 +12,8 @@ from orthoglot.evaluation.base import ALL, Record
 from orthoglot.evaluation.claims import Claim, claims
 from orthoglot.evaluation.frames import wanted
 from orthoglot.evaluation.measured import Measured
-from orthoglot.evaluation.papers import (
-    NO_ENCODER,
-    REASONS,
-    TITLES,
-    WHOLE,
-    Compared,
-    beside,
-    beyond,
-    table_names,
-)
+from orthoglot.evaluation.papers import NO_ENCODER, REASONS, WHOLE, Compared, beside, beyond
+from orthoglot.evaluation.printed import TITLES, table_names
 from orthoglot.evaluation.report import render
 from orthoglot.evaluation.table_files import csv_text, json_text, plain, save
 from orthoglot.evaluation.tables import ARROWS, Cell, Table, markdown
