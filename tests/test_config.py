@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("corpora", "globalvoices", "sha256"), {"en-ay": "abc"}, "globalvoices.sha256.en-ay: String should match"),
         (("benchmarks", "tatoeba", "files"), "x/{lang}.tsv", "may name {foreign}, {pivot}, not 'lang'"),
         (("benchmarks", "tatoeba", "files"), "", "a local benchmark needs files"),
+        (("variants", "ugt"), {"target": "ugd"}, "ablation.encoder: ems-mini cannot be changed as variants.ugt"),
+        (("encoders", "ems-mini", "xtr_weight"), 0.0, "presets.mini.ablation.encoder: ems-mini cannot be changed as"),
         (("corpora", "anki", "pairs"), ["en-deu"], 'corpora.anki: language pair \'en-deu\': write it "en-de"'),
     ],
 )  # fmt: skip
@@ -98,3 +101,13 @@ def test_catalogue_comes_with_the_package_or_from_the_file_that_is_named(tmp_pat
     text = PARAMS.read_text().replace("\n  seed:\n", "\n  mine:\n    architecture: original\n  seed:\n")
     (tmp_path / "own.yaml").write_text(text)
     assert config.method_named("mine", tmp_path / "own.yaml").architecture == "original"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
+def test_every_entry_that_the_documentation_shows_is_valid(page: str, values: dict[str, Any]) -> None:
+    text = (PARAMS.parent / page).read_text(encoding="utf-8")
+    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+    for entries in shown:
+        for catalogue, entry in entries.items():
+            values[catalogue] |= entry
+    config.check(values, page)

@@ -120,6 +120,17 @@ class Plan:
         self._tables()
         self._ablation()
 
+    def job(self, folder: str) -> Job:
+        """The job of an output folder.
+
+        Raises:
+            ConfigError: params.yaml asks for no such folder.
+        """
+        if folder not in self.jobs:
+            hint = f": presets.{self.name} has no `ablation`" if folder == f"tables/{EMS}" else ""
+            raise ConfigError(f"params.yaml asks for no {folder}{hint}")
+        return self.jobs[folder]
+
     def marker(self, folder: str) -> Path:
         """The file that is there exactly when the job of `folder`, or its whole part, is done."""
         return JOB_FILES / f"{self.part_of.get(folder, folder)}.done"
@@ -281,7 +292,7 @@ class Plan:
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
         inputs = {"bitext": self.bitext if trained else []}
-        for role, origin in settings.origins.items() if isinstance(settings, PretrainingSettings) else ():
+        for role, origin in _origins(settings).items():
             folder = f"models/{self.name}/encoders/{origin}"
             inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
         code = [ENTRY_OF_KIND[settings.kind]]
@@ -294,14 +305,23 @@ class Plan:
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""
-        bitext = {code for folder in self.bitext for code in parse_pair(Path(folder).name)}
-        covered = bitext
+        chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
+        self._check_covers(name, settings, self._languages.union(*(one.codes for one in chosen)))
+        for role, origin in _origins(settings).items():
+            sources = {parse_pair(Path(folder).name)[0] for folder in self.bitext}
+            self._check_covers(origin, self.params.encoders[origin], sources if role == "teacher" else set())
+
+    @functools.cached_property
+    def _languages(self) -> set[str]:
+        """Of all pairs of the preset."""
+        return {code for folder in self.bitext for code in parse_pair(Path(folder).name)}
+
+    def _check_covers(self, name: str, settings: EncoderSettings, needed: set[str]) -> None:
+        covered = self._languages
         if isinstance(settings, FrozenSettings):
             if not isinstance(settings, LaserSettings):  # always a folder
                 check_revision(settings.checkpoint, settings.revision)
             covered = set(settings.languages)
-        chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
-        needed = bitext.union(*(one.codes for one in chosen))
         if covered and (missing := sorted(needed - covered)):
             raise ConfigError(
                 f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "
@@ -395,6 +415,9 @@ class Plan:
 
     def _ablation(self) -> None:
         """Every variant of one encoder, once for each seed, measured by retrieval alone; then EMS's table of them."""
+        ablation = self.preset.ablation
+        if ablation is None:
+            return
         retrieval = [
             folder
             for name, folder in zip(self.preset.benchmarks, self.benchmarks, strict=True)
@@ -407,9 +430,9 @@ class Plan:
         encoders: list[str] = []
         evaluations: list[str] = []
         for variant in self.params.variants:
-            for seed in self.preset.ablation.seeds:
+            for seed in ablation.seeds:
                 home = f"ablation/{self.name}/{variant}/seed{seed}"
-                settings = self.params.variant(self.preset, variant, seed)
+                settings = self.params.variant(ablation, variant, seed)
                 encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
                 text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": retrieval}
                 vectors = self._add(
@@ -435,7 +458,7 @@ class Plan:
         self._add(
             "ablation",
             f"tables/{EMS}",
-            {"encoder": self.preset.ablation.encoder, "confidence": self.preset.evaluation.confidence},
+            {"encoder": ablation.encoder, "confidence": self.preset.evaluation.confidence},
             inputs={"evaluations": evaluations, "encoders": encoders},
             files=[str(PUBLISHED / f"{EMS}.csv")],
         )
@@ -453,6 +476,10 @@ class Plan:
         """How many threads the pretraining of the encoder in this folder takes."""
         settings = self.jobs[encoder].settings["encoder"]
         return int(settings.get("threads", 1) * settings.get("processes", 1))
+
+
+def _origins(settings: EncoderSettings) -> dict[str, str]:
+    return settings.origins if isinstance(settings, PretrainingSettings) else {}
 
 
 def _decisive(settings: Any) -> Any:

@@ -22,7 +22,9 @@ from orthoglot.encoders.settings import (
     EmsSettings,
     EncoderNetwork,
     EncoderSettings,
+    MlmSettings,
     PretrainingSettings,
+    ScratchNetwork,
 )
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.settings import EvaluationSettings
@@ -58,7 +60,7 @@ class Preset(Settings):
     embedding: EmbeddingSettings
     decomposition: DecompositionSettings
     evaluation: EvaluationSettings
-    ablation: Ablation
+    ablation: Ablation | None = None
 
     @model_validator(mode="after")
     def _each_name_once(self) -> Self:
@@ -97,11 +99,18 @@ class Params(Settings):
                 _known(chosen, self.methods, f"{where}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
-            _known(preset.ablation.encoder, self._of_kind("ems"), f"{where}.ablation.encoder")
-            for name in self.variants:
-                self.variant(preset, name, seed=0)
+            if preset.ablation:
+                _known(preset.ablation.encoder, self._of_kind("ems"), f"{where}.ablation.encoder")
+                for variant in self.variants:
+                    try:
+                        self.variant(preset.ablation, variant, seed=0)
+                    except ConfigError as error:
+                        raise ConfigError(f"{where}.ablation.encoder: {error}") from error
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
+        for name, encoder in self.encoders.items():
+            if isinstance(encoder, DistillationSettings):
+                self._check_width(name, encoder)
         for name, method in self.methods.items():
             try:
                 check_method(method.architecture, method.partners, method.terms)
@@ -127,17 +136,41 @@ class Params(Settings):
             teachers = [known for known in self.encoders if known not in self._of_kind("distillation")]
             _known(encoder.teacher, teachers, f"{where}.teacher")
 
-    def variant(self, preset: Preset, name: str, seed: int) -> EmsSettings:
-        """The settings of one variant of the encoder that a preset's ablation names.
+    def _check_width(self, name: str, student: DistillationSettings) -> None:
+        """A student can only be taught vectors of its own size."""
+        width, taught = self._width(student), self._width(self.encoders[student.teacher])
+        if width and taught and width != taught:
+            raise ConfigError(
+                f"encoders.{name}: has vectors of {width} numbers, its teacher {student.teacher} of {taught}; "
+                "give both networks one width"
+            )
+
+    def _width(self, encoder: EncoderSettings) -> int | None:
+        """How many numbers its vectors have, None where only its checkpoint tells."""
+        if isinstance(encoder, MlmSettings):
+            return encoder.width
+        if not isinstance(encoder, PretrainingSettings):
+            return None
+        network = encoder.network
+        return (
+            network.width
+            if isinstance(network, ScratchNetwork)
+            else self._width(self.encoders[network.encoder])
+        )
+
+    def variant(self, ablation: Ablation, name: str, seed: int) -> EmsSettings:
+        """The settings of one variant of the encoder that an ablation names.
 
         Raises:
             ConfigError: the variant changes what an EMS encoder does not have, or to what it cannot be.
         """
-        origin = self.encoders[preset.ablation.encoder].model_dump()
+        origin = self.encoders[ablation.encoder].model_dump()
         try:
             return EmsSettings.model_validate({**origin, **self.variants[name], "seed": seed})
         except ValidationError as error:
-            raise ConfigError(f"variants.{name}: {describe(error)}") from error
+            raise ConfigError(
+                f"{ablation.encoder} cannot be changed as variants.{name} says: {describe(error)}"
+            ) from error
 
     @property
     def selected(self) -> Preset:

@@ -272,6 +272,19 @@ def test_what_an_ablation_starts_from_is_on_demand_too(values: dict[str, Any]) -
     assert origin in plan.jobs[f"{HOME}/ems/seed1/encoder"].before
 
 
+def test_a_preset_may_do_without_an_ablation(values: dict[str, Any]) -> None:
+    before = set(keys(values))
+    assert jobs.Plan(config.check(values, "params.yaml")).job("tables/ems").verb == "ablation"
+    del values["presets"]["mini"]["ablation"]
+    assert set(keys(values)) == before
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    assert not any("ablation" in folder for folder in plan.jobs)
+    with pytest.raises(ConfigError, match=r"no tables/ems: presets\.mini has no `ablation`"):
+        plan.job("tables/ems")
+    with pytest.raises(ConfigError, match=r"asks for no tables/orakle$"):
+        plan.job("tables/orakle")
+
+
 def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("a\tb\n")
     values["corpora"]["mine"] = {"kind": "local", "pairs": ["en-de"], "files": ["mine.tsv"], "licence": "own"}

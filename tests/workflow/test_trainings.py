@@ -79,6 +79,16 @@ def test_a_teacher_that_changes_makes_its_student_due(values: dict[str, Any]) ->
             {"network": {"start": "encoder", "encoder": "ems-mini"}},
             "encoders.ems-xlmr-mini.network.encoder: unknown name 'ems-mini'",
         ),
+        (
+            "distilled-mini",
+            {"teacher": "ems-small"},
+            "encoders.distilled-mini: has vectors of 16 numbers, its teacher ems-small of 256; give both",
+        ),
+        (
+            "distilled-mini",
+            {"network": {"start": "encoder", "encoder": "xlmr-small"}},
+            "encoders.distilled-mini: has vectors of 256 numbers, its teacher ems-mini of 16; give both",
+        ),
         ("ems-mini", {"xtr_weight": 0.0, "contrastive_weight": 0.0}, "both 0: there is nothing to learn"),
         ("ems-mini", {"network": {"start": "encoder"}}, "encoders.ems-mini.network.encoder: Field required"),
     ],
@@ -90,6 +100,32 @@ def test_what_cannot_be_trained_is_refused_with_its_place(
     with pytest.raises(ConfigError) as caught:
         config.check(values, "params.yaml")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(("languages", "refused"), [(["qab"], True), (["qaa"], False), ([], False)])
+def test_a_frozen_teacher_covers_the_first_language_of_every_pair(
+    languages: list[str], refused: bool, values: dict[str, Any]
+) -> None:
+    values["encoders"]["master"] = {**values["encoders"]["labse"], "languages": languages}
+    values["encoders"]["distilled-mini"]["teacher"] = "master"
+    if refused:
+        with pytest.raises(ConfigError, match=r"encoders\.master: does not cover qaa of the preset's data"):
+            planned(values, "distilled-mini")
+    else:
+        assert planned(values, "distilled-mini").jobs["models/mini/encoders/master"].verb == "pretrain"
+
+
+@pytest.mark.parametrize("kind", ["teacher", "start"])
+def test_what_a_training_needs_is_pinned_to_a_commit_like_any_checkpoint(
+    kind: str, values: dict[str, Any]
+) -> None:
+    values["encoders"]["master"] = {**values["encoders"]["labse"], "languages": [], "revision": "main"}
+    change = (
+        {"teacher": "master"} if kind == "teacher" else {"network": {"start": "encoder", "encoder": "master"}}
+    )
+    values["encoders"]["distilled-mini"] |= change
+    with pytest.raises(ConfigError, match="it needs a commit of 40 hex digits"):
+        planned(values, "distilled-mini")
 
 
 def run(plan: jobs.Plan, output: str, bitext: Path) -> Path:

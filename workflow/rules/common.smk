@@ -8,7 +8,7 @@ shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
 
 def job(folder):
     """Input function: the job file of the output folder that the wildcards name."""
-    return lambda wildcards: ancient(str(plan.jobs[folder.format(**wildcards)].file))
+    return lambda wildcards: ancient(str(plan.job(folder.format(**wildcards)).file))
 
 
 def needs(folder):
