@@ -19,11 +19,12 @@ from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import DistillationSettings
 from orthoglot.errors import ConfigError
+from orthoglot.training import bitext as text
 from orthoglot.training import distill as module
 from orthoglot.training import loop
 from orthoglot.training.distill import Distillation, Lesson, distill
-from orthoglot.training.pairs import Place
 from orthoglot.training.pretrain import pretrain_ems
+from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Chunk, Reading
 
 SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}
@@ -65,7 +66,7 @@ def test_the_loss_by_hand() -> None:
             return vectors[ids[:, 0]]
 
     chunk = Chunk(torch.arange(4)[:, None], False)
-    values = Distillation(Lookup(), None)(Lesson(Reading((chunk,), torch.arange(4)), taught))
+    values = Distillation(Lookup(), "float32")(Lesson(Reading((chunk,), torch.arange(4)), taught))
     assert values["source"].item() == (4 + 4) / 4
     assert values["target"].item() == (4 + 1) / 4
     assert values["total"].item() == 13 / 4
@@ -109,7 +110,7 @@ def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_byte
 ) -> None:
     asked = Asked(load_encoder(teacher, "cpu"))
     monkeypatch.setattr(module, "load_encoder", lambda *_: asked)
-    monkeypatch.setattr(module, "BLOCK", 150)
+    monkeypatch.setattr(text, "BLOCK", 150)
     whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
     sources = [pair.source for pair in word_for_word(400, 0)]
     assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
@@ -141,7 +142,7 @@ def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
     bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pairs without tokens are dropped from two folders; every other row is still taught its own source."""
-    monkeypatch.setattr(module, "BLOCK", 2)
+    monkeypatch.setattr(text, "BLOCK", 2)
     nothing = SentencePair("\u200d", "rot")
     rows = word_for_word(12, 3)
     more = write_folder(

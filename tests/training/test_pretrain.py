@@ -26,11 +26,12 @@ from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmsSettings, ScratchNetwork, TokenizerSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
-from orthoglot.training import checkpoint, loop, pretrain
+from orthoglot.training import checkpoint, loop, pairs, pretrain
 from orthoglot.training.bitext import Bitext
-from orthoglot.training.pairs import Place, validate
+from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Steps
 from orthoglot.training.students import NewStudent
+from orthoglot.training.validation import validate
 
 SETTINGS = EmsSettings(
     kind="ems",
@@ -82,9 +83,9 @@ WORDS |= {"water": "wasser", "old": "alt", "bread": "brot", "eats": "isst", "nig
 
 def write_folder(folder: Path, splits: dict[str, list[SentencePair]]) -> Path:
     folder.mkdir(parents=True)
-    for split, pairs in splits.items():
-        write_pairs(folder / f"{split}.tsv.gz", pairs)
-    kept = {split: len(pairs) for split, pairs in splits.items()}
+    for split, rows in splits.items():
+        write_pairs(folder / f"{split}.tsv.gz", rows)
+    kept = {split: len(rows) for split, rows in splits.items()}
     (folder / "counts.json").write_text(json.dumps({"in": {"invented": 1}, "kept": kept}))
     return folder
 
@@ -146,8 +147,11 @@ def test_it_learns_to_find_translations(trained: Path) -> None:
 
 def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
     card = json.loads((trained / "encoder.json").read_text())
-    pairs = len(word_for_word(400, 0))
-    text = {"en-de": {"corpora": ["invented"], "pairs": pairs}}
+    text = {"en-de": {"corpora": ["invented"], "pairs": len(word_for_word(400, 0))}}
+    objective = card["training"].pop("objective")
+    told = "target bag release_mask language_width head_norm tied_output projection_width temperature margin"
+    named = [*told.split(), "negatives", "xtr_weight", "contrastive_weight"]
+    assert objective == {name: getattr(SETTINGS, name) for name in named}
     assert card["training"] == {"kind": "ems", "text": text, "steps": 80, "pairs": 32, "seed": 1}
     assert card["words"] == "unicode"
 
@@ -175,7 +179,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
     monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    validate, calls = pretrain.validate, []
+    validate, calls = pairs.validate, []
 
     def interrupted(*arguments: Any, **options: Any) -> dict[str, float]:
         calls.append(1)
@@ -183,7 +187,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(
             raise KeyboardInterrupt
         return validate(*arguments, **options)
 
-    monkeypatch.setattr(pretrain, "validate", interrupted)
+    monkeypatch.setattr(pairs, "validate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _train(bitext, tmp_path)
     (tmp_path / "encoder").rename(tmp_path / "half")
@@ -359,7 +363,7 @@ import sys
 from pathlib import Path
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.training import loop
-from orthoglot.training.pairs import Place
+from orthoglot.training.recipe import Place
 from orthoglot.training.pretrain import pretrain_ems
 loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
 settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())

@@ -15,8 +15,8 @@ from test_pretrain import SETTINGS, word_for_word, write_folder
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.training import ranks
-from orthoglot.training.pairs import Place
 from orthoglot.training.pretrain import pretrain_ems
+from orthoglot.training.recipe import Place
 
 SCRIPT = """
 import sys
@@ -24,7 +24,7 @@ from pathlib import Path
 import torch
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.training import loop
-from orthoglot.training.pairs import Place
+from orthoglot.training.recipe import Place
 from orthoglot.training.pretrain import pretrain_ems
 torch.set_num_threads(1)
 settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())

@@ -19,8 +19,8 @@ from orthoglot.encoders.pretrained import write_card
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
-from orthoglot.training.pairs import Place
 from orthoglot.training.pretrain import pretrain_ems
+from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Steps, read, reading_of
 from orthoglot.training.students import TrainedStudent
 

@@ -187,7 +187,7 @@ def _encoder_settings(job: Job) -> Any:
 
 def _train(job: Job, settings: Any, output: Path) -> None:
     from orthoglot.encoders.settings import DistillationSettings, EmsSettings
-    from orthoglot.training.pairs import Place
+    from orthoglot.training.recipe import Place
 
     name, bitext = job.settings["name"], job.folders("bitext")
     place = Place(job.device, job.checkpoint)

@@ -88,6 +88,11 @@ def resolve_device(device: str) -> torch.device:
     return resolved
 
 
+def placed(tensor: Tensor, device: torch.device) -> Tensor:
+    """On the device without waiting for what it is doing, which takes memory that does not move."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 def every_device(device: str) -> list[torch.device]:
     """The devices that share work of independent parts: all visible GPUs under "auto" and "cuda", else one.
 

@@ -201,6 +201,14 @@ def write_card(
     save_card(output, card)
 
 
+def save_checkpoint(model: Any, tokenizer: Any, output: Path, **card: Any) -> None:
+    """Write a transformers model and its tokenizer with a card that names this very folder; see `write_card`."""
+    with quiet():
+        model.save_pretrained(output)
+        tokenizer.save_pretrained(output)
+    write_card(output, checkpoint=".", revision="", prefix="", **card)
+
+
 def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> None:
     """Write encoder.json for a checkpoint that stays where it is, once it has been opened without a network.
 

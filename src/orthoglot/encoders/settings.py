@@ -10,6 +10,7 @@ from orthoglot.languages import canonical
 from orthoglot.settings import Count, Positive, Settings, Share, Whole
 
 Pooling = Literal["cls", "pooler", "mean"]
+Precision = Literal["float32", "bfloat16"]
 Words = Literal["moses", "unicode"]
 
 
@@ -82,7 +83,7 @@ class PretrainingSettings(Settings):
     batch_size: Count
     chunk_tokens: Count
     processes: Count
-    precision: Literal["float32", "bfloat16"]
+    precision: Precision
     learning_rate: Positive
     weight_decay: Annotated[float, Field(ge=0)]
     amsgrad: bool
@@ -146,7 +147,8 @@ class EmsSettings(PretrainingSettings):
             raise ValueError("xtr_weight and contrastive_weight are both 0: there is nothing to learn")
         if not self.xtr_weight and (self.target == "ugt" or self.release_mask):
             raise ValueError(
-                "target ugt and release_mask hide tokens, which nothing predicts where xtr_weight is 0"
+                "target ugt and release_mask hide tokens, which nothing predicts where xtr_weight is 0: "
+                "take target xtr and release_mask false, or give xtr_weight a weight"
             )
         return self
 

@@ -11,14 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orthoglot.encoders.base import placed
+
 Reading = Literal["counts", "distinct"]
 # Logits that exist at once: 64 MiB in float32.
 LOGITS_AT_ONCE = 2**24
-
-
-def placed(tensor: Tensor, device: torch.device) -> Tensor:
-    """On the device without waiting for what it is doing, which takes memory that does not move."""
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 class Bags(NamedTuple):

@@ -6,13 +6,14 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from orthoglot import atomic
-from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.tokenization import Ragged
@@ -22,6 +23,7 @@ from orthoglot.languages import parse_pair
 # Pairs whose text is in memory at once.
 BLOCK = 50_000
 SIDES = ("source", "target")
+Item = TypeVar("Item")
 Tokenise = Callable[[Sequence[str], str], Ragged]
 logger = logging.getLogger(__name__)
 
@@ -47,9 +49,13 @@ class Bitext:
     def __len__(self) -> int:
         return sum(self.sizes)
 
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        return np.cumsum(self.sizes)
+
     def languages_of(self, rows: np.ndarray) -> np.ndarray:
         """Language ids of both sides of the named rows (B, 2)."""
-        return self.languages[np.searchsorted(np.cumsum(self.sizes), rows, side="right")]
+        return self.languages[np.searchsorted(self._ends, rows, side="right")]
 
 
 def languages_of(bitext: Sequence[Path]) -> list[str]:
@@ -103,7 +109,7 @@ def _write(pairs: Path, split: Split, tokenise: Tokenise, output: Path) -> int:
     """Append one folder's ids to the files of both sides; the number of pairs that have any on both."""
     languages = parse_pair(pairs.name)
     written = read = 0
-    for block in _blocks(stream_split(pairs, split)):
+    for block in blocks(stream_split(pairs, split)):
         sides = [
             tokenise([pair[number] for pair in block], language) for number, language in enumerate(languages)
         ]
@@ -125,8 +131,9 @@ def _append(path: Path, values: np.ndarray) -> None:
         file.write(np.ascontiguousarray(values).tobytes())
 
 
-def _blocks(pairs: Iterator[SentencePair]) -> Iterator[list[SentencePair]]:
-    while block := list(islice(pairs, BLOCK)):
+def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """As many as may be in memory at once, in order."""
+    while block := list(islice(items, BLOCK)):
         yield block
 
 

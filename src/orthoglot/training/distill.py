@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
 
 from orthoglot import atomic
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import Split
-from orthoglot.encoders.base import Encoder, check_language, resolve_device
+from orthoglot.encoders.base import Encoder, check_language, placed
+from orthoglot.encoders.folder import card
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import DistillationSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
-from orthoglot.objectives.bags import placed
-from orthoglot.training.bitext import BLOCK, Bitext, languages_of
-from orthoglot.training.pairs import (
-    Place,
-    Pupil,
-    corpus,
-    facts,
-    prepared,
-    products,
-    reduced,
-    tell,
-    train_on_pairs,
-    validate,
-    validation,
-    write_rows,
-)
-from orthoglot.training.ranks import joined, rank, wait
+from orthoglot.training.bitext import Bitext, blocks
+from orthoglot.training.pairs import SPLITS, Corpus, MakeStep, train_student
+from orthoglot.training.pupil import Pupil
+from orthoglot.training.ranks import in_turn
+from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Reading, read, reading_of
+from orthoglot.training.students import Student
 
 TEACHER_TOKENS = 4096
 
@@ -56,20 +47,15 @@ class Distillation(Pupil):
     Source: Reimers and Gurevych 2020, multilingual knowledge distillation; EMS's comparator S-BERT-distill.
     """
 
-    def __init__(self, encoder: nn.Module, dtype: torch.dtype | None):
-        super().__init__()
-        self.encoder = encoder
-        self.products = dtype
-
     def forward(self, lesson: Lesson) -> dict[str, Tensor]:
         """{"source", "target", "total"}, each at least 0."""
         return self.terms(lesson)[0]
 
     def terms(self, lesson: Lesson) -> tuple[dict[str, Tensor], Tensor]:
         """See `Pupil.terms`."""
-        with reduced(self.products, lesson.taught.device):
+        with self.reduced(lesson.taught.device):
             vectors = read(self.encoder, lesson.reading)
-        source, target = (nn.functional.mse_loss(side, lesson.taught) for side in vectors.float().chunk(2))
+        source, target = (functional.mse_loss(side, lesson.taught) for side in vectors.float().chunk(2))
         return {"source": source, "target": target, "total": source + target}, vectors
 
 
@@ -83,84 +69,64 @@ def distill(
     start: Path | None = None,
     output: Path,
 ) -> None:
-    """Train a student and write its encoder folder, with history.jsonl.
+    """Train a student on the vectors of `teacher`, an encoder folder, and write its folder; see `train_student`.
 
-    Args:
-        settings: network and recipe.
-        name: of the encoder.
-        bitext: prepared pair folders; the first language of a pair is what the teacher reads.
-        teacher: its encoder folder.
-        place: device, checkpoint, curves.
-        start: folder of the encoder whose training goes on, if the settings name one.
-        output: an existing empty folder.
+    The first language of a pair is what the teacher reads.
+
     Raises:
         ConfigError: the student's vectors are of another size, or the teacher does not cover a source language.
     """
-    torch.set_num_threads(settings.threads)
-    with joined(settings.processes, resolve_device(place.device)) as device:
+    described = card(teacher)
+    for language in sorted({parse_pair(folder.name)[0] for folder in bitext}):
+        check_language(described["name"], described["languages"], language)
+
+    def course(student: Student, corpus: Corpus, device: torch.device) -> tuple[Pupil, MakeStep]:
         master = load_encoder(teacher, str(device))
-        for language in sorted({parse_pair(folder.name)[0] for folder in bitext}):
-            check_language(master.name, master.languages, language)
-        student = prepared(settings, bitext, start, place)
         if master.dim != student.dim:
             raise ConfigError(
-                f"encoder {name}: has vectors of {student.dim} numbers, its teacher {master.name} of {master.dim}"
+                f"encoder {name}: has vectors of {student.dim} numbers, its teacher {master.name} of {master.dim}; "
+                "give the student's network the teacher's size"
             )
-        train, valid = corpus(student, bitext, place)
-        tell(settings, name, train, valid, student, device)
-        network = Distillation(student.network, products(settings)).to(device)
-        lectures: dict[Split, Bitext] = {"train": train, "valid": valid}
-        taught = {split: _taught(master, bitext, split, data, place) for split, data in lectures.items()}
-        del master  # its room on the device is the student's now
+        taught = in_turn(
+            lambda: {
+                split: _taught(master, bitext, split, corpus[split], place.checkpoint) for split in SPLITS
+            }
+        )
 
-        def lesson(split: Split, rows: np.ndarray) -> Lesson:
-            data = lectures[split]
+        def lesson(split: Split, rows: np.ndarray, _: int) -> Lesson:
+            data = corpus[split]
             sentences = Ragged.join([data.source.take(rows), data.target.take(rows)])
             vectors = placed(torch.from_numpy(taught[split][rows]), device)
             return Lesson(reading_of(student, sentences, settings.chunk_tokens, device), vectors)
 
-        held = validation(settings, valid)
-        history = train_on_pairs(
-            settings,
-            name,
-            network,
-            train,
-            step=lambda rows, _: lesson("train", rows),
-            validate=lambda: validate(
-                network,
-                ((rows, lesson("valid", rows)) for rows in held),
-                valid.sizes,
-                dropout=settings.validation_dropout,
-            ),
-            place=place,
-        )
-        if rank() == 0:
-            student.save(name, languages_of(bitext), output, facts(settings, bitext))
-            write_rows(history, output / "history.jsonl")
+        return Distillation(student.network, settings.precision).to(device), lesson
+
+    train_student(settings, name, bitext, course, place=place, start=start, output=output)
 
 
-def _taught(teacher: Encoder, bitext: Sequence[Path], split: Split, data: Bitext, place: Place) -> np.ndarray:
+def _taught(teacher: Encoder, bitext: Sequence[Path], split: Split, data: Bitext, store: Path) -> np.ndarray:
     """The teacher's vectors of the sources (N, D), written once and mapped from disk."""
-    path = place.checkpoint / f"taught-{split}.npy"
-    if rank() == 0 and not path.exists():
+    path = store / f"taught-{split}.npy"
+    if not path.exists():
         with atomic.replacing(path) as partial:
             vectors = np.lib.format.open_memmap(
                 partial, mode="w+", dtype=np.float32, shape=(len(data), teacher.dim)
             )
-            ends = np.cumsum([0, *data.sizes])
-            for folder, first, last in zip(bitext, ends, ends[1:], strict=False):
-                _teach(teacher, folder, split, data.kept[first:last], vectors[first:last])
+            first = 0
+            for folder, size in zip(bitext, data.sizes, strict=True):
+                rows = slice(first, first + size)
+                _teach(teacher, folder, split, data.kept[rows], vectors[rows])
+                first += size
             vectors.flush()
-    wait()
     return np.load(path, mmap_mode="r")
 
 
 def _teach(teacher: Encoder, folder: Path, split: Split, kept: np.ndarray, vectors: np.ndarray) -> None:
     """Fill in the vectors of the kept pairs of one folder, a block of sentences at a time."""
-    wanted = np.zeros(kept[-1] + 1 if len(kept) else 0, dtype=bool)
+    wanted = np.zeros(kept.max(initial=-1) + 1, dtype=bool)
     wanted[kept] = True
-    sources = (pair.source for pair, keep in zip(stream_split(folder, split), wanted, strict=False) if keep)
     language, first = parse_pair(folder.name)[0], 0
-    while block := list(islice(sources, BLOCK)):
-        vectors[first : first + len(block)] = teacher.encode(block, language, TEACHER_TOKENS)
-        first += len(block)
+    for block in blocks(compress(stream_split(folder, split), wanted)):
+        sources = [pair.source for pair in block]
+        vectors[first : first + len(sources)] = teacher.encode(sources, language, TEACHER_TOKENS)
+        first += len(sources)

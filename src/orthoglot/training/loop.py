@@ -158,8 +158,11 @@ def fit(
     if hasattr(ticks, "close"):
         ticks.close()
     model.load_state_dict(best)
-    told = label, best_epoch(history), len(history), lowest(history)
-    logger.info("%s: best epoch %d of %d, validation total %.6g", *told)
+    if history:
+        told = label, best_epoch(history) + 1, len(history), lowest(history)
+        logger.info("%s: best epoch %d of %d, validation total %.6g", *told)
+    else:
+        logger.info("%s: no step was asked for, so it is untrained", label)
     if patience is not None and not exhausted(history, patience):
         logger.warning("%s: stopped at the cap of %d epochs with patience left", label, max_epochs)
     return history
@@ -302,7 +305,7 @@ def _valid(
 
 def _finite(values: dict[str, float], where: str) -> dict[str, float]:
     if not all(math.isfinite(value) for value in values.values()):
-        raise DataError(f"{where}: a value is not finite ({_told(values)})")
+        raise DataError(f"{where}: a value is not finite ({_told(values)}); try a lower learning rate")
     return values
 
 

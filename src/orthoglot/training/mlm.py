@@ -17,16 +17,14 @@ from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaFo
 
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.pretrained import quiet, write_card
+from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.settings import MlmSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
 from orthoglot.training.bitext import languages_of, monolingual
-from orthoglot.training.loop import Update, fit
-from orthoglot.training.pairs import Place, write_rows
+from orthoglot.training.recipe import Place, train_steps, write_history
 from orthoglot.training.sampling import Plan, length_batches
-from orthoglot.training.schedule import scheduler
 
 # The first ids in the order of XLM-R's own vocabulary.
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
@@ -159,22 +157,18 @@ def pretrain_mlm(
     )
     model = build(settings, len(tokenizer)).to(target)
     history = _fit(settings, name, model, train, sizes, valid, place)
-    with quiet():
-        model.save_pretrained(output)
-        tokenizer.save_pretrained(output)
-    write_card(
+    save_checkpoint(
+        model,
+        tokenizer,
         output,
         kind="mlm",
         name=name,
         dim=settings.width,
         languages=languages,
-        checkpoint=".",
-        revision="",
         pooling=settings.pooling,
         max_tokens=settings.max_tokens,
-        prefix="",
     )
-    write_rows(history, output / "history.jsonl")
+    write_history(history, output)
 
 
 def _fit(
@@ -198,7 +192,6 @@ def _fit(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
-    rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape="linear")
 
     def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
         batch = mask(text.padded(rows, PAD), settings.mask_share, vocabulary, generator)
@@ -220,17 +213,14 @@ def _fit(
             tokens += hidden
         return {"mlm": total / tokens, "total": total / tokens}
 
-    return fit(
-        model=model,
-        updates=[Update("mlm", lambda batch: masked_loss(model, batch), optimizer, scheduler=rates)],
+    return train_steps(
+        settings,
+        name,
+        model,
+        optimizer,
+        schedule="linear",
+        loss=lambda batch: masked_loss(model, batch),
         batches=batches,
         validate=validate,
-        max_epochs=plan.epochs,
-        patience=None,
-        seed=settings.seed,
-        label=name,
-        checkpoint=place.checkpoint,
-        batches_per_epoch=settings.validate_every,
-        settings=settings.model_dump_json(),
-        curves=place.open_curves(),
+        place=place,
     )

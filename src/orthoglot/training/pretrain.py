@@ -9,26 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.encoders.base import resolve_device
+from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.objectives.ems import Ems, Gather, Projection, XtrHead, alone
 from orthoglot.streams import derive
-from orthoglot.training.bitext import Bitext, languages_of
-from orthoglot.training.pairs import (
-    Place,
-    Pupil,
-    corpus,
-    facts,
-    prepared,
-    products,
-    reduced,
-    tell,
-    train_on_pairs,
-    validate,
-    validation,
-    write_rows,
-)
-from orthoglot.training.ranks import gathered, joined, rank
+from orthoglot.training.bitext import languages_of
+from orthoglot.training.pairs import Corpus, MakeStep, train_student
+from orthoglot.training.pupil import Pupil
+from orthoglot.training.ranks import gathered, rank
+from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Step, Steps, read
 from orthoglot.training.students import Student
 
@@ -37,11 +26,9 @@ class Network(Pupil):
     """The encoder that is kept and the heads that only training needs."""
 
     def __init__(self, settings: EmsSettings, student: Student, languages: int):
-        super().__init__()
-        self.encoder = student.network
-        # Held in a tuple: the embedding is the encoder's parameter, not one more.
-        self._embedding = (student.embedding(),)
-        self.products = products(settings)
+        super().__init__(student.network, settings.precision)
+        # Asked for when it is used: the embedding is the encoder's parameter, not one more.
+        self._embedding = student.embedding
         head = None
         if settings.xtr_weight:
             head = XtrHead(
@@ -74,9 +61,9 @@ class Network(Pupil):
         return self._terms(step, alone)
 
     def _terms(self, step: Step, gather: Gather) -> tuple[dict[str, Tensor], Tensor]:
-        with reduced(self.products, step.languages.device):
+        with self.reduced(step.languages.device):
             vectors = read(self.encoder, step.reading)
-            found = self.objective(vectors, step.languages, step.bags, self._embedding[0], gather)
+            found = self.objective(vectors, step.languages, step.bags, self._embedding(), gather)
         return found, vectors
 
 
@@ -89,48 +76,18 @@ def pretrain_ems(
     start: Path | None = None,
     output: Path,
 ) -> None:
-    """Train an EMS encoder and write its folder, with history.jsonl.
+    """Train an EMS encoder and write its folder; see `train_student`."""
 
-    Adam with coupled weight decay, linear warm-up (methods 5.7). The epoch with the lowest validation loss is
-    kept. The same settings and text give the same bytes on a CPU.
-
-    Args:
-        settings: sizes, objective and recipe.
-        name: of the encoder, kept in encoder.json.
-        bitext: prepared pair folders; a folder's name is its pair.
-        place: device, checkpoint, curves.
-        start: folder of the encoder whose training goes on, if the settings name one.
-        output: an existing empty folder.
-    """
-    torch.set_num_threads(settings.threads)
-    with joined(settings.processes, resolve_device(place.device)) as device:
-        student = prepared(settings, bitext, start, place)
-        languages = languages_of(bitext)
-        train, valid = corpus(student, bitext, place)
-        tell(settings, name, train, valid, student, device)
+    def course(student: Student, corpus: Corpus, device: torch.device) -> tuple[Pupil, MakeStep]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(settings.seed, "weights", "heads"))
-            network = Network(settings, student, len(languages)).to(device)
+            network = Network(settings, student, len(languages_of(bitext))).to(device)
         steps = Steps(settings, student, device)
 
-        def step(data: Bitext, rows: np.ndarray, *draw: object) -> Step:
-            return steps.step(data, rows, np.random.default_rng(derive(settings.seed, *draw)))
+        def step(split: Split, rows: np.ndarray, number: int) -> Step:
+            draw = ("mask", number, rank()) if split == "train" else ("validation", number)
+            return steps.step(corpus[split], rows, np.random.default_rng(derive(settings.seed, *draw)))
 
-        held = list(enumerate(validation(settings, valid)))
-        history = train_on_pairs(
-            settings,
-            name,
-            network,
-            train,
-            step=lambda rows, number: step(train, rows, "mask", number, rank()),
-            validate=lambda: validate(
-                network,
-                ((rows, step(valid, rows, "validation", number)) for number, rows in held),
-                valid.sizes,
-                dropout=settings.validation_dropout,
-            ),
-            place=place,
-        )
-        if rank() == 0:
-            student.save(name, languages, output, facts(settings, bitext))
-            write_rows(history, output / "history.jsonl")
+        return network, step
+
+    train_student(settings, name, bitext, course, place=place, start=start, output=output)

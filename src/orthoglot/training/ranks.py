@@ -6,10 +6,10 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import torch
 from torch import Tensor, distributed
@@ -20,6 +20,7 @@ from orthoglot.errors import ConfigError, DataError
 
 # Collectives of a step give up after minutes; the text of a large corpus takes days to prepare.
 LONGEST_WAIT = timedelta(days=30)
+Made = TypeVar("Made")
 _waiting: list[distributed.ProcessGroup] = []
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,16 @@ def wait() -> None:
     """Until every process is here, however long the first one prepares what all read."""
     if processes() > 1:
         distributed.barrier(_waiting[0])
+
+
+def in_turn(make: Callable[[], Made]) -> Made:
+    """What `make` gives, in the first process before the others: it writes what they then find."""
+    if rank():
+        wait()
+        return make()
+    made = make()
+    wait()
+    return made
 
 
 def agreed(number: int) -> bool:

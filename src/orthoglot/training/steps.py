@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orthoglot.encoders.base import length_batches
+from orthoglot.encoders.base import length_batches, placed
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
-from orthoglot.objectives.bags import Bags, bags_of, placed
+from orthoglot.objectives.bags import Bags, bags_of
 from orthoglot.training.bitext import Bitext
 from orthoglot.training.students import Student
 
@@ -101,10 +101,7 @@ class Steps:
         settings, B = self.settings, len(rows)
         sides = bitext.source.take(rows), bitext.target.take(rows)
         sentences = Ragged.join(sides)
-        hidden = np.full(2 * B, -1)
-        shown = sentences
-        if self._hides:
-            shown, hidden = self._hide(sentences, generator)
+        shown, hidden = self._hide(sentences, generator) if self._hides else (sentences, None)
         languages = bitext.languages_of(rows)
         bags = None
         if settings.xtr_weight:

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from orthoglot.encoders import ems
 from orthoglot.encoders.base import pool
 from orthoglot.encoders.folder import stated
-from orthoglot.encoders.pretrained import open_checkpoint, quiet, write_card
-from orthoglot.encoders.settings import Pooling, ScratchNetwork
+from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint
+from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork
 from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
 from orthoglot.training.bitext import monolingual
 
@@ -167,20 +167,16 @@ class TrainedStudent:
 
     def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
         """See `Student.save`."""
-        with quiet():
-            self.network.model.save_pretrained(output)
-            self._tokenizer.save_pretrained(output)
-        write_card(
+        save_checkpoint(
+            self.network.model,
+            self._tokenizer,
             output,
             kind="pretrained",
             name=name,
             dim=self.dim,
             languages=languages,
-            checkpoint=".",
-            revision="",
             pooling=self._card["pooling"],
             max_tokens=self._card["max_tokens"],
-            prefix="",
             training=training,
         )
 
@@ -196,18 +192,25 @@ def _with_words(pieces: Sequence[str | None]) -> np.ndarray:
     return np.array([any(map(str.isalnum, piece or "")) for piece in pieces])
 
 
-def student_of(settings: Any, bitext: Sequence[Path], start: Path | None, store: Path, seed: int) -> Student:
+def student_of(
+    network: ScratchNetwork | EncoderNetwork,
+    bitext: Sequence[Path],
+    start: Path | None,
+    store: Path,
+    seed: int,
+) -> Student:
     """The network that settings describe, untrained or as another training left it.
 
     Args:
-        settings: `ScratchNetwork`, or `EncoderNetwork` with its folder as `start`.
-        bitext: prepared pair folders, for the tokenizer.
-        start: folder of the encoder that goes on.
+        network: its settings.
+        bitext: prepared pair folders, for a new tokenizer.
+        start: folder of the encoder that goes on, where the settings name one.
         store: folder that outlives an interruption.
         seed: of new weights.
     """
-    if start is not None:
+    if isinstance(network, EncoderNetwork):
+        assert start is not None, f"no folder of {network.encoder}"
         return TrainedStudent(start)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return NewStudent(settings, bitext, store)
+        return NewStudent(network, bitext, store)
