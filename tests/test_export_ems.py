@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ TRAINING = {
         "en-ja": {"corpora": ["Tanaka"], "pairs": 48},
     },
     "kind": "ems",
+    "objective": {"target": "ugt", "release_mask": False, "margin": 0.3},
     "steps": 500,
     "pairs": 128,
     "seed": 7,
@@ -148,9 +150,7 @@ def test_tokens_are_ours_and_names_of_reserved_pieces_are_text(encoder: Path, ex
     theirs = AutoTokenizer.from_pretrained(exported, local_files_only=True, trust_remote_code=False)
     tokens = orthoglot.load(encoder, "cpu").encoder.tokenizer.encode(SENTENCES, "", MAX_TOKENS)  # type: ignore[attr-defined]
     found = theirs(SENTENCES, truncation=True)["input_ids"]
-    assert found == [
-        tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets, tokens.offsets[1:], strict=False)
-    ]
+    assert found == [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)]
     assert len(found[2]) == MAX_TOKENS == theirs.model_max_length
     reserved = {0, *range(2, 6)}
     assert not reserved & {number for row in found for number in row}
@@ -239,6 +239,7 @@ def test_card_tells_languages_data_training_and_that_the_licence_is_not_stated(e
     assert "- text of the encoder en-ja: Tanaka, 48 pairs after cleaning\n" in text
     told = "500 steps of 128 sentence pairs, seed 7; 2 layers of width 16, 150 subwords\n"
     assert f"- the encoder was trained from scratch with EMS's objectives: {told}" in text
+    assert "- objective of the encoder: margin 0.3, release_mask false, target ugt\n" in text
     assert "Of 3 epochs the one with the best validation loss was kept: 4.250." in text
     assert "61.8 % of" in text
     assert "at most 12 tokens" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ PROBES = (
     "猫が寝ている。",
     "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
 )
+logger = logging.getLogger(__name__)
 REFUSED = {"laser": "its BiLSTM and its tokeniser are not among sentence-transformers' modules"}
 
 
@@ -111,6 +113,7 @@ def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, told: str, o
     prompts: dict[str, Any] = (
         {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
     )
+    logger.info("comparing with orthoglot's own vectors on %d sentences of its own", len(PROBES))
     exported = SentenceTransformer(modules=modules, device="cpu", **prompts)
     with atomic.building(output) as partial:
         exported.save(str(partial), create_model_card=False)
