@@ -1,0 +1,174 @@
+"""Emma-X: an encoder and a classifier of relatedness that label pairs of sentences for each other.
+
+Ranks run from 1 (paraphrase) to N (unrelated), as in the paper; the authors' code counts N - 1 down to 0.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def temperatures(ranks: int, lowest: float, highest: float) -> Tensor:
+    """tau_1 to tau_(N-1), evenly from lowest to highest; tau_1 alone is the lowest.
+
+    Source: the authors' code takes 0.05 to 0.1; methods 6.4.
+    """
+    return torch.linspace(lowest, highest, ranks - 1)
+
+
+def info_nce(similarity: Tensor, positives: Tensor, temperature: float, valid: Tensor) -> Tensor:
+    """Each anchor picks its translation's key among all valid candidates.
+
+    L = -mean_i ln [ e^(S_ip / T) / sum_(k valid) e^(S_ik / T) ]
+
+    Args:
+        similarity: S, cosines (B, Q).
+        positives: p, column of each row's translation (B,).
+        temperature: T > 0.
+        valid: candidates that count (B, Q); an anchor's own key does not.
+    Returns:
+        Scalar, nats, >= 0.
+    Source: Emma-X 2023, eq. 1, with MoCo's queue; methods 6.3.
+    """
+    logits = _masked(similarity / temperature, valid)
+    return (logits.logsumexp(dim=1) - logits.gather(1, positives[:, None])[:, 0]).mean()
+
+
+def ranking_info_nce(similarity: Tensor, ranks: Tensor, temperatures: Tensor, valid: Tensor) -> Tensor:
+    """Candidates of each rank are to lie closer to the anchor than those of the ranks after it.
+
+    L_r = -(1 / B) sum_i ln [ sum_(k: c_ik = r) e^(S_ik / T_r) / sum_(k: c_ik >= r) e^(S_ik / T_r) ],  r < N
+
+    An anchor without candidates of a rank adds nothing to its term. The authors' code has the mean in the numerator:
+    the same gradient.
+
+    Args:
+        similarity: S, cosines (B, Q).
+        ranks: c (B, Q), 1 to N.
+        temperatures: T (N - 1,).
+        valid: candidates that count (B, Q).
+    Returns:
+        L_1 to L_(N-1), nats, each >= 0; the loss is their sum.
+    Source: Emma-X 2023, eq. 9; methods 6.4, 6.5.
+    """
+    terms = []
+    for rank, temperature in enumerate(temperatures, start=1):
+        logits, own = similarity / temperature, valid & (ranks == rank)
+        among = _masked(logits, valid & (ranks >= rank)).logsumexp(dim=1)
+        terms.append(torch.where(own.any(dim=1), among - _masked(logits, own).logsumexp(dim=1), 0.0).mean())
+    return torch.stack(terms)
+
+
+def _masked(logits: Tensor, keep: Tensor) -> Tensor:
+    """Logits with a number in the place of the others that adds nothing, and whose gradient is finite."""
+    return torch.where(keep, logits, torch.finfo(logits.dtype).min / 4)
+
+
+def smoothed_nll(log_posterior: Tensor, ranks: Tensor, smoothing: float = 0.0) -> Tensor:
+    """How badly a classifier foresees ranks: cross-entropy, with a share of it spread over the other ranks.
+
+    -[(1 - s) ln P(c) + s / (N - 1) sum_(r != c) ln P(r)]
+
+    Args:
+        log_posterior: ln P, ranks first (N, ...).
+        ranks: c (...), 1 to N.
+        smoothing: s in [0, 1).
+    Returns:
+        (...), nats, >= 0.
+    Source: methods 6.3, X7.
+    """
+    label = log_posterior.gather(0, (ranks - 1)[None])[0]
+    if not smoothing:
+        return -label
+    rest = (log_posterior.sum(dim=0) - label) / (len(log_posterior) - 1)
+    return -(1 - smoothing) * label - smoothing * rest
+
+
+def encoder_votes(similarity: Tensor, scores: Tensor) -> Tensor:
+    """The rank whose score is nearest to the cosine: argmin_r |S - s_r|, of equals the first; like S.
+
+    Args:
+        similarity: S, cosines (...).
+        scores: s (N,).
+    Source: Emma-X 2023, eq. 8; methods 6.4.
+    """
+    best = torch.ones_like(similarity, dtype=torch.int64)
+    nearest = (similarity - scores[0]).abs()
+    for rank, score in enumerate(scores[1:], start=2):
+        distance = (similarity - score).abs()
+        closer = distance < nearest
+        best, nearest = best.masked_fill(closer, rank), torch.where(closer, distance, nearest)
+    return best
+
+
+def classifier_votes(log_posterior: Tensor) -> Tensor:
+    """The most probable rank: argmax_r P(r | x, y); (N, ...) to (...)."""
+    return log_posterior.argmax(dim=0) + 1
+
+
+def mixup_ranks(shares: Tensor, ranks: int) -> Tensor:
+    """The rank of a virtual example (1 - l) y + l y' between a translation y and another sentence y'.
+
+    r = ceil((1 - l) 1 + l N): 1 only where l = 0, else 2 to N, each equally often where l is uniform.
+
+    Args:
+        shares: l in [0, 1] (...).
+        ranks: N.
+    Source: Emma-X 2023, eq. 3; methods 6.3.
+    """
+    return ((1 - shares) + shares * ranks).ceil().long().clamp(1, ranks)
+
+
+def prior_ranks(shares: Tensor, prior: Tensor) -> Tensor:
+    """The authors' code's rank of a mixture t y + (1 - t) x of a candidate and the anchor itself.
+
+    The prior's probabilities cut [0, 1] into N intervals, of rank 1 first; the rank is that of the interval of t.
+
+    Args:
+        shares: t in [0, 1] (...).
+        prior: pi (N,).
+    Source: methods 6.3, X5, X6.
+    """
+    ends = prior.cumsum(0)[:-1].contiguous()
+    return torch.bucketize(shares, ends, right=True) + 1
+
+
+def mixed_cosine(similarity: Tensor, shares: Tensor) -> Tensor:
+    """Cosine of a unit vector x and (1 - t) x + t y, from S = x y and t: ((1 - t) + t S) / |(1 - t) x + t y|."""
+    own = 1 - shares
+    squared = own.square() + shares.square() + 2 * own * shares * similarity
+    return (own + shares * similarity) / squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
+
+
+def rank_sums(similarity: Tensor, ranks: Tensor, count: int, valid: Tensor) -> Tensor:
+    """Sum of cosines and number of pairs of each rank, (2, N) float64; those of several processes add up.
+
+    Args:
+        similarity: S, cosines (B, Q).
+        ranks: votes (B, Q).
+        count: N.
+        valid: pairs that count (B, Q).
+    """
+    places = torch.where(valid, ranks - 1, count).flatten()
+    values = torch.stack([similarity.flatten(), torch.ones_like(similarity).flatten()]).double()
+    return values.new_zeros(2, count + 1).index_add_(1, places, values)[:, :count]
+
+
+def moved_scores(scores: Tensor, sums: Tensor, momentum: float) -> Tensor:
+    """Scores after a batch: s_r <- e s_r + (1 - e) (mean cosine of the pairs of rank r); absent ranks keep theirs.
+
+    Args:
+        scores: s (N,).
+        sums: as `rank_sums`.
+        momentum: e in [0, 1].
+    Source: Emma-X 2023, eq. 11, in the code's reading: a mean over the batch; methods 6.4, X16.
+    """
+    total, pairs = sums.to(scores.dtype)
+    moved = momentum * scores + (1 - momentum) * total / pairs.clamp_min(1)
+    return torch.where(pairs > 0, moved, scores)
+
+
+def first_scores(ranks: int) -> Tensor:
+    """s_r = (N + 1 - r) / N: the nearer the rank, the higher. The paper's r / N has it the other way round (X2)."""
+    return (ranks - torch.arange(ranks)) / ranks

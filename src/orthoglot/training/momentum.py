@@ -1,0 +1,47 @@
+"""Keys of momentum contrast: an encoder that slowly follows another, and a queue of the vectors it gave last."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Queue(nn.Module):
+    """The last K keys, first in first out; random unit vectors to begin with.
+
+    Args:
+        size: K >= 0.
+        width: D.
+    Source: He et al. 2020, momentum contrast; methods 6.1.
+    """
+
+    def __init__(self, size: int, width: int):
+        super().__init__()
+        self.vectors: Tensor
+        self.place: Tensor
+        self.register_buffer("vectors", functional.normalize(torch.randn(size, width), dim=1))
+        self.register_buffer("place", torch.zeros((), dtype=torch.int64))
+
+    def push(self, keys: Tensor) -> None:
+        """Put keys (M, D) in the place of the oldest; M need not divide K, and of more than K the last K stay."""
+        size = len(self.vectors)
+        if size == 0:
+            return
+        kept = keys[-size:]
+        self.place.add_(len(keys) - len(kept))
+        rows = (self.place + torch.arange(len(kept), device=keys.device)) % size
+        self.vectors[rows] = kept.to(self.vectors.dtype)
+        self.place.copy_((self.place + len(kept)) % size)
+
+
+@torch.no_grad()
+def follow(slow: nn.Module, fast: nn.Module, momentum: float) -> None:
+    """theta_slow <- m theta_slow + (1 - m) theta_fast, for every parameter; buffers are copied.
+
+    Source: methods 6.1.
+    """
+    for mine, other in zip(slow.parameters(), fast.parameters(), strict=True):
+        mine.lerp_(other, 1 - momentum)
+    for kept, seen in zip(slow.buffers(), fast.buffers(), strict=True):
+        kept.copy_(seen)
