@@ -39,7 +39,7 @@ from orthoglot.training.pretrain import Network
 from orthoglot.training.sampling import Plan
 from orthoglot.training.schedule import scheduler
 from orthoglot.training.steps import Steps
-from orthoglot.training.students import NewStudent
+from orthoglot.training.students import EmsStudent
 
 ROOT = Path(__file__).resolve().parents[1]
 Take = Callable[[], None]
@@ -109,7 +109,7 @@ def model_flops(settings: EmsSettings, vocabulary: int, lengths: np.ndarray) -> 
 
 def ours(
     settings: EmsSettings,
-    student: NewStudent,
+    student: EmsStudent,
     data: Bitext,
     batches: Iterator[np.ndarray],
     device: torch.device,
@@ -133,7 +133,7 @@ def ours(
 
 
 def straightforward(
-    settings: EmsSettings, student: NewStudent, data: Bitext, batches: Iterator[np.ndarray]
+    settings: EmsSettings, student: EmsStudent, data: Bitext, batches: Iterator[np.ndarray]
 ) -> Take:
     """One step of the straightforward loop."""
     shape = settings.network
@@ -201,7 +201,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         bitext = sorted(arguments.bitext.iterdir()) if arguments.bitext else generated(home / "text", 60_000)
-        student = NewStudent(settings.network, bitext, home / "store")
+        student = EmsStudent.new(settings.network, bitext, home / "store")
         data = tokenised(bitext, "train", student.tokenise, home / "tokens")
         plan = Plan(
             sizes=data.sizes,

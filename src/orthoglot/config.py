@@ -108,6 +108,8 @@ class Params(Settings):
                         raise ConfigError(f"{where}.ablation.encoder: {error}") from error
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
+        for name in self.encoders:
+            self._check_chain(name)
         for name, encoder in self.encoders.items():
             if isinstance(encoder, DistillationSettings):
                 self._check_width(name, encoder)
@@ -131,10 +133,24 @@ class Params(Settings):
         """The encoders that a training starts from must be there and cannot start from it in turn."""
         where = f"encoders.{name}"
         if isinstance(encoder, PretrainingSettings) and isinstance(encoder.network, EncoderNetwork):
-            _known(encoder.network.encoder, self._of_kind("pretrained", "mlm"), f"{where}.network.encoder")
+            _known(
+                encoder.network.encoder, self._of_kind("pretrained", "mlm", "ems"), f"{where}.network.encoder"
+            )
         if isinstance(encoder, DistillationSettings):
             teachers = [known for known in self.encoders if known not in self._of_kind("distillation")]
             _known(encoder.teacher, teachers, f"{where}.teacher")
+
+    def _check_chain(self, name: str) -> None:
+        """What a training starts from may have started from another, but some are first."""
+        chain = [name]
+        encoder = self.encoders[name]
+        while isinstance(encoder, PretrainingSettings) and isinstance(encoder.network, EncoderNetwork):
+            chain.append(encoder.network.encoder)
+            if chain[-1] in chain[:-1]:
+                raise ConfigError(
+                    f"encoders.{name}.network.encoder: starts from itself: {' <- '.join(chain)}"
+                )
+            encoder = self.encoders[chain[-1]]
 
     def _check_width(self, name: str, student: DistillationSettings) -> None:
         """A student can only be taught vectors of its own size."""

@@ -23,14 +23,14 @@ from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.ems import EmsModel, Sizes
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
-from orthoglot.encoders.settings import EmsSettings, ScratchNetwork, TokenizerSettings
+from orthoglot.encoders.settings import EmsSettings, EncoderNetwork, ScratchNetwork, TokenizerSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.training import checkpoint, loop, pairs, pretrain
 from orthoglot.training.bitext import Bitext
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Steps
-from orthoglot.training.students import NewStudent
+from orthoglot.training.students import EmsStudent
 from orthoglot.training.validation import validate
 
 SETTINGS = EmsSettings(
@@ -97,9 +97,9 @@ def word_for_word(count: int, seed: int) -> list[SentencePair]:
     return [SentencePair(" ".join(row), " ".join(WORDS[w] for w in row[::-1])) for row in sorted(rows)]
 
 
-def untrained(sizes: Sizes) -> NewStudent:
+def untrained(sizes: Sizes) -> EmsStudent:
     """A student without a tokenizer: the network and its sizes."""
-    student = NewStudent.__new__(NewStudent)
+    student = EmsStudent.__new__(EmsStudent)
     student.network, student.sizes = EmsModel(sizes), sizes
     student.vocabulary, student.dim, student.dropout = sizes.vocabulary, sizes.width, sizes.dropout
     return student
@@ -111,10 +111,13 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
 
 
-def _train(bitext: list[Path], place: Path, settings: EmsSettings = SETTINGS) -> Path:
+def _train(
+    bitext: list[Path], place: Path, settings: EmsSettings = SETTINGS, start: Path | None = None
+) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    pretrain.pretrain_ems(settings, "toy", bitext, place=Place("cpu", place / "state"), output=output)
+    home = Place("cpu", place / "state")
+    pretrain.pretrain_ems(settings, "toy", bitext, place=home, start=start, output=output)
     return output
 
 
@@ -154,6 +157,19 @@ def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
     assert objective == {name: getattr(SETTINGS, name) for name in named}
     assert card["training"] == {"kind": "ems", "text": text, "steps": 80, "pairs": 32, "seed": 1}
     assert card["words"] == "unicode"
+
+
+def test_an_ems_encoder_goes_on_from_where_it_was(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
+    network = EncoderNetwork(start="encoder", encoder="toy")
+    text = ["tree house dog", "rot"]
+    before = load_encoder(trained, "cpu").encode(text, "", 64)
+    for steps in (0, 4):
+        settings = SETTINGS.model_copy(update={"network": network, "steps": steps})
+        further = _train(bitext, tmp_path / str(steps), settings, trained)
+        assert (further / "tokenizer.model").read_bytes() == (trained / "tokenizer.model").read_bytes()
+        after = load_encoder(further, "cpu").encode(text, "", 64)
+        assert np.array_equal(after, before) == (steps == 0)
+        assert np.abs(after - before).max() < 0.2 * np.abs(before).max()
 
 
 def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> None:
@@ -239,7 +255,7 @@ def made(settings: EmsSettings, sizes: Sizes = SIZES) -> tuple[pretrain.Network,
         student = untrained(sizes)
         network = pretrain.Network(settings, student, 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NewStudent, "words", lambda _: np.ones(30, dtype=bool))
+        patch.setattr(EmsStudent, "words", lambda _: np.ones(30, dtype=bool))
         return network, Steps(settings, student, torch.device("cpu"))
 
 

@@ -76,8 +76,13 @@ def test_a_teacher_that_changes_makes_its_student_due(values: dict[str, Any]) ->
         ("distilled-mini", {"teacher": "sbert-distill"}, "encoders.distilled-mini.teacher: unknown name"),
         (
             "ems-xlmr-mini",
+            {"network": {"start": "encoder", "encoder": "distilled-mini"}},
+            "encoders.ems-xlmr-mini.network.encoder: unknown name 'distilled-mini'",
+        ),
+        (
+            "ems-mini",
             {"network": {"start": "encoder", "encoder": "ems-mini"}},
-            "encoders.ems-xlmr-mini.network.encoder: unknown name 'ems-mini'",
+            "encoders.ems-mini.network.encoder: starts from itself: ems-mini <- ems-mini",
         ),
         (
             "distilled-mini",

@@ -58,7 +58,7 @@ class ScratchNetwork(Transformer):
 
 
 class EncoderNetwork(Settings):
-    """Another encoder of the catalogue, of kind `pretrained` or `mlm`, whose training goes on."""
+    """Another encoder of the catalogue, of kind `pretrained`, `mlm` or `ems`, whose training goes on."""
 
     start: Literal["encoder"]
     encoder: str

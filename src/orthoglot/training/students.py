@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from orthoglot.encoders import ems
 from orthoglot.encoders.base import pool
-from orthoglot.encoders.folder import stated
+from orthoglot.encoders.folder import card, stated
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint
-from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork
+from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork, Words
 from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
 from orthoglot.training.bitext import monolingual
 
@@ -65,30 +65,48 @@ class Student(Protocol):
         ...
 
 
-class NewStudent:
-    """An EMS network from scratch, with a tokenizer learnt from the training text; see `Student`."""
+class EmsStudent:
+    """An EMS network and its tokenizer; see `Student`."""
 
     pad = ems.PAD
     mask: int | None = MASK
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
 
-    def __init__(self, settings: ScratchNetwork, bitext: Sequence[Path], store: Path):
-        """Train the tokenizer, or take the one that lies in `store` from an interrupted run.
+    def __init__(self, network: ems.EmsModel, sizes: ems.Sizes, tokenizer: Path, words: Words):
+        """Take a network and the tokenizer file whose ids it reads."""
+        self.network = network
+        self.sizes = sizes
+        self.dim, self.vocabulary, self.dropout = sizes.width, sizes.vocabulary, sizes.dropout
+        self._place = tokenizer
+        self._tokenizer = Tokenizer(tokenizer, words)
 
-        Weights are drawn from PyTorch's global generator.
+    @classmethod
+    def new(cls, settings: ScratchNetwork, bitext: Sequence[Path], store: Path) -> EmsStudent:
+        """A network from scratch, with a tokenizer learnt from the training text.
+
+        The tokenizer that lies in `store` from an interrupted run is taken as it is. Weights are drawn from PyTorch's
+        global generator.
         """
-        self._place = store / TOKENIZER
-        if not self._place.exists():
+        place = store / TOKENIZER
+        if not place.exists():
             store.mkdir(parents=True, exist_ok=True)
-            train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), self._place)
-        self._tokenizer = Tokenizer(self._place, settings.tokenizer.words)
-        self.vocabulary = self._tokenizer.size
+            train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), place)
+        words = settings.tokenizer.words
         shape = settings.model_dump(include=set(ems.Sizes.__dataclass_fields__))
-        self.sizes = ems.Sizes(vocabulary=self.vocabulary, **shape)
-        self.network = ems.EmsModel(self.sizes, settings.embedding_spread)
-        self.dim = settings.width
-        self.dropout = settings.dropout
+        sizes = ems.Sizes(vocabulary=Tokenizer(place, words).size, **shape)
+        return cls(ems.EmsModel(sizes, settings.embedding_spread), sizes, place, words)
+
+    @classmethod
+    def load(cls, folder: Path) -> EmsStudent:
+        """The encoder of a folder, to go on from where it is.
+
+        Raises:
+            DataError: as `EmsEncoder.load`.
+        """
+        encoder = ems.EmsEncoder.load(folder)
+        sizes = ems.Sizes(**card(folder)["sizes"])
+        return cls(encoder.model, sizes, folder / TOKENIZER, encoder.tokenizer.words)
 
     def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
         """See `Student.tokenise`."""
@@ -126,7 +144,7 @@ class TransformersNetwork(nn.Module):
 
 
 class TrainedStudent:
-    """Another encoder that goes on from where it is; see `Student`. A prefix of its text is left out."""
+    """A transformers encoder that goes on from where it is; see `Student`. A prefix of its text is left out."""
 
     def __init__(self, folder: Path):
         """Open an encoder folder of kind `pretrained` or `mlm`.
@@ -134,19 +152,20 @@ class TrainedStudent:
         Raises:
             ConfigError, DataError, OfflineError: as `open_checkpoint`.
         """
-        place, card = stated(folder, "name", "pooling", "max_tokens", "dim")
-        model, self._tokenizer = open_checkpoint(place, card["name"], card["pooling"])
-        if getattr(model, "pooler", None) is not None and card["pooling"] != "pooler":
+        place, described = stated(folder, "name", "pooling", "max_tokens", "dim")
+        pooling = described["pooling"]
+        model, self._tokenizer = open_checkpoint(place, described["name"], pooling)
+        if getattr(model, "pooler", None) is not None and pooling != "pooler":
             model.pooler = None
-        self.network = TransformersNetwork(model, card["pooling"], self._tokenizer.pad_token_id)
-        self.dim = card["dim"]
+        self.network = TransformersNetwork(model, pooling, self._tokenizer.pad_token_id)
+        self.dim = described["dim"]
         self.vocabulary = len(self.embedding())
         self.pad, self.mask = self._tokenizer.pad_token_id, self._tokenizer.mask_token_id
         rates = (
             getattr(model.config, name, None) for name in ("hidden_dropout_prob", "dropout", "mlp_dropout")
         )
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
-        self._card = card
+        self._card = described
         self.before, self.after = _around(self._tokenizer)
 
     def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
@@ -210,7 +229,7 @@ def student_of(
     """
     if isinstance(network, EncoderNetwork):
         assert start is not None, f"no folder of {network.encoder}"
-        return TrainedStudent(start)
+        return EmsStudent.load(start) if card(start)["kind"] == "ems" else TrainedStudent(start)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return NewStudent(network, bitext, store)
+        return EmsStudent.new(network, bitext, store)
