@@ -40,8 +40,7 @@ TRAINING = {
     },
     "kind": "ems",
     "objective": {"target": "ugt", "release_mask": False, "margin": 0.3},
-    "steps": 500,
-    "pairs": 128,
+    "work": "500 steps of 128 sentence pairs",
     "seed": 7,
 }
 TEXT = {

@@ -23,7 +23,7 @@ from orthoglot import __version__, config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings, NwaySettings, RetrievalSettings
 from orthoglot.encoders.folder import check_revision
-from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings, PretrainingSettings
+from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings, TrainingSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
@@ -51,6 +51,7 @@ EMS = "ems"
 ENTRY_OF_KIND = {
     "ems": "orthoglot.training.pretrain",
     "distillation": "orthoglot.training.distill",
+    "emma-x": "orthoglot.training.emma_x",
     "mlm": "orthoglot.training.mlm",
     "pretrained": "orthoglot.encoders.pretrained",
     "sentence-transformers": "orthoglot.encoders.sentence_transformer",
@@ -479,7 +480,7 @@ class Plan:
 
 
 def _origins(settings: EncoderSettings) -> dict[str, str]:
-    return settings.origins if isinstance(settings, PretrainingSettings) else {}
+    return settings.origins if isinstance(settings, TrainingSettings) else {}
 
 
 def _decisive(settings: Any) -> Any:

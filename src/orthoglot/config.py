@@ -23,8 +23,8 @@ from orthoglot.encoders.settings import (
     EncoderNetwork,
     EncoderSettings,
     MlmSettings,
-    PretrainingSettings,
     ScratchNetwork,
+    TrainingSettings,
 )
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.settings import EvaluationSettings
@@ -132,7 +132,7 @@ class Params(Settings):
     def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
         """The encoders that a training starts from must be there and cannot start from it in turn."""
         where = f"encoders.{name}"
-        if isinstance(encoder, PretrainingSettings) and isinstance(encoder.network, EncoderNetwork):
+        if isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
             _known(
                 encoder.network.encoder, self._of_kind("pretrained", "mlm", "ems"), f"{where}.network.encoder"
             )
@@ -144,7 +144,7 @@ class Params(Settings):
         """What a training starts from may have started from another, but some are first."""
         chain = [name]
         encoder = self.encoders[name]
-        while isinstance(encoder, PretrainingSettings) and isinstance(encoder.network, EncoderNetwork):
+        while isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
             chain.append(encoder.network.encoder)
             if chain[-1] in chain[:-1]:
                 raise ConfigError(
@@ -165,7 +165,7 @@ class Params(Settings):
         """How many numbers its vectors have, None where only its checkpoint tells."""
         if isinstance(encoder, MlmSettings):
             return encoder.width
-        if not isinstance(encoder, PretrainingSettings):
+        if not isinstance(encoder, TrainingSettings):
             return None
         network = encoder.network
         return (

@@ -155,7 +155,12 @@ def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
     told = "target bag release_mask language_width head_norm tied_output projection_width temperature margin"
     named = [*told.split(), "negatives", "xtr_weight", "contrastive_weight"]
     assert objective == {name: getattr(SETTINGS, name) for name in named}
-    assert card["training"] == {"kind": "ems", "text": text, "steps": 80, "pairs": 32, "seed": 1}
+    assert card["training"] == {
+        "kind": "ems",
+        "text": text,
+        "work": "80 steps of 32 sentence pairs",
+        "seed": 1,
+    }
     assert card["words"] == "unicode"
 
 

@@ -143,7 +143,7 @@ def prepare(job_file: JobFile) -> None:
 
 @app.command()
 def pretrain(job_file: JobFile) -> None:
-    """Train an encoder (EMS, distillation, masked language modelling), or link a frozen checkpoint."""
+    """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
     from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
 
     job = Job(job_file)
@@ -186,7 +186,7 @@ def _encoder_settings(job: Job) -> Any:
 
 
 def _train(job: Job, settings: Any, output: Path) -> None:
-    from orthoglot.encoders.settings import DistillationSettings, EmsSettings
+    from orthoglot.encoders.settings import DistillationSettings, EmmaXSettings, EmsSettings
     from orthoglot.training.recipe import Place
 
     name, bitext = job.settings["name"], job.folders("bitext")
@@ -203,6 +203,10 @@ def _train(job: Job, settings: Any, output: Path) -> None:
 
         teacher = job.folder("teacher")
         distill(settings, name, bitext, teacher=teacher, place=place, start=start, output=output)
+    elif isinstance(settings, EmmaXSettings):
+        from orthoglot.training.emma_x import pretrain_emma_x
+
+        pretrain_emma_x(settings, name, bitext, place=place, start=start, output=output)
     else:
         from orthoglot.training.mlm import pretrain_mlm
 

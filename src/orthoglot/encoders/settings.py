@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from abc import abstractmethod
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -64,14 +65,42 @@ class EncoderNetwork(Settings):
     encoder: str
 
 
-class PretrainingSettings(Settings):
-    """How an encoder is trained on pairs of sentences.
+class TrainingSettings(Settings):
+    """What a training of an encoder states, whatever it learns from.
 
-    batch_size: pairs of a step in each process; they are drawn whatever their length.
     chunk_tokens: tokens, padding included, that the network reads at once: a step's sentences are cut by length
         into chunks, and no loss is computed before all are read. It changes speed and memory alone.
     processes: 1, or how many `torchrun` starts, one per device; a step has batch_size pairs in each.
     precision: of the matrix products; softmaxes, losses and the optimiser always work in float32.
+    """
+
+    network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
+    chunk_tokens: Count
+    processes: Count
+    precision: Precision
+    threads: Count
+    seed: int
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The other encoders that the training needs, by what they are to it."""
+        return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
+
+    @property
+    def objective(self) -> dict[str, Any]:
+        """The settings that say what is learnt, for a model card."""
+        return self.model_dump(exclude={"kind", *PretrainingSettings.model_fields})
+
+    @property
+    @abstractmethod
+    def work(self) -> str:
+        """How much is learnt from, for a model card."""
+
+
+class PretrainingSettings(TrainingSettings):
+    """How an encoder is trained on pairs of sentences.
+
+    batch_size: pairs of a step in each process; they are drawn whatever their length.
     amsgrad: Adam's second moments never fall (the authors' code; methods 5.9, E7).
     schedule: after the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is
         the first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
@@ -79,11 +108,7 @@ class PretrainingSettings(Settings):
     validation_dropout: dropout stays on while validating, as in the authors' code (methods 5.9, E11).
     """
 
-    network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
     batch_size: Count
-    chunk_tokens: Count
-    processes: Count
-    precision: Precision
     learning_rate: Positive
     weight_decay: Annotated[float, Field(ge=0)]
     amsgrad: bool
@@ -93,13 +118,11 @@ class PretrainingSettings(Settings):
     validate_every: Count
     validation_dropout: bool
     sampling_temperature: Positive
-    threads: Count
-    seed: int
 
     @property
-    def origins(self) -> dict[str, str]:
-        """The other encoders that the training needs, by what they are to it."""
-        return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
+    def work(self) -> str:
+        """See `TrainingSettings.work`."""
+        return f"{self.steps} steps of {self.batch_size * self.processes} sentence pairs"
 
     @property
     def compared(self) -> int:
@@ -166,6 +189,96 @@ class DistillationSettings(PretrainingSettings):
     def origins(self) -> dict[str, str]:
         """See `PretrainingSettings.origins`."""
         return {**super().origins, "teacher": self.teacher}
+
+
+class Phase(Settings):
+    """A part of Emma-X's training.
+
+    steps: 0 leaves the part out.
+    batch_size: sentence pairs of a step, or sentences where they have no pair, in each process.
+    learning_rate: of the encoder.
+    classifier_rate: of the classifier.
+    sampling_temperature: languages, or pairs of them, come by their size to the power of 1 / T: 1 keeps the shares, a
+        large T makes them equal.
+    """
+
+    steps: Whole
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    classifier_rate: Positive
+    warmup_steps: Whole
+    schedule: Literal["constant", "linear", "cosine"]
+    validate_every: Count
+    sampling_temperature: Positive
+
+
+class ParallelPhase(Phase):
+    """Phase 1: translations are drawn together, and the classifier learns what is how far from what.
+
+    pairs: at most so many sentence pairs of the named language pairs; all of those that are not named.
+    order: encoder and classifier learn from the same steps (`together`, the paper), or first the one and then the
+        other, as many steps each (`apart`, the authors' code; methods 6.10, X17).
+    virtual: between a translation and another sentence, ranked by a ceiling (`paper`), or between the anchor and any
+        candidate, ranked by the prior (`released`; X5, X6).
+    temperature: of the contrastive loss.
+    smoothing: of the ranks that the classifier is to tell (X7).
+    """
+
+    pairs: dict[str, Count]
+    order: Literal["together", "apart"]
+    virtual: Literal["paper", "released"]
+    temperature: Positive
+    smoothing: Share
+
+
+class TextPhase(Phase):
+    """Phase 2: encoder and classifier label text without translations for each other.
+
+    text: sentences of both sides of every pair (`both`), or of no pair both (`apart`); `pairs` are translations, known
+        to be of rank 1, as in the authors' code (methods 6.10, X14).
+    fixed_classifier: it stays as Phase 1 left it.
+    lowest_temperature, highest_temperature: of rank 1 and of rank N - 1; in even steps between.
+    smoothing: of the ranks that the classifier is to tell (X7).
+    """
+
+    text: Literal["both", "apart", "pairs"]
+    fixed_classifier: bool
+    lowest_temperature: Positive
+    highest_temperature: Positive
+    smoothing: Share
+
+
+class EmmaXSettings(TrainingSettings):
+    """Emma-X: translations first, then text without translations, with ranks of relatedness (methods 6).
+
+    ranks: N, from paraphrase to unrelated.
+    classifier: a Gaussian `mixture` over differences of vectors, or a `linear` map of both (the paper's FCN).
+    mixture_start: how the mixture begins; `random` is the authors' code (methods 6.2).
+    queue: keys of earlier steps among the candidates.
+    momentum: of the encoder that makes the keys.
+    key_dropout: it drops out, too, as in the authors' code.
+    score_momentum: of the ranks' cosines.
+    """
+
+    kind: Literal["emma-x"]
+    ranks: Annotated[int, Field(ge=2)]
+    classifier: Literal["mixture", "linear"]
+    mixture_start: Literal["spread", "random"]
+    queue: Whole
+    momentum: Annotated[float, Field(ge=0, le=1)]
+    key_dropout: bool
+    score_momentum: Annotated[float, Field(ge=0, le=1)]
+    parallel: ParallelPhase
+    text: TextPhase
+
+    @property
+    def work(self) -> str:
+        """See `TrainingSettings.work`."""
+        pairs, sentences = (phase.batch_size * self.processes for phase in (self.parallel, self.text))
+        return (
+            f"{self.parallel.steps} steps of {pairs} sentence pairs, then {self.text.steps} steps of {sentences} "
+            "sentences without their translations"
+        )
 
 
 class MlmSettings(Transformer):
@@ -238,6 +351,7 @@ class LaserSettings(FrozenSettings):
 EncoderSettings = Annotated[
     EmsSettings
     | DistillationSettings
+    | EmmaXSettings
     | MlmSettings
     | PretrainedSettings
     | SentenceTransformersSettings

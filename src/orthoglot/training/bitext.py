@@ -97,8 +97,8 @@ def tokenised(bitext: Sequence[Path], split: Split, tokenise: Tokenise, store: P
     names = languages_of(bitext)
     pairs = [parse_pair(path.name) for path in bitext]
     return Bitext(
-        source=_mapped(folder, "source"),
-        target=_mapped(folder, "target"),
+        source=mapped(folder, "source"),
+        target=mapped(folder, "target"),
         languages=np.array([[names.index(language) for language in pair] for pair in pairs]),
         sizes=tuple(sizes),
         kept=np.fromfile(folder / "kept", dtype=np.int64),
@@ -114,11 +114,11 @@ def _write(pairs: Path, split: Split, tokenise: Tokenise, output: Path) -> int:
             tokenise([pair[number] for pair in block], language) for number, language in enumerate(languages)
         ]
         kept = np.flatnonzero((sides[0].lengths > 0) & (sides[1].lengths > 0))
-        _append(output / "kept", read + kept)
+        append(output / "kept", read + kept)
         for name, side in zip(SIDES, sides, strict=True):
             chosen = side.take(kept)
-            _append(output / f"{name}.ids", chosen.ids)
-            _append(output / f"{name}.lengths", chosen.lengths.astype(np.int32))
+            append(output / f"{name}.ids", chosen.ids)
+            append(output / f"{name}.lengths", chosen.lengths.astype(np.int32))
         written += len(kept)
         read += len(block)
     if written < read:
@@ -126,7 +126,8 @@ def _write(pairs: Path, split: Split, tokenise: Tokenise, output: Path) -> int:
     return written
 
 
-def _append(path: Path, values: np.ndarray) -> None:
+def append(path: Path, values: np.ndarray) -> None:
+    """Add the bytes of an array to a file."""
     with path.open("ab") as file:
         file.write(np.ascontiguousarray(values).tobytes())
 
@@ -137,7 +138,8 @@ def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
         yield block
 
 
-def _mapped(folder: Path, side: str) -> Ragged:
-    lengths = np.fromfile(folder / f"{side}.lengths", dtype=np.int32)
+def mapped(folder: Path, name: str) -> Ragged:
+    """The sentences of <name>.ids and <name>.lengths, the ids mapped from disk."""
+    lengths = np.fromfile(folder / f"{name}.lengths", dtype=np.int32)
     offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
-    return Ragged(np.memmap(folder / f"{side}.ids", dtype=np.int32, mode="r"), offsets)
+    return Ragged(np.memmap(folder / f"{name}.ids", dtype=np.int32, mode="r"), offsets)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot import atomic
@@ -18,12 +18,13 @@ from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.load import load_encoder
-from orthoglot.encoders.settings import DistillationSettings
+from orthoglot.encoders.settings import DistillationSettings, Precision
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.training.bitext import Bitext, blocks
-from orthoglot.training.pairs import SPLITS, Corpus, MakeStep, train_student
+from orthoglot.training.loop import History
+from orthoglot.training.pairs import SPLITS, Corpus, train_on_pairs, train_student
 from orthoglot.training.pupil import Pupil
 from orthoglot.training.ranks import in_turn
 from orthoglot.training.recipe import Place
@@ -46,6 +47,10 @@ class Distillation(Pupil):
     L = mean_(j, d) (f(s_j) - t(s_j))_d^2 + mean_(j, d) (f(s'_j) - t(s_j))_d^2
     Source: Reimers and Gurevych 2020, multilingual knowledge distillation; EMS's comparator S-BERT-distill.
     """
+
+    def __init__(self, encoder: nn.Module, precision: Precision):
+        super().__init__(precision)
+        self.encoder = encoder
 
     def forward(self, lesson: Lesson) -> dict[str, Tensor]:
         """{"source", "target", "total"}, each at least 0."""
@@ -80,18 +85,8 @@ def distill(
     for language in sorted({parse_pair(folder.name)[0] for folder in bitext}):
         check_language(described["name"], described["languages"], language)
 
-    def course(student: Student, corpus: Corpus, device: torch.device) -> tuple[Pupil, MakeStep]:
-        master = load_encoder(teacher, str(device))
-        if master.dim != student.dim:
-            raise ConfigError(
-                f"encoder {name}: has vectors of {student.dim} numbers, its teacher {master.name} of {master.dim}; "
-                "give the student's network the teacher's size"
-            )
-        taught = in_turn(
-            lambda: {
-                split: _taught(master, bitext, split, corpus[split], place.checkpoint) for split in SPLITS
-            }
-        )
+    def course(student: Student, corpus: Corpus, device: torch.device) -> History:
+        taught = _lectures(teacher, name, student.dim, bitext, corpus, device, place.checkpoint)
 
         def lesson(split: Split, rows: np.ndarray, _: int) -> Lesson:
             data = corpus[split]
@@ -99,9 +94,29 @@ def distill(
             vectors = placed(torch.from_numpy(taught[split][rows]), device)
             return Lesson(reading_of(student, sentences, settings.chunk_tokens, device), vectors)
 
-        return Distillation(student.network, settings.precision).to(device), lesson
+        pupil = Distillation(student.network, settings.precision).to(device)
+        return train_on_pairs(settings, name, pupil, corpus, lesson, place)
 
     train_student(settings, name, bitext, course, place=place, start=start, output=output)
+
+
+def _lectures(
+    folder: Path,
+    name: str,
+    dim: int,
+    bitext: Sequence[Path],
+    corpus: Corpus,
+    device: torch.device,
+    store: Path,
+) -> dict[Split, np.ndarray]:
+    """The teacher's vectors of every split; the teacher itself has left the device when this returns."""
+    teacher = load_encoder(folder, str(device))
+    if teacher.dim != dim:
+        raise ConfigError(
+            f"encoder {name}: has vectors of {dim} numbers, its teacher {teacher.name} of {teacher.dim}; "
+            "give the student's network the teacher's size"
+        )
+    return in_turn(lambda: {split: _taught(teacher, bitext, split, corpus[split], store) for split in SPLITS})
 
 
 def _taught(teacher: Encoder, bitext: Sequence[Path], split: Split, data: Bitext, store: Path) -> np.ndarray:

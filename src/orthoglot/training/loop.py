@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,7 @@ WINDOW = 50
 WORSE, MARGIN, LOST = 1.5, 1.0, 0.9
 FILE = "training.safetensors"
 History = list[dict[str, float]]
+Keep = Literal["best", "last"]
 logger = logging.getLogger(__name__)
 
 
@@ -94,8 +95,9 @@ def fit(
     batches_per_epoch: int,
     settings: str = "",
     curves: Curves | None = None,
+    keep: Keep = "best",
 ) -> History:
-    """Train until validation stops improving; the model is left in its best epoch's state.
+    """Train until validation stops improving; the model is left in its best epoch's state, or in its last one's.
 
     A resumed run equals an uninterrupted one bit for bit on a CPU: what a step sees and draws is a function of its
     number, which is saved; each step seeds PyTorch's generators anew.
@@ -114,6 +116,8 @@ def fit(
         batches_per_epoch: for the time left only.
         settings: a digest of all that decides the result; a checkpoint of other settings is refused.
         curves: told each point of the curve, a resumed run's earlier ones first.
+        keep: the epoch whose state is left and counts as best. The last is for totals that cannot be compared from
+            one epoch to another.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; a name that several updates give, such
         as `total`, keeps the last update's value), `valid.<term>`, `best` (1 if the best so far, else 0).
@@ -146,7 +150,7 @@ def fit(
                 model, updates, batches(epoch, progress.step), seed, ticks, where, progress, save, curves
             )
         values |= {f"valid.{name}": value for name, value in _valid(model, validate, seed, where).items()}
-        improved = values["valid.total"] < lowest(history)
+        improved = keep == "last" or values["valid.total"] < lowest(history)
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **values, "best": float(improved)})
@@ -159,8 +163,9 @@ def fit(
         ticks.close()
     model.load_state_dict(best)
     if history:
-        told = label, best_epoch(history) + 1, len(history), lowest(history)
-        logger.info("%s: best epoch %d of %d, validation total %.6g", *told)
+        kept = best_epoch(history)
+        told = label, kept + 1, len(history), history[kept]["valid.total"]
+        logger.info("%s: kept epoch %d of %d, validation total %.6g", *told)
     else:
         logger.info("%s: no step was asked for, so it is untrained", label)
     if patience is not None and not exhausted(history, patience):

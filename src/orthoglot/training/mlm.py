@@ -223,4 +223,6 @@ def _fit(
         batches=batches,
         validate=validate,
         place=place,
+        seed=settings.seed,
+        settings=settings.model_dump_json(),
     )

@@ -13,9 +13,10 @@ import torch
 from orthoglot.corpora.prepare import told
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.settings import PretrainingSettings
+from orthoglot.encoders.settings import PretrainingSettings, TrainingSettings
 from orthoglot.streams import derive
 from orthoglot.training.bitext import Bitext, languages_of, tokenised
+from orthoglot.training.loop import History
 from orthoglot.training.pupil import Pupil
 from orthoglot.training.ranks import in_turn, joined, processes, rank, shared
 from orthoglot.training.recipe import Place, train_steps, write_history
@@ -27,12 +28,13 @@ SPLITS: tuple[Split, ...] = ("train", "valid")
 Corpus = Mapping[Split, Bitext]
 # (split, rows of it, number of the step) -> what the pupil takes
 MakeStep = Callable[[Split, np.ndarray, int], Any]
-Course = Callable[[Student, Corpus, torch.device], tuple[Pupil, MakeStep]]
+# Trains the student.
+Course = Callable[[Student, Corpus, torch.device], History]
 logger = logging.getLogger(__name__)
 
 
 def train_student(
-    settings: PretrainingSettings,
+    settings: TrainingSettings,
     name: str,
     bitext: Sequence[Path],
     course: Course,
@@ -41,16 +43,15 @@ def train_student(
     start: Path | None,
     output: Path,
 ) -> None:
-    """Train a student and write its encoder folder, with history.jsonl.
+    """Make a student ready, train it and write its encoder folder, with history.jsonl.
 
-    Adam with coupled weight decay, linear warm-up (methods 5.7). The epoch with the lowest validation loss is
-    kept. The same settings and text give the same bytes on a CPU.
+    The same settings and text give the same bytes on a CPU.
 
     Args:
         settings: network and recipe.
         name: of the encoder, kept in encoder.json.
         bitext: prepared pair folders; a folder's name is its pair.
-        course: what the student is to learn, and how rows become its steps.
+        course: trains it on tokenised pairs.
         place: device, checkpoint, curves.
         start: folder of the encoder whose training goes on, if the settings name one.
         output: an existing empty folder.
@@ -66,29 +67,38 @@ def train_student(
             *(name, len(corpus["train"]), len(corpus["valid"]), len(languages_of(bitext))),
             *(student.vocabulary, device, settings.seed),
         )
-        pupil, step = course(student, corpus, device)
-        history = _train(settings, name, pupil, corpus, step, place)
+        history = course(student, corpus, device)
         if rank() == 0:
             student.save(name, languages_of(bitext), output, facts(settings, bitext))
             write_history(history, output)
 
 
-def facts(settings: PretrainingSettings, bitext: Sequence[Path]) -> dict[str, Any]:
+def facts(settings: TrainingSettings, bitext: Sequence[Path]) -> dict[str, Any]:
     """What a model card says of the training."""
-    own = set(type(settings).model_fields) - set(PretrainingSettings.model_fields) - {"kind"}
     return {
         "text": {folder.name: told(folder) for folder in bitext},
-        "objective": settings.model_dump(include=own),
-        "pairs": settings.batch_size * settings.processes,
-        **settings.model_dump(include={"kind", "steps", "seed"}),
+        "objective": settings.objective,
+        "work": settings.work,
+        **settings.model_dump(include={"kind", "seed"}),
         **settings.origins,
     }
 
 
-def _train(
+def train_on_pairs(
     settings: PretrainingSettings, name: str, pupil: Pupil, corpus: Corpus, step: MakeStep, place: Place
-) -> list[dict[str, float]]:
-    """Drive the pupil over pairs drawn at random, each process over its share; the history as `fit` gives it."""
+) -> History:
+    """Drive a pupil over pairs drawn at random, each process over its share; its best epoch is left.
+
+    Adam with coupled weight decay, linear warm-up (methods 5.7).
+
+    Args:
+        settings: the recipe.
+        name: told in messages.
+        pupil: turns a step into terms.
+        corpus: what rows are drawn from.
+        step: makes a step of rows.
+        place: checkpoint and curves.
+    """
     plan = Plan(
         sizes=corpus["train"].sizes,
         batch_size=settings.batch_size * processes(),
@@ -129,4 +139,6 @@ def _train(
             dropout=settings.validation_dropout,
         ),
         place=place,
+        seed=settings.seed,
+        settings=settings.model_dump_json(),
     )

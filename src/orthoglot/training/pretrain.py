@@ -14,7 +14,8 @@ from orthoglot.encoders.settings import EmsSettings
 from orthoglot.objectives.ems import Ems, Gather, Projection, XtrHead, alone
 from orthoglot.streams import derive
 from orthoglot.training.bitext import languages_of
-from orthoglot.training.pairs import Corpus, MakeStep, train_student
+from orthoglot.training.loop import History
+from orthoglot.training.pairs import Corpus, train_on_pairs, train_student
 from orthoglot.training.pupil import Pupil
 from orthoglot.training.ranks import gathered, rank
 from orthoglot.training.recipe import Place
@@ -26,7 +27,8 @@ class Network(Pupil):
     """The encoder that is kept and the heads that only training needs."""
 
     def __init__(self, settings: EmsSettings, student: Student, languages: int):
-        super().__init__(student.network, settings.precision)
+        super().__init__(settings.precision)
+        self.encoder = student.network
         # Asked for when it is used: the embedding is the encoder's parameter, not one more.
         self._embedding = student.embedding
         head = None
@@ -78,7 +80,7 @@ def pretrain_ems(
 ) -> None:
     """Train an EMS encoder and write its folder; see `train_student`."""
 
-    def course(student: Student, corpus: Corpus, device: torch.device) -> tuple[Pupil, MakeStep]:
+    def course(student: Student, corpus: Corpus, device: torch.device) -> History:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(settings.seed, "weights", "heads"))
             network = Network(settings, student, len(languages_of(bitext))).to(device)
@@ -88,6 +90,6 @@ def pretrain_ems(
             draw = ("mask", number, rank()) if split == "train" else ("validation", number)
             return steps.step(corpus[split], rows, np.random.default_rng(derive(settings.seed, *draw)))
 
-        return network, step
+        return train_on_pairs(settings, name, network, corpus, step, place)
 
     train_student(settings, name, bitext, course, place=place, start=start, output=output)

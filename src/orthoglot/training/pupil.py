@@ -15,10 +15,9 @@ from orthoglot.encoders.settings import Precision
 class Pupil(nn.Module, ABC):
     """A student with an objective; calling it with a step gives {term: scalar, ..., "total": scalar}."""
 
-    def __init__(self, encoder: nn.Module, precision: Precision):
-        """Learn with the network of a student; its matrix products work in `precision`."""
+    def __init__(self, precision: Precision):
+        """Let matrix products work in `precision`."""
         super().__init__()
-        self.encoder = encoder
         self.products = None if precision == "float32" else torch.bfloat16
 
     @abstractmethod

@@ -105,6 +105,22 @@ def gathered(own: Tensor) -> tuple[Tensor, int]:
     return torch.cat(with_gradient.all_gather(own)), rank() * len(own)
 
 
+def all_rows(own: Tensor) -> Tensor:
+    """Every process's tensor (...) as (W, ...), without gradient; all are of one shape."""
+    if processes() == 1:
+        return own[None]
+    found = [torch.empty_like(own) for _ in range(processes())]
+    distributed.all_gather(found, own.contiguous())
+    return torch.stack(found)
+
+
+def added(own: Tensor) -> Tensor:
+    """The sum of every process's tensor, without gradient."""
+    if processes() > 1:
+        distributed.all_reduce(own)
+    return own
+
+
 def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:
     """Run `orthoglot` with these arguments in `count` processes on this machine and wait.
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from orthoglot.training.curves import Curves
-from orthoglot.training.loop import History, Update, fit
+from orthoglot.training.loop import History, Keep, Update, fit
 from orthoglot.training.ranks import rank
 from orthoglot.training.schedule import Shape, scheduler
 
@@ -39,16 +39,14 @@ class Place:
 
 
 class Recipe(Protocol):
-    """The settings that `train_steps` reads: steps in all, steps between validations, of these warm-up; the seed."""
+    """The settings that `train_steps` reads: steps in all, steps between validations, steps of warm-up."""
 
-    steps: int
-    validate_every: int
-    warmup_steps: int
-    seed: int
-
-    def model_dump_json(self) -> str:
-        """All settings as text: a checkpoint of others is refused."""
-        ...
+    @property
+    def steps(self) -> int: ...  # noqa: D102 - told above
+    @property
+    def validate_every(self) -> int: ...  # noqa: D102
+    @property
+    def warmup_steps(self) -> int: ...  # noqa: D102
 
 
 def train_steps(
@@ -62,8 +60,11 @@ def train_steps(
     batches: Callable[[int, int], Iterable[Any]],
     validate: Callable[[], dict[str, float]],
     place: Place,
+    seed: int,
+    settings: str,
+    keep: Keep = "best",
 ) -> History:
-    """Train for the recipe's steps and leave the model in its best epoch's state; arguments and value as `fit`."""
+    """Train for the recipe's steps; arguments and value as `fit`."""
     rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
     return fit(
         model=model,
@@ -72,12 +73,13 @@ def train_steps(
         validate=validate,
         max_epochs=-(-recipe.steps // recipe.validate_every),
         patience=None,
-        seed=recipe.seed,
+        seed=seed,
         label=name,
         checkpoint=place.checkpoint,
         batches_per_epoch=recipe.validate_every,
-        settings=recipe.model_dump_json(),
+        settings=settings,
         curves=place.open_curves(),
+        keep=keep,
     )
 
 
