@@ -113,7 +113,7 @@ class Parallel:
         """Validation steps, the same each time: places among all validation pairs, and the batch of them."""
         count = len(self._valid_rows)
         order = np.random.default_rng(derive(self.settings.seed, "validation")).permutation(count)
-        size = self.settings.parallel.batch_size
+        size = self.settings.parallel.batch_size * self.settings.processes
         for number, places in enumerate(np.array_split(order, max(1, count // size))):
             yield places, self.batch("valid", self._valid_rows[places], number)
 
@@ -264,6 +264,6 @@ def alarms(found: Mapping[str, float], ranks: int) -> list[str]:
     scores = [found[key] for key in (f"score_{number}" for number in range(1, ranks + 1)) if key in found]
     if scores != sorted(scores, reverse=True):
         told.append(f"the ranks' scores are out of order: {', '.join(f'{score:.3f}' for score in scores)}")
-    if found.get("spread", 1.0) < NEARLY_ONE:
+    if "spread" in found and found["spread"] < NEARLY_ONE:
         told.append(f"all vectors are nearly one: spread {found['spread']:.4f}")
     return told

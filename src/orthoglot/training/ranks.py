@@ -116,9 +116,11 @@ def all_rows(own: Tensor) -> Tensor:
 
 def added(own: Tensor) -> Tensor:
     """The sum of every process's tensor, without gradient."""
-    if processes() > 1:
-        distributed.all_reduce(own)
-    return own
+    if processes() == 1:
+        return own
+    total = own.clone(memory_format=torch.contiguous_format)  # gloo adds up the wrong numbers of a view
+    distributed.all_reduce(total)
+    return total
 
 
 def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:

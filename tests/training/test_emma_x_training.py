@@ -1,0 +1,508 @@
+"""Training Emma-X on a toy language: gradient flow, candidates, draws, phases, resuming, two processes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_pretrain import SETTINGS, word_for_word, write_folder
+from torch import Tensor, nn
+from torch.nn import functional
+
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.settings import EmmaXSettings, TrainingSettings
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import ConfigError
+from orthoglot.training import emma_x, loop
+from orthoglot.training.bitext import tokenised
+from orthoglot.training.contrast import Batch, Contrast, Draws, ParallelPupil, TextPupil
+from orthoglot.training.emma_x import Parallel, alarms, pretrain_emma_x
+from orthoglot.training.monolingual import tokenised_text
+from orthoglot.training.recipe import Place
+from orthoglot.training.steps import Chunk, Reading
+
+PHASE = {
+    "steps": 40,
+    "batch_size": 16,
+    "learning_rate": 5e-3,
+    "classifier_rate": 1e-2,
+    "warmup_steps": 5,
+    "schedule": "cosine",
+    "validate_every": 20,
+    "sampling_temperature": 1.0,
+    "smoothing": 0.0,
+}
+EMMA = EmmaXSettings.model_validate(
+    SETTINGS.model_dump(include=set(TrainingSettings.model_fields))
+    | {
+        "kind": "emma-x",
+        "ranks": 4,
+        "classifier": "mixture",
+        "mixture_start": "spread",
+        "queue": 24,
+        "momentum": 0.9,
+        "key_dropout": False,
+        "score_momentum": 0.9,
+        "parallel": PHASE | {"pairs": {}, "order": "together", "virtual": "paper", "temperature": 0.05},
+        "text": PHASE
+        | {
+            "text": "apart",
+            "fixed_classifier": False,
+            "lowest_temperature": 0.05,
+            "highest_temperature": 0.1,
+        },
+    }
+)
+WIDTH = 6
+
+
+def changed(phase: str = "", **values: Any) -> EmmaXSettings:
+    """The settings with other values, of a phase if one is named."""
+    if not phase:
+        return EMMA.model_copy(update=values)
+    return EMMA.model_copy(update={phase: getattr(EMMA, phase).model_copy(update=values)})
+
+
+class Lookup(nn.Module):
+    """An encoder with one vector for each id."""
+
+    def __init__(self, rows: int = 40):
+        super().__init__()
+        self.table = nn.Embedding(rows, WIDTH)
+
+    def forward(self, ids: Tensor, padded: bool = True) -> Tensor:
+        return self.table(ids[:, 0])
+
+
+def reading(count: int, first: int = 0) -> Reading:
+    return Reading((Chunk(torch.arange(first, first + count)[:, None], False),), torch.arange(count))
+
+
+def contrast(settings: EmmaXSettings = EMMA, **ids: int) -> Contrast:
+    torch.manual_seed(0)
+    return Contrast(settings, Lookup(**ids), WIDTH)
+
+
+def draws(count: int, width: int) -> Draws:
+    """For sources then targets, `count` in all."""
+    others = (torch.arange(count) + 1) % count
+    return Draws(others, torch.rand(count, width, generator=torch.Generator().manual_seed(3)))
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
+
+
+def run(bitext: list[Path], place: Path, settings: EmmaXSettings = EMMA) -> Path:
+    output = place / "encoder"
+    output.mkdir(parents=True)
+    pretrain_emma_x(settings, "toy", bitext, place=Place("cpu", place / "state"), output=output)
+    return output
+
+
+def history(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def trained(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(bitext, tmp_path_factory.mktemp("trained"))
+
+
+def gradients(loss: Tensor, module: nn.Module) -> dict[str, Tensor | None]:
+    parameters = dict(module.named_parameters())
+    wanted = {name: one for name, one in parameters.items() if one.requires_grad}
+    found = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True, retain_graph=True)
+    return dict(zip(wanted, found, strict=True))
+
+
+@pytest.mark.parametrize("classifier", ["mixture", "linear"])
+def test_x18_each_part_learns_from_its_own_term(classifier: str) -> None:
+    settings = changed(classifier=classifier)
+    made = contrast(settings)
+    text = TextPupil(made, settings)
+    terms = text(Batch(reading(8), 1))
+    parallel = ParallelPupil(made, settings, frozenset({"encoder", "classifier"}))
+    more = parallel(Batch(reading(8), 2, draws(8, 3)))
+    for found, of_encoder in ((terms, "ranking"), (more, "contrastive")):
+        for name, gradient in gradients(found[of_encoder], made).items():
+            assert (gradient is not None and bool(gradient.any())) == name.startswith("encoder."), name
+        by_classifier = gradients(found["classifier"], made)
+        assert all(
+            gradient is None for name, gradient in by_classifier.items() if name.startswith("encoder.")
+        )
+        assert any(gradient is not None and gradient.any() for gradient in by_classifier.values())
+        torch.testing.assert_close(found["total"], found[of_encoder] + found["classifier"])
+    assert not any(parameter.requires_grad for parameter in made.keys.parameters())
+
+
+def test_the_encoders_gradient_comes_through_the_anchor_alone() -> None:
+    """The same loss with the keys made of numbers has the same gradient."""
+    made = contrast()
+    pupil = TextPupil(made, EMMA)
+    pupil.eval()
+    seen = pupil._seen(Batch(reading(8), 1))
+    made.keys.requires_grad_(True)
+    again = pupil._seen(Batch(reading(8), 1))
+    assert seen.vectors.requires_grad
+    assert not seen.candidates.requires_grad
+    assert not again.candidates.requires_grad
+
+
+def test_candidates_are_the_steps_keys_and_the_queue_less_the_own_key() -> None:
+    made = contrast()
+    made.keys.table.weight.data.mul_(-2)  # so that keys are told from vectors
+    pupil = ParallelPupil(made, EMMA, frozenset({"encoder"})).eval()
+    seen = pupil._seen(Batch(reading(6), 2))
+    vectors = functional.normalize(made.encoder.table.weight[:6], dim=1)
+    torch.testing.assert_close(seen.candidates, torch.cat([-vectors.detach(), made.queue.vectors]))
+    assert seen.valid.sum(dim=1).tolist() == [6 + 24 - 1] * 6
+    assert [int(row.logical_not().nonzero()[0, 0]) for row in seen.valid] == [0, 1, 2, 3, 4, 5]
+    assert seen.translations is not None
+    assert seen.translations.tolist() == [3, 4, 5, 0, 1, 2]
+    torch.testing.assert_close(seen.similarity, vectors @ seen.candidates.T)
+
+
+def test_a_step_of_training_is_remembered_and_validation_is_not() -> None:
+    made = contrast()
+    pupil = TextPupil(made, EMMA)
+    before = {name: value.clone() for name, value in made.state_dict().items()}
+    pupil.eval()
+    pupil.terms(Batch(reading(8), 1))
+    assert all(torch.equal(value, before[name]) for name, value in made.state_dict().items())
+    pupil.train()
+    pupil(Batch(reading(8), 1))
+    keys = functional.normalize(made.keys.table.weight[:8], dim=1)
+    torch.testing.assert_close(made.queue.vectors[:8], keys)
+    assert torch.equal(made.queue.vectors[8:], before["queue.vectors"][8:])
+    assert not torch.equal(made.scores, before["scores"])
+
+
+def test_keys_follow_before_they_are_made_and_drop_nothing_out() -> None:
+    made = contrast(changed(momentum=0.75))
+    made.keys.table.weight.data.zero_()
+    made.train()
+    assert made.encoder.training
+    assert not made.keys.training
+    assert contrast(changed(key_dropout=True)).train().keys.training
+    seen = TextPupil(made, EMMA).train()._seen(Batch(reading(4), 1))
+    torch.testing.assert_close(made.keys.table.weight, 0.25 * made.encoder.table.weight)
+    expected = functional.normalize(made.encoder.table.weight[:4], dim=1)
+    torch.testing.assert_close(seen.candidates[:4], expected.detach())
+
+
+def test_phase_1_by_hand() -> None:
+    """Positives, another sentence and virtual examples, each a mean of its own; the ranks' cosines move the scores."""
+    made = contrast()
+    pupil = ParallelPupil(made, EMMA, frozenset({"classifier"})).eval()
+    drawn = draws(6, 3)
+    terms, vectors = pupil.terms(Batch(reading(6), 2, drawn))
+    keys = functional.normalize(made.keys.table.weight[:6], dim=1)
+
+    def nll(x: Tensor, y: Tensor, number: int) -> float:
+        return -made.classifier.paired(x[None], y[None])[number - 1, 0].item()
+
+    near, far, between = [], [], []
+    for i in range(6):
+        x, y, other = vectors[i].detach(), keys[(i + 3) % 6], keys[drawn.others[i]]
+        near.append(nll(x, y, 1))
+        far.append(nll(x, other, 4))
+        for share in drawn.shares[i].tolist():
+            mixed = (1 - share) * y + share * other
+            between.append(nll(x, mixed, int(np.ceil((1 - share) + 4 * share))))
+    expected = np.mean(near) + np.mean(far) + np.mean(between)
+    assert terms["classifier"].item() == pytest.approx(expected, rel=1e-5)
+    assert terms["total"].item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_phase_1_as_released_by_hand() -> None:
+    """Every candidate mixed with the anchor, smoothed by 0.3; the own key and the translation are of rank 1."""
+    settings = changed("parallel", virtual="released", smoothing=0.3)
+    made = contrast(settings)
+    pupil = ParallelPupil(made, settings, frozenset({"classifier"})).eval()
+    drawn = draws(6, 6 + 24)
+    terms, vectors = pupil.terms(Batch(reading(6), 2, drawn))
+    keys = functional.normalize(made.keys.table.weight[:6], dim=1)
+    candidates = torch.cat([keys, made.queue.vectors])
+    losses = []
+    for i in range(6):
+        for k in range(30):
+            t = drawn.shares[i, k]
+            mixed = (1 - t) * vectors[i].detach() + t * candidates[k]
+            number = 1 if k in (i, (i + 3) % 6) else int(4 * t) + 1
+            told = made.classifier.paired(vectors[i].detach()[None], mixed[None])[:, 0]
+            rest = (told.sum() - told[number - 1]) / 3
+            losses.append((-0.7 * told[number - 1] - 0.3 * rest).item())
+    assert terms["classifier"].item() == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_known_translations_are_of_rank_1_for_both() -> None:
+    settings = changed("text", text="pairs")
+    made = contrast(settings)
+    shares = {}
+    for how in ("pairs", "apart"):
+        pupil = TextPupil(made, changed("text", text=how)).eval()
+        terms, _ = pupil.terms(Batch(reading(6), 2))
+        shares[how] = [terms[f"{who}_rank_1"].item() for who in ("classifier", "encoder")]
+    valid = 6 * (6 + 24 - 1)
+    assert all(share >= 6 / valid for share in shares["pairs"])
+    assert shares["pairs"] != shares["apart"]
+
+
+def test_shares_of_ranks_add_up_and_the_spread_is_the_variance() -> None:
+    made = contrast()
+    terms, vectors = TextPupil(made, EMMA).eval().terms(Batch(reading(9), 1))
+    for who in ("classifier", "encoder"):
+        assert sum(terms[f"{who}_rank_{number}"].item() for number in range(1, 5)) == pytest.approx(1)
+    expected = (vectors - vectors.mean(dim=0)).square().sum(dim=1).mean()
+    assert terms["spread"].item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_fixed_classifier_stays_and_the_encoder_moves(bitext: list[Path], tmp_path: Path) -> None:
+    first = changed("text", steps=0)
+    fixed = changed("text", fixed_classifier=True)
+    kept: dict[str, Contrast] = {}
+    real = emma_x.Contrast
+
+    for name, settings in (("first", first), ("fixed", fixed), ("full", EMMA)):
+        made: list[Contrast] = []
+
+        def remembered(*arguments: Any, made: list[Contrast] = made) -> Contrast:
+            made.append(real(*arguments))
+            return made[0]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(emma_x, "Contrast", remembered)
+            run(bitext, tmp_path / name, settings)
+        kept[name] = made[0]
+
+    def same(a: str, b: str, part: str) -> bool:
+        one, other = (getattr(kept[name], part).state_dict() for name in (a, b))
+        return all(torch.equal(one[key], other[key]) for key in one)
+
+    assert same("first", "fixed", "classifier")
+    assert not same("first", "full", "classifier")
+    assert not same("first", "fixed", "encoder")
+
+
+def test_both_phases_leave_an_encoder_that_finds_translations(trained: Path) -> None:
+    rows = history(trained)
+    assert [row["phase"] for row in rows] == [1, 1, 2, 2]
+    assert [row["epoch"] for row in rows] == [0, 1, 2, 3]
+    assert rows[-1]["best"] == 1
+    assert rows[1]["valid.retrieval"] > 3 * 100 / 60
+    assert rows[1]["valid.contrastive"] < rows[0]["valid.contrastive"]
+    encoder = load_encoder(trained, "cpu")
+    assert encoder.languages == ("de", "en")
+    card = json.loads((trained / "encoder.json").read_text())
+    work = "40 steps of 16 sentence pairs, then 40 steps of 16 sentences without their translations"
+    assert (card["training"]["kind"], card["training"]["work"]) == ("emma-x", work)
+
+
+def test_the_same_settings_give_the_same_bytes_however_often_stopped(
+    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    real, done = loop._Saves.now, []
+
+    def stop(self: Any) -> None:
+        real(self)
+        done.append(1)
+        if len(done) in (17, 60):  # within each phase
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop._Saves, "now", stop)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run(bitext, tmp_path)
+        (tmp_path / "encoder").rmdir()
+    resumed = run(bitext, tmp_path)
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        changed(classifier="linear", ranks=2),
+        changed("parallel", order="apart", virtual="released", smoothing=0.3),
+        changed("text", text="pairs", smoothing=0.3),
+        changed("text", text="both"),
+        changed(queue=0),
+    ],
+    ids=["linear", "released", "pairs", "both", "no-queue"],
+)
+def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_path: Path) -> None:
+    rows = history(run(bitext, tmp_path, settings))
+    assert all(np.isfinite(value) for row in rows for value in row.values())
+    assert [row["phase"] for row in rows].count(1) == (4 if settings.parallel.order == "apart" else 2)
+    assert not (rows[0].get("train.classifier") and settings.parallel.order == "apart")
+
+
+def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> Parallel:
+    class Letters:
+        """Ids of letters."""
+
+        pad, mask, before, after = 0, None, (), ()
+
+        def tokenise(self, sentences: list[str], language: str) -> Ragged:
+            return Ragged.of([[ord(letter) % 90 for letter in one] for one in sentences])
+
+    student: Any = Letters()
+    corpus = {
+        one: tokenised(bitext, one, student.tokenise, tmp_path / "tokens") for one in ("train", "valid")
+    }
+    return Parallel(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
+
+
+def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path: Path) -> None:
+    rows = word_for_word(60, 0)
+    folders = [
+        write_folder(tmp_path / pair, {"train": rows[:40], "valid": rows[40:50]})
+        for pair in ("en-de", "en-gn")
+    ]
+    made = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7}))
+    assert made.sizes == (40, 7)
+    assert made._rows.tolist() == [*range(40), *range(40, 47)]
+    assert made.valid_sizes == (10, 0)
+    assert sorted(row for places, _ in made.held_out() for row in places) == list(range(10))
+    seen = [len(batch.reading.places) for batch in made.batches(made.settings.parallel, 0, 0)]
+    assert len(seen) == 20
+    assert set(seen) <= {30, 32}
+    whole = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7, "en-de": 5}))
+    assert whole.valid_sizes == (10, 10)
+
+
+def test_a_pair_that_is_not_there_is_refused(bitext: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"parallel\.pairs names en-xx; there are en-de"):
+        run(bitext, tmp_path, changed("parallel", pairs={"en-xx": 3}))
+
+
+def test_the_other_sentence_is_neither_the_anchor_nor_its_translation(
+    bitext: list[Path], tmp_path: Path
+) -> None:
+    made = parallel(bitext, tmp_path, EMMA)
+    found = np.stack([made._draws("train", 8, number).others.numpy() for number in range(400)])
+    assert ((found - np.arange(16)) % 8 != 0).all()
+    counts = np.bincount(found[:, 3], minlength=16)
+    assert counts[[3, 11]].tolist() == [0, 0]
+    assert counts[counts > 0].min() > 10
+    assert np.count_nonzero(counts) == 14
+
+
+def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
+    rows = word_for_word(40, 0)
+    twice = [SentencePair(pair.source, f"x{number}") for number, pair in enumerate(rows[:10])]
+    folders = [
+        write_folder(tmp_path / "en-de", {"train": rows, "valid": rows[:1]}),
+        write_folder(tmp_path / "en-gn", {"train": twice, "valid": rows[:1]}),
+    ]
+    known: list[str] = []
+
+    def tokenise(sentences: list[str], language: str) -> Ragged:
+        known.extend(f"{language} {one}" for one in sentences)
+        return Ragged.of([[1] * len(one) for one in sentences])
+
+    found = {}
+    for apart in (True, False):
+        known.clear()
+        text = tokenised_text(folders, "train", tokenise, tmp_path / str(apart), apart=apart)
+        assert sum(text.sizes) == len(known) == len(text.sentences.lengths)
+        found[apart] = set(known)
+    pairs = [(f"en {a}", f"de {b}") for a, b in rows] + [(f"en {a}", f"gn {b}") for a, b in twice]
+    assert not any({a, b} <= found[True] for a, b in pairs[: len(rows)])
+    assert all(a in found[True] or b in found[True] for a, b in pairs)
+    assert all({a, b} <= found[False] for a, b in pairs)
+    assert len(found[False]) == 40 + 40 + 10  # English once
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, ""),
+        ({"classifier_rank_2": 0.995}, "the classifier gives rank 2 to 99.5% of all pairs"),
+        ({"encoder_rank_4": 1.0}, "the encoder gives rank 4 to 100.0% of all pairs"),
+        ({"score_1": 0.2}, "the ranks' scores are out of order: 0.200, 0.700, 0.400, 0.100"),
+        ({"spread": 0.01}, "all vectors are nearly one: spread 0.0100"),
+    ],
+)
+def test_alarms(changes: dict[str, float], message: str) -> None:
+    usual = {f"{who}_rank_{number}": 0.25 for who in ("classifier", "encoder") for number in range(1, 5)}
+    usual |= {"score_1": 0.9, "score_2": 0.7, "score_3": 0.4, "score_4": 0.1, "spread": 0.8}
+    assert alarms(usual | changes, 4) == ([message] if message else [])
+    assert alarms({"total": 1.0}, 4) == []
+
+
+def test_a_collapse_is_told_in_the_log(
+    bitext: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emma_x, "NEARLY_ONE", 2.0)
+    with caplog.at_level(logging.WARNING):
+        run(bitext, tmp_path)
+    assert "toy, text: all vectors are nearly one" in caplog.text
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+from orthoglot.encoders.settings import EmmaXSettings
+from orthoglot.training.emma_x import pretrain_emma_x
+from orthoglot.training.recipe import Place
+torch.set_num_threads(1)
+settings = EmmaXSettings.model_validate_json(Path(sys.argv[1]).read_text())
+pretrain_emma_x(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sys.argv[4])), output=Path(sys.argv[3]))
+"""
+
+
+def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
+    bitext: list[Path], tmp_path: Path
+) -> None:
+    network = SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0})
+    short = {"steps": 8, "validate_every": 4}
+    one = EMMA.model_copy(
+        update={
+            "network": network,
+            "parallel": EMMA.parallel.model_copy(update=short),
+            "text": EMMA.text.model_copy(update=short),
+        }
+    )
+    half = {**short, "batch_size": 8}
+    two = one.model_copy(
+        update={
+            "processes": 2,
+            "parallel": EMMA.parallel.model_copy(update=half),
+            "text": EMMA.text.model_copy(update=half),
+        }
+    )
+    alone, output = run(bitext, tmp_path / "one", one), tmp_path / "two"
+    output.mkdir()
+    (tmp_path / "run.py").write_text(SCRIPT)
+    (tmp_path / "settings.json").write_text(two.model_dump_json())
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    files = [tmp_path / "run.py", tmp_path / "settings.json", bitext[0], output, tmp_path / "state"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    told = subprocess.run(
+        [*command, *map(str, files)], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert told.returncode == 0, told.stderr
+    # Vectors, not weights: a bias of attention's keys changes nothing, and Adam scales its rounding errors up.
+    text = [pair.source for pair in word_for_word(20, 5)]
+    a, b = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (alone, output))
+    np.testing.assert_allclose(b, a, atol=2e-3 * np.abs(a).max())
+    for row, other in zip(history(alone), history(output), strict=True):
+        assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-3)
+    last = [history(folder)[-1] for folder in (alone, output)]
+    assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
