@@ -421,6 +421,7 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
         text = tokenised_text(folders, "train", tokenise, tmp_path / str(apart), apart=apart)
         assert sum(text.sizes) == len(known) == len(text.sentences.lengths)
         found[apart] = set(known)
+        assert len(known) == len(found[apart])
     pairs = [(f"en {a}", f"de {b}") for a, b in rows] + [(f"en {a}", f"gn {b}") for a, b in twice]
     assert not any({a, b} <= found[True] for a, b in pairs[: len(rows)])
     assert all(a in found[True] or b in found[True] for a, b in pairs)
