@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from typing import NamedTuple, Self
 
 import torch
@@ -124,6 +125,21 @@ class ContrastPupil(Pupil):
         super().__init__(settings.precision)
         self.contrast = contrast
 
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Terms of a step, which is then remembered."""
+        terms, seen, sums = self._terms(batch)
+        self.contrast.remember(seen, sums)
+        return terms
+
+    def terms(self, step: Batch) -> tuple[dict[str, Tensor], Tensor]:
+        """See `Pupil.terms`."""
+        terms, seen, _ = self._terms(step)
+        return terms, seen.vectors
+
+    @abstractmethod
+    def _terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor | None]:
+        """Terms, what they are of, and the cosines of each rank as `rank_sums` gives them, if there are any."""
+
     def _seen(self, batch: Batch) -> Seen:
         contrast, sides = self.contrast, batch.sides
         device = batch.reading.places.device
@@ -169,17 +185,6 @@ class ParallelPupil(ContrastPupil):
         super().__init__(contrast, settings)
         self.phase: ParallelPhase = settings.parallel
         self.learns = learns
-
-    def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """Terms of a step, which is then remembered."""
-        terms, seen, sums = self._terms(batch)
-        self.contrast.remember(seen, sums)
-        return terms
-
-    def terms(self, step: Batch) -> tuple[dict[str, Tensor], Tensor]:
-        """See `Pupil.terms`."""
-        terms, seen, _ = self._terms(step)
-        return terms, seen.vectors
 
     def _terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor | None]:
         seen, sums = self._seen(batch), None
@@ -249,17 +254,6 @@ class TextPupil(ContrastPupil):
         self.temperatures: Tensor
         by_rank = temperatures(settings.ranks, self.phase.lowest_temperature, self.phase.highest_temperature)
         self.register_buffer("temperatures", by_rank, persistent=False)
-
-    def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """Terms of a step, which is then remembered."""
-        terms, seen, sums = self._terms(batch)
-        self.contrast.remember(seen, sums)
-        return terms
-
-    def terms(self, step: Batch) -> tuple[dict[str, Tensor], Tensor]:
-        """See `Pupil.terms`."""
-        terms, seen, _ = self._terms(step)
-        return terms, seen.vectors
 
     def _terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor]:
         seen, N = self._seen(batch), self.contrast.ranks
