@@ -2,6 +2,7 @@
 
 python benchmarks/ems.py                    # sizes of ems-small on generated sentences, CPU
 python benchmarks/ems.py --bitext DATA/bitext   # the same on prepared real text
+python benchmarks/ems.py --ours-only --compile   # what torch.compile does
 python benchmarks/ems.py --encoder ems-paper --device cuda --pairs 608 --ours-only
 
 Both train on the same tokenised pairs, with the same sizes, batch and number of threads, ways taken in turn round
@@ -113,9 +114,13 @@ def ours(
     data: Bitext,
     batches: Iterator[np.ndarray],
     device: torch.device,
+    *,
+    compiled: bool = False,
 ) -> Take:
-    """One step of ours: collation, forward and backward pass, optimiser."""
+    """One step of ours: collation, forward and backward pass, optimiser; with the encoder compiled or not."""
     network = Network(settings, student, int(data.languages.max()) + 1).to(device).train()
+    if compiled:
+        network.encoder = torch.compile(network.encoder, dynamic=True)  # type: ignore[assignment]
     options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay, "fused": True}
     optimizer = torch.optim.Adam(network.parameters(), amsgrad=settings.amsgrad, **options)
     rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape=settings.schedule)
@@ -178,6 +183,7 @@ def parsed() -> argparse.Namespace:
     add("--steps", type=int, default=4, help="of each way in a round")
     add("--rounds", type=int, default=8)
     add("--ours-only", action="store_true")
+    add("--compile", action="store_true", help="also with the encoder under torch.compile")
     arguments = parser.parse_args()
     if arguments.device != "cpu" and not arguments.ours_only:
         parser.error("the straightforward loop runs on a CPU: add --ours-only")
@@ -221,8 +227,11 @@ def main() -> None:
         ways = {"ours": ours(settings, student, data, iter(order), device)}
         if not arguments.ours_only:
             ways["straightforward"] = straightforward(settings, student, data, iter(order))
+        if arguments.compile:
+            ways["compiled"] = ours(settings, student, data, iter(order), device, compiled=True)
         for take in ways.values():
-            take(), take()
+            for _ in range(6 if arguments.compile else 2):
+                take()
         seconds: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(arguments.rounds):
             for name, take in ways.items():

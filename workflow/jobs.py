@@ -23,7 +23,14 @@ from orthoglot import __version__, config
 from orthoglot.atomic import replacing
 from orthoglot.corpora.settings import LocalSettings, MiniSettings, NwaySettings, RetrievalSettings
 from orthoglot.encoders.folder import check_revision
-from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings, TrainingSettings
+from orthoglot.encoders.settings import (
+    DistillationSettings,
+    EmmaXSettings,
+    EncoderSettings,
+    FrozenSettings,
+    LaserSettings,
+    TrainingSettings,
+)
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
@@ -305,12 +312,26 @@ class Plan:
         return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
-        """Refuse now what would stop the job hours later: a movable revision, a language that is not covered."""
+        """Refuse now what would stop the job hours later: a movable revision, a missing language, another size."""
         chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
         self._check_covers(name, settings, self._languages.union(*(one.codes for one in chosen)))
         for role, origin in _origins(settings).items():
             sources = {parse_pair(Path(folder).name)[0] for folder in self.bitext}
             self._check_covers(origin, self.params.encoders[origin], sources if role == "teacher" else set())
+        if isinstance(settings, EmmaXSettings):
+            names = [Path(folder).name for folder in self.bitext]
+            if strange := sorted(set(settings.parallel.pairs) - set(names)):
+                raise ConfigError(
+                    f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
+                    f"it has {', '.join(names)}"
+                )
+        if isinstance(settings, DistillationSettings):
+            width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
+            if width and taught and width != taught:
+                raise ConfigError(
+                    f"encoders.{name}: has vectors of {width} numbers, its teacher {settings.teacher} of {taught}; "
+                    "give both networks one width"
+                )
 
     @functools.cached_property
     def _languages(self) -> set[str]:

@@ -110,9 +110,6 @@ class Params(Settings):
             self._check_origins(name, encoder)
         for name in self.encoders:
             self._check_chain(name)
-        for name, encoder in self.encoders.items():
-            if isinstance(encoder, DistillationSettings):
-                self._check_width(name, encoder)
         for name, method in self.methods.items():
             try:
                 check_method(method.architecture, method.partners, method.terms)
@@ -152,16 +149,7 @@ class Params(Settings):
                 )
             encoder = self.encoders[chain[-1]]
 
-    def _check_width(self, name: str, student: DistillationSettings) -> None:
-        """A student can only be taught vectors of its own size."""
-        width, taught = self._width(student), self._width(self.encoders[student.teacher])
-        if width and taught and width != taught:
-            raise ConfigError(
-                f"encoders.{name}: has vectors of {width} numbers, its teacher {student.teacher} of {taught}; "
-                "give both networks one width"
-            )
-
-    def _width(self, encoder: EncoderSettings) -> int | None:
+    def width(self, encoder: EncoderSettings) -> int | None:
         """How many numbers its vectors have, None where only its checkpoint tells."""
         if isinstance(encoder, MlmSettings):
             return encoder.width
@@ -171,7 +159,7 @@ class Params(Settings):
         return (
             network.width
             if isinstance(network, ScratchNetwork)
-            else self._width(self.encoders[network.encoder])
+            else self.width(self.encoders[network.encoder])
         )
 
     def variant(self, ablation: Ablation, name: str, seed: int) -> EmsSettings:

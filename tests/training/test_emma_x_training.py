@@ -21,7 +21,8 @@ from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmmaXSettings, TrainingSettings
 from orthoglot.encoders.tokenization import Ragged
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.training import emma_x, loop
 from orthoglot.training.bitext import tokenised
 from orthoglot.training.contrast import Batch, Contrast, Draws, ParallelPupil, TextPupil
@@ -148,16 +149,22 @@ def test_x18_each_part_learns_from_its_own_term(classifier: str) -> None:
 
 
 def test_the_encoders_gradient_comes_through_the_anchor_alone() -> None:
-    """The same loss with the keys made of numbers has the same gradient."""
+    """The same as with the candidates made of numbers, though they are vectors of the same sentences."""
     made = contrast()
-    pupil = TextPupil(made, EMMA)
-    pupil.eval()
-    seen = pupil._seen(Batch(reading(8), 1))
+    pupil = TextPupil(made, EMMA).eval()
     made.keys.requires_grad_(True)
-    again = pupil._seen(Batch(reading(8), 1))
-    assert seen.vectors.requires_grad
-    assert not seen.candidates.requires_grad
-    assert not again.candidates.requires_grad
+    terms, _ = pupil.terms(Batch(reading(8), 1))
+    found = torch.autograd.grad(
+        terms["ranking"], [made.encoder.table.weight, made.keys.table.weight], allow_unused=True
+    )
+    assert found[1] is None
+    seen = pupil._seen(Batch(reading(8), 1))
+    candidates = torch.tensor(seen.candidates.tolist())
+    ranks = made.classifier.crossed(seen.vectors.detach(), candidates).argmax(dim=0) + 1
+    again = ranking_info_nce(seen.vectors @ candidates.T, ranks, pupil.temperatures, seen.valid).sum()
+    (expected,) = torch.autograd.grad(again, [made.encoder.table.weight])
+    torch.testing.assert_close(found[0], expected)
+    assert expected.any()
 
 
 def test_candidates_are_the_steps_keys_and_the_queue_less_the_own_key() -> None:
@@ -296,13 +303,17 @@ def test_a_fixed_classifier_stays_and_the_encoder_moves(bitext: list[Path], tmp_
     assert not same("first", "fixed", "encoder")
 
 
-def test_both_phases_leave_an_encoder_that_finds_translations(trained: Path) -> None:
+def test_both_phases_leave_an_encoder_that_finds_translations(
+    trained: Path, bitext: list[Path], tmp_path: Path
+) -> None:
     rows = history(trained)
     assert [row["phase"] for row in rows] == [1, 1, 2, 2]
     assert [row["epoch"] for row in rows] == [0, 1, 2, 3]
     assert rows[-1]["best"] == 1
     assert rows[1]["valid.retrieval"] > 3 * 100 / 60
     assert rows[1]["valid.contrastive"] < rows[0]["valid.contrastive"]
+    known = history(run(bitext, tmp_path, changed("text", text="pairs")))
+    assert known[-1]["valid.retrieval"] > 0.8 * known[1]["valid.retrieval"]
     encoder = load_encoder(trained, "cpu")
     assert encoder.languages == ("de", "en")
     card = json.loads((trained / "encoder.json").read_text())
@@ -385,6 +396,16 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     assert whole.valid_sizes == (10, 10)
 
 
+def test_steps_and_validations_of_one_pair_are_refused(tmp_path: Path) -> None:
+    rows = word_for_word(60, 0)
+    folders = [write_folder(tmp_path / "en-de", {"train": rows[:40], "valid": rows[40:41]})]
+    with pytest.raises(DataError, match="1 validation pairs: nothing to compare"):
+        parallel(folders, tmp_path, EMMA)
+    folders = [write_folder(tmp_path / "en-gn", {"train": rows[:40], "valid": rows[40:50]})]
+    with pytest.raises(DataError, match="a step of 1 sentence pairs"):
+        parallel(folders, tmp_path / "more", EMMA).batch("train", np.array([3]), 0)
+
+
 def test_a_pair_that_is_not_there_is_refused(bitext: list[Path], tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"parallel\.pairs names en-xx; there are en-de"):
         run(bitext, tmp_path, changed("parallel", pairs={"en-xx": 3}))
@@ -422,11 +443,15 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
         assert sum(text.sizes) == len(known) == len(text.sentences.lengths)
         found[apart] = set(known)
         assert len(known) == len(found[apart])
-    pairs = [(f"en {a}", f"de {b}") for a, b in rows] + [(f"en {a}", f"gn {b}") for a, b in twice]
-    assert not any({a, b} <= found[True] for a, b in pairs[: len(rows)])
-    assert all(a in found[True] or b in found[True] for a, b in pairs)
-    assert all({a, b} <= found[False] for a, b in pairs)
-    assert len(found[False]) == 40 + 40 + 10  # English once
+    groups = [{f"en {a}", f"de {b}"} for a, b in rows]
+    for group, (_, b) in zip(groups, twice, strict=False):
+        group.add(f"gn {b}")
+    assert [len(group & found[True]) for group in groups] == [1] * len(rows)
+    languages = {one.split()[0] for one in found[True]}
+    assert languages == {"en", "de", "gn"}
+    assert found[False] == set().union(*groups)
+    turned = tokenised_text(folders[::-1], "train", tokenise, tmp_path / "turned", apart=True)
+    assert sum(turned.sizes) == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -434,7 +459,11 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     [
         ({}, ""),
         ({"classifier_rank_2": 0.995}, "the classifier gives rank 2 to 99.5% of all pairs"),
-        ({"encoder_rank_4": 1.0}, "the encoder gives rank 4 to 100.0% of all pairs"),
+        ({"encoder_rank_1": 1.0}, "the encoder gives rank 1 to 100.0% of all pairs"),
+        ({"encoder_rank_4": 1.0}, ""),
+        ({"agreement": 0.4}, "encoder and classifier agree on 40.0% of all pairs"),
+        ({"retrieval": 89.5}, ""),
+        ({"retrieval": 80.0}, "translations found first fell from 90.0 to 80.0 %"),
         ({"score_1": 0.2}, "the ranks' scores are out of order: 0.200, 0.700, 0.400, 0.100"),
         ({"spread": 0.01}, "all vectors are nearly one: spread 0.0100"),
     ],
@@ -442,8 +471,9 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
 def test_alarms(changes: dict[str, float], message: str) -> None:
     usual = {f"{who}_rank_{number}": 0.25 for who in ("classifier", "encoder") for number in range(1, 5)}
     usual |= {"score_1": 0.9, "score_2": 0.7, "score_3": 0.4, "score_4": 0.1, "spread": 0.8}
-    assert alarms(usual | changes, 4) == ([message] if message else [])
-    assert alarms({"total": 1.0}, 4) == []
+    usual |= {"agreement": 0.8, "retrieval": 95.0}
+    assert alarms(usual | changes, 4, 90.0) == ([message] if message else [])
+    assert alarms({"total": 1.0, "retrieval": 5.0}, 4, 0.0) == []
 
 
 def test_a_collapse_is_told_in_the_log(
@@ -468,24 +498,34 @@ pretrain_emma_x(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sy
 """
 
 
+@pytest.mark.parametrize(
+    ("parallel_phase", "text_phase"),
+    [
+        ({}, {"text": "both"}),
+        ({"order": "apart", "virtual": "released"}, {"text": "pairs"}),
+        ({}, {"text": "both", "fixed_classifier": True}),
+    ],
+    ids=["both", "released", "fixed"],
+)
 def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
-    bitext: list[Path], tmp_path: Path
+    parallel_phase: dict[str, Any], text_phase: dict[str, Any], bitext: list[Path], tmp_path: Path
 ) -> None:
+    """Of text whose steps divide by two, so that none is cut."""
     network = SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0})
     short = {"steps": 8, "validate_every": 4}
     one = EMMA.model_copy(
         update={
             "network": network,
-            "parallel": EMMA.parallel.model_copy(update=short),
-            "text": EMMA.text.model_copy(update=short),
+            "parallel": EMMA.parallel.model_copy(update=short | parallel_phase),
+            "text": EMMA.text.model_copy(update=short | text_phase),
         }
     )
     half = {**short, "batch_size": 8}
     two = one.model_copy(
         update={
             "processes": 2,
-            "parallel": EMMA.parallel.model_copy(update=half),
-            "text": EMMA.text.model_copy(update=half),
+            "parallel": EMMA.parallel.model_copy(update=half | parallel_phase),
+            "text": EMMA.text.model_copy(update=half | text_phase),
         }
     )
     alone, output = run(bitext, tmp_path / "one", one), tmp_path / "two"

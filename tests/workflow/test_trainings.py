@@ -84,16 +84,6 @@ def test_a_teacher_that_changes_makes_its_student_due(values: dict[str, Any]) ->
             {"network": {"start": "encoder", "encoder": "ems-mini"}},
             "encoders.ems-mini.network.encoder: starts from itself: ems-mini <- ems-mini",
         ),
-        (
-            "distilled-mini",
-            {"teacher": "ems-small"},
-            "encoders.distilled-mini: has vectors of 16 numbers, its teacher ems-small of 256; give both",
-        ),
-        (
-            "distilled-mini",
-            {"network": {"start": "encoder", "encoder": "xlmr-small"}},
-            "encoders.distilled-mini: has vectors of 256 numbers, its teacher ems-mini of 16; give both",
-        ),
         ("ems-mini", {"xtr_weight": 0.0, "contrastive_weight": 0.0}, "both 0: there is nothing to learn"),
         ("ems-mini", {"network": {"start": "encoder"}}, "encoders.ems-mini.network.encoder: Field required"),
     ],
@@ -105,6 +95,35 @@ def test_what_cannot_be_trained_is_refused_with_its_place(
     with pytest.raises(ConfigError) as caught:
         config.check(values, "params.yaml")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"teacher": "ems-small"}, "distilled-mini: has vectors of 16 numbers, its teacher ems-small of 256"),
+        (
+            {"network": {"start": "encoder", "encoder": "xlmr-small"}},
+            "distilled-mini: has vectors of 256 numbers, its teacher ems-mini of 16; give both",
+        ),
+    ],
+)
+def test_a_teacher_of_another_size_is_refused_where_its_student_is_selected(
+    change: dict[str, Any], message: str, values: dict[str, Any]
+) -> None:
+    values["encoders"]["distilled-mini"] |= change
+    assert planned(values, "ems-mini")
+    with pytest.raises(ConfigError) as caught:
+        planned(values, "distilled-mini")
+    assert message in str(caught.value)
+
+
+def test_pairs_to_hold_back_must_be_in_the_preset(values: dict[str, Any]) -> None:
+    assert planned(values, "emma-x-mini").jobs["models/mini/encoders/emma-x-mini"].verb == "pretrain"
+    values["encoders"]["emma-x-mini"]["parallel"]["pairs"] = {"qaa-zzz": 5}
+    with pytest.raises(
+        ConfigError, match=r"encoders\.emma-x-mini\.parallel\.pairs: the preset has no qaa-zzz; it has"
+    ):
+        planned(values, "emma-x-mini")
 
 
 @pytest.mark.parametrize(("languages", "refused"), [(["qab"], True), (["qaa"], False), ([], False)])

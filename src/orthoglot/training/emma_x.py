@@ -16,7 +16,7 @@ from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import placed
 from orthoglot.encoders.settings import EmmaXSettings, Phase
 from orthoglot.encoders.tokenization import Ragged
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
 from orthoglot.training.bitext import Bitext
 from orthoglot.training.contrast import Batch, Contrast, ContrastPupil, Draws, ParallelPupil, TextPupil
@@ -30,8 +30,10 @@ from orthoglot.training.steps import reading_of
 from orthoglot.training.students import Student
 from orthoglot.training.validation import validate
 
-# One rank of nearly all pairs, or nearly one vector of all sentences, teaches nothing.
-NEARLY_ALL, NEARLY_ONE = 0.99, 0.02
+# One rank of nearly all pairs, nearly one vector of all sentences, two votes that have little to do with each other.
+NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
+# Points of retrieval that a phase may lose before it is told.
+FALLEN = 1.0
 # (phase, epoch, number of the first step) -> the epoch's steps from that one on
 MakeBatches = Callable[[Phase, int, int], Iterator[Batch]]
 logger = logging.getLogger(__name__)
@@ -71,13 +73,15 @@ def pretrain_emma_x(
             pupil = ParallelPupil(contrast, settings, frozenset(learns)).to(device)
             label = "-".join(["parallel", *learns])
             history += _phase(
-                settings, settings.parallel, name, label, pupil, parallel, parallel.batches, place
+                settings, settings.parallel, name, label, pupil, parallel, parallel.batches, place, 0.0
             )
         text = TextPupil(contrast, settings).to(device)
         batches: MakeBatches = parallel.batches
         if settings.text.text != "pairs" and settings.text.steps:
             batches = _text_batches(settings, bitext, student, device, place)
-        history += _phase(settings, settings.text, name, "text", text, parallel, batches, place)
+        found = [row["valid.retrieval"] for row in history if row["best"]]
+        before = found[-1] if found else 0.0
+        history += _phase(settings, settings.text, name, "text", text, parallel, batches, place, before)
         return [{**row, "epoch": float(epoch)} for epoch, row in enumerate(history)]
 
     train_student(settings, name, bitext, course, place=place, start=start, output=output)
@@ -102,6 +106,8 @@ class Parallel:
         held_back = [0 if limit else None for limit in self._limits]
         spared = held_back if not all(self._limits) else [None for _ in held_back]
         self.valid_sizes, self._valid_rows = _limited(corpus["valid"].sizes, spared)
+        if len(self._valid_rows) < 2:
+            raise DataError(f"{len(self._valid_rows)} validation pairs: nothing to compare")
 
     def batches(self, phase: Phase, epoch: int, first: int) -> Iterator[Batch]:
         """An epoch's steps from one on, this process's share of each."""
@@ -119,6 +125,8 @@ class Parallel:
 
     def batch(self, split: Split, rows: np.ndarray, number: int) -> Batch:
         """Sources and targets of the named pairs, with what the step draws."""
+        if len(rows) < 2:
+            raise DataError(f"a step of {len(rows)} sentence pairs: nothing to compare; raise batch_size")
         data: Bitext = self.corpus[split]
         sentences = Ragged.join([data.source.take(rows), data.target.take(rows)])
         reading = reading_of(self.student, sentences, self.settings.chunk_tokens, self.device)
@@ -193,8 +201,9 @@ def _phase(
     parallel: Parallel,
     batches: MakeBatches,
     place: Place,
+    before: float,
 ) -> History:
-    """Train one phase; its history, with the terms named after it."""
+    """Train one phase, which began where so many translations were found; its history."""
     if not phase.steps:
         return []
     contrast = pupil.contrast
@@ -207,7 +216,7 @@ def _phase(
 
     def validated() -> dict[str, float]:
         found = validate(pupil, parallel.held_out(), parallel.valid_sizes)
-        for alarm in alarms(found, settings.ranks):
+        for alarm in alarms(found, settings.ranks, before):
             logger.warning("%s, %s: %s", name, label, alarm)
         return found
 
@@ -246,16 +255,19 @@ def _learners(settings: EmmaXSettings, label: str, contrast: Contrast) -> list[t
     return [rates_of[part] for part in label.split("-")[1:]]
 
 
-def alarms(found: Mapping[str, float], ranks: int) -> list[str]:
-    """What tells of a collapse in a phase's validation: one sentence each.
+def alarms(found: Mapping[str, float], ranks: int, before: float) -> list[str]:
+    """What a phase's validation tells of a collapse: one sentence each.
+
+    That nearly all pairs are of the last rank is as it should be: nearly all sentences are unrelated.
 
     Args:
-        found: terms as `TextPupil` gives them; others have no alarm.
+        found: terms as `TextPupil` gives them, and `retrieval`.
         ranks: N.
+        before: the retrieval with which the phase began.
     """
     told = []
     for who in ("classifier", "encoder"):
-        shares = {number: found.get(f"{who}_rank_{number}", 0.0) for number in range(1, ranks + 1)}
+        shares = {number: found.get(f"{who}_rank_{number}", 0.0) for number in range(1, ranks)}
         told += [
             f"the {who} gives rank {number} to {share:.1%} of all pairs"
             for number, share in shares.items()
@@ -264,6 +276,10 @@ def alarms(found: Mapping[str, float], ranks: int) -> list[str]:
     scores = [found[key] for key in (f"score_{number}" for number in range(1, ranks + 1)) if key in found]
     if scores != sorted(scores, reverse=True):
         told.append(f"the ranks' scores are out of order: {', '.join(f'{score:.3f}' for score in scores)}")
+    if found.get("agreement", 1.0) < HALF:
+        told.append(f"encoder and classifier agree on {found['agreement']:.1%} of all pairs")
     if "spread" in found and found["spread"] < NEARLY_ONE:
         told.append(f"all vectors are nearly one: spread {found['spread']:.4f}")
+    if found["retrieval"] < before - FALLEN:
+        told.append(f"translations found first fell from {before:.1f} to {found['retrieval']:.1f} %")
     return told

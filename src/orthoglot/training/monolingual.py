@@ -37,15 +37,15 @@ def tokenised_text(
 ) -> Text:
     """One split of all pair folders as text of each language, tokenised if that was not done before.
 
-    Pairs lie in an order that follows from their first sentence alone. With `apart`, first sentences are taken from the
-    first half of it and second ones from the second half, so that no sentence comes with its translation.
+    With `apart` a first sentence and all its translations, in whatever folders, give one sentence, drawn by a hash.
+    Memory then holds some hundred bytes for each first sentence.
 
     Args:
         bitext: prepared pair folders; a folder's name is its pair.
         split: train or valid.
         tokenise: (sentences, language) -> ids.
         store: folder to keep the ids in.
-        apart: leave out half of each side.
+        apart: leave out translations.
     Raises:
         DataError: no sentence has tokens.
     """
@@ -53,8 +53,9 @@ def tokenised_text(
     if not folder.exists():
         store.mkdir(parents=True, exist_ok=True)
         with atomic.building(folder) as partial:
+            kept = _drawn(bitext, split) if apart else None
             sizes = [
-                _write(bitext, language, split, tokenise, partial, apart=apart)
+                _write(_sentences(bitext, language, split, kept), language, tokenise, partial)
                 for language in languages_of(bitext)
             ]
             (partial / "sizes.json").write_text(json.dumps(sizes))
@@ -64,12 +65,10 @@ def tokenised_text(
     return Text(mapped(folder, "text"), tuple(sizes))
 
 
-def _write(
-    bitext: Sequence[Path], language: str, split: Split, tokenise: Tokenise, output: Path, *, apart: bool
-) -> int:
-    """Append the ids of one language's sentences; how many there are."""
+def _write(sentences: Iterator[str], language: str, tokenise: Tokenise, output: Path) -> int:
+    """Append the ids of one language's distinct sentences; how many there are."""
     written = 0
-    for block in blocks(_distinct(_sentences(bitext, language, split, apart=apart))):
+    for block in blocks(_distinct(sentences)):
         ids = tokenise(block, language)
         kept = ids.take(np.flatnonzero(ids.lengths > 0))
         append(output / "text.ids", kept.ids)
@@ -78,22 +77,42 @@ def _write(
     return written
 
 
-def _sentences(bitext: Sequence[Path], language: str, split: Split, *, apart: bool) -> Iterator[str]:
+def _drawn(bitext: Sequence[Path], split: Split) -> dict[bytes, str]:
+    """By digest of each first sentence the folder whose second side is kept, or "" where it is kept itself."""
+    best: dict[bytes, tuple[bytes, str]] = {}
+    for folder in bitext:
+        pivot = parse_pair(folder.name)[0]
+        for pair in stream_split(folder, split):
+            # Of all that offer themselves the greatest hash wins, whatever the order of the folders.
+            for place in ("", folder.name):
+                offer = _digest(f"{place}/{pivot}/{pair.source}"), place
+                key = _digest(f"{pivot}/{pair.source}")
+                best[key] = max(best.get(key, offer), offer)
+    return {key: place for key, (_, place) in best.items()}
+
+
+def _sentences(
+    bitext: Sequence[Path], language: str, split: Split, kept: dict[bytes, str] | None
+) -> Iterator[str]:
     for folder in bitext:
         pair = parse_pair(folder.name)
         if language not in pair:
             continue
         side = pair.index(language)
-        middle = json.loads((folder / "counts.json").read_text())["kept"][split] // 2
-        for row, sentences in enumerate(stream_split(folder, split)):
-            if not apart or (row >= middle) == bool(side):
+        place = folder.name if side else ""
+        for sentences in stream_split(folder, split):
+            if kept is None or kept[_digest(f"{pair[0]}/{sentences.source}")] == place:
                 yield sentences[side]
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
 def _distinct(sentences: Iterator[str]) -> Iterator[str]:
     seen: set[bytes] = set()
     for sentence in sentences:
-        digest = hashlib.blake2b(sentence.encode(), digest_size=8).digest()
+        digest = _digest(sentence)
         if digest not in seen:
             seen.add(digest)
             yield sentence
