@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from torch import nn
 
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import placed
-from orthoglot.encoders.settings import EmmaXSettings, Phase
+from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
@@ -36,7 +36,28 @@ NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
 FALLEN = 1.0
 # (phase, epoch, number of the first step) -> the epoch's steps from that one on
 MakeBatches = Callable[[Phase, int, int], Iterator[Batch]]
+# A part that learns, and its rate.
+Learner = tuple[nn.Module, float]
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training of some parts.
+
+    Attributes:
+        label: of its messages, checkpoint and curves.
+        phase: its recipe.
+        pupil: its terms.
+        learners: the parts that learn, with their rates.
+        before: translations found first where it begins, in percent.
+    """
+
+    label: str
+    phase: ParallelPhase | TextPhase
+    pupil: ContrastPupil
+    learners: Sequence[Learner]
+    before: float = 0.0
 
 
 def pretrain_emma_x(
@@ -67,21 +88,25 @@ def pretrain_emma_x(
             torch.manual_seed(derive(settings.seed, "weights", "classifier"))
             contrast = Contrast(settings, student.network, student.dim).to(device)
         parallel = Parallel(settings, bitext, student, corpus, device)
+        first, second = settings.parallel, settings.text
+        rates: dict[str, Learner] = {
+            "encoder": (contrast.encoder, first.learning_rate),
+            "classifier": (contrast.classifier, first.classifier_rate),
+        }
         history: History = []
-        together = settings.parallel.order == "together"
-        for learns in [("encoder", "classifier")] if together else [("encoder",), ("classifier",)]:
+        for learns in [tuple(rates)] if first.order == "together" else [(part,) for part in rates]:
             pupil = ParallelPupil(contrast, settings, frozenset(learns)).to(device)
-            label = "-".join(["parallel", *learns])
-            history += _phase(
-                settings, settings.parallel, name, label, pupil, parallel, parallel.batches, place, 0.0
-            )
-        text = TextPupil(contrast, settings).to(device)
+            stage = Stage("-".join(["parallel", *learns]), first, pupil, [rates[part] for part in learns])
+            history += _train(settings, name, stage, parallel, parallel.batches, place)
+        learners: list[Learner] = [(contrast.encoder, second.learning_rate)]
+        if not second.fixed_classifier:
+            learners.append((contrast.classifier, second.classifier_rate))
         batches: MakeBatches = parallel.batches
-        if settings.text.text != "pairs" and settings.text.steps:
+        if second.text != "pairs" and second.steps:
             batches = _text_batches(settings, bitext, student, device, place)
         found = [row["valid.retrieval"] for row in history if row["best"]]
-        before = found[-1] if found else 0.0
-        history += _phase(settings, settings.text, name, "text", text, parallel, batches, place, before)
+        stage = Stage("text", second, TextPupil(contrast, settings).to(device), learners, *found[-1:])
+        history += _train(settings, name, stage, parallel, batches, place)
         return [{**row, "epoch": float(epoch)} for epoch, row in enumerate(history)]
 
     train_student(settings, name, bitext, course, place=place, start=start, output=output)
@@ -192,31 +217,29 @@ def _text_batches(
     return batches
 
 
-def _phase(
+def _train(
     settings: EmmaXSettings,
-    phase: Phase,
     name: str,
-    label: str,
-    pupil: ContrastPupil,
+    stage: Stage,
     parallel: Parallel,
     batches: MakeBatches,
     place: Place,
-    before: float,
 ) -> History:
-    """Train one phase, which began where so many translations were found; its history."""
+    """Train one stage; its history, with the number of its phase."""
+    phase, pupil, label = stage.phase, stage.pupil, stage.label
     if not phase.steps:
         return []
-    contrast = pupil.contrast
-    groups = _learners(settings, label, contrast)
-    for part in (contrast.encoder, contrast.classifier):
-        part.requires_grad_(any(part is learner for learner, _ in groups))
+    last = isinstance(phase, TextPhase)
+    pupil.contrast.requires_grad_(False)
+    for part, _ in stage.learners:
+        part.requires_grad_(True)
     optimizer = torch.optim.Adam(
-        [{"params": list(learner.parameters()), "lr": rate} for learner, rate in groups], fused=True
+        [{"params": list(part.parameters()), "lr": rate} for part, rate in stage.learners], fused=True
     )
 
     def validated() -> dict[str, float]:
         found = validate(pupil, parallel.held_out(), parallel.valid_sizes)
-        for alarm in alarms(found, settings.ranks, before):
+        for alarm in alarms(found, settings.ranks, stage.before):
             logger.warning("%s, %s: %s", name, label, alarm)
         return found
 
@@ -236,23 +259,9 @@ def _phase(
         ),
         seed=settings.seed,
         settings=settings.model_dump_json(),
-        keep="last" if label == "text" else "best",
+        keep="last" if last else "best",
     )
-    contrast.requires_grad_(False)
-    return [{**row, "phase": float(label == "text") + 1} for row in history]
-
-
-def _learners(settings: EmmaXSettings, label: str, contrast: Contrast) -> list[tuple[nn.Module, float]]:
-    """The parts that learn in a phase, with their rates."""
-    if label == "text":
-        rates = settings.text
-        fixed = [] if rates.fixed_classifier else [(contrast.classifier, rates.classifier_rate)]
-        return [(contrast.encoder, rates.learning_rate), *fixed]
-    rates_of = {
-        "encoder": (contrast.encoder, settings.parallel.learning_rate),
-        "classifier": (contrast.classifier, settings.parallel.classifier_rate),
-    }
-    return [rates_of[part] for part in label.split("-")[1:]]
+    return [{**row, "phase": 2.0 if last else 1.0} for row in history]
 
 
 def alarms(found: Mapping[str, float], ranks: int, before: float) -> list[str]:
