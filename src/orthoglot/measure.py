@@ -18,6 +18,7 @@ from orthoglot.evaluation.summary import Key, Scored, summarise
 # As many pairs as Tatoeba-style benchmarks have; the probe and the map are not asked for.
 HELD_OUT = EvaluationSettings(
     tasks=["heldout"],
+    long_tail=[],
     heldout_pairs=1000,
     probe_sentences=1,
     probe_test_share=0.5,

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from orthoglot.languages import canonical
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Whole = Annotated[int, Field(ge=0)]
+
+
+def _norwegian(code: object) -> object:
+    # YAML 1.1 reads an unquoted `no` as false, and `dvc exp run -S` writes it unquoted.
+    return "no" if code is False else code
+
+
+def _canonical(code: str) -> str:
+    if canonical(code) != code:
+        raise ValueError(f"write the language {code!r} as {canonical(code)!r}")
+    return code
+
+
+Language = Annotated[str, BeforeValidator(_norwegian), AfterValidator(_canonical)]
 
 
 class Settings(BaseModel):

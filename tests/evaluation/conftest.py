@@ -20,6 +20,7 @@ MEANING, LANGUAGE = 24, 8
 HOSTILE = "<script>alert(1)</script>"
 SETTINGS = EvaluationSettings(
     tasks=["heldout", "tatoeba", "sts", "code-switched", "language-probe", "leakage"],
+    long_tail=[],
     heldout_pairs=60,
     probe_sentences=50,
     probe_test_share=0.4,

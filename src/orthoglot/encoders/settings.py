@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from orthoglot.languages import canonical
-from orthoglot.settings import Count, Positive, Settings, Share, Whole
+from orthoglot.settings import Count, Language, Positive, Settings, Share, Whole
 
 Pooling = Literal["cls", "pooler", "mean"]
 Precision = Literal["float32", "bfloat16"]
@@ -299,17 +298,6 @@ class MlmSettings(Transformer):
     seed: int
 
 
-def _norwegian(code: object) -> object:
-    # YAML 1.1 reads an unquoted `no` as false, and `dvc exp run -S` writes it unquoted.
-    return "no" if code is False else code
-
-
-def _canonical(code: str) -> str:
-    if canonical(code) != code:
-        raise ValueError(f"write the language {code!r} as {canonical(code)!r}")
-    return code
-
-
 class FrozenSettings(Settings):
     """What every encoder that was trained elsewhere states.
 
@@ -318,7 +306,7 @@ class FrozenSettings(Settings):
 
     checkpoint: str
     max_tokens: Count
-    languages: list[Annotated[str, BeforeValidator(_norwegian), AfterValidator(_canonical)]] = []
+    languages: list[Language] = []
     licence: str
 
 

@@ -6,15 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from orthoglot.settings import Count, Settings, Share
+from orthoglot.settings import Count, Language, Settings, Share
 
 TaskName = Literal["heldout", "tatoeba", "nway", "sts", "qe", "code-switched", "language-probe", "leakage"]
 
 
 class EvaluationSettings(Settings):
-    """What is measured and how intervals are drawn."""
+    """What is measured and how intervals are drawn.
+
+    long_tail: languages with few training pairs, which are told apart from the others (the head).
+    """
 
     tasks: Annotated[list[TaskName], Field(min_length=1)]
+    long_tail: list[Language]
     heldout_pairs: Count
     probe_sentences: Count
     probe_test_share: Share
