@@ -21,7 +21,13 @@ from typing import Any
 from digests import SOURCE, digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import __version__, config
 from orthoglot.atomic import replacing
-from orthoglot.corpora.settings import LocalSettings, MiniSettings, NwaySettings, RetrievalSettings
+from orthoglot.corpora.settings import (
+    LocalSettings,
+    MiniSettings,
+    NwaySettings,
+    RetrievalSettings,
+    TextCorpusSettings,
+)
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import (
     DistillationSettings,
@@ -29,6 +35,7 @@ from orthoglot.encoders.settings import (
     EncoderSettings,
     FrozenSettings,
     LaserSettings,
+    ScratchNetwork,
     TrainingSettings,
 )
 from orthoglot.errors import ConfigError
@@ -45,6 +52,7 @@ ENTRY = {
     "fetch": "orthoglot.corpora.opus",
     "benchmark": "orthoglot.corpora.benchmarks",
     "prepare": "orthoglot.corpora.prepare",
+    "shard": "orthoglot.corpora.text",
     "embed": "orthoglot.embeddings.embed",
     "decompose": "orthoglot.training.decompose",
     "evaluate": "orthoglot.evaluation.evaluate",
@@ -219,6 +227,8 @@ class Plan:
         roots: dict[str, list[str]] = {}
         for name in self.preset.corpora:
             corpus = self.params.corpora[name]
+            if isinstance(corpus, TextCorpusSettings):
+                continue
             if isinstance(corpus, MiniSettings):
                 root = self._add("generate", f"{data}/invented/{name}", corpus.model_dump(), inputs={})
                 invented[name] = root
@@ -254,6 +264,38 @@ class Plan:
                 files=[path for source in found if source["kind"] == "files" for path in source["paths"]],
             )
             for pair, found in sorted(sources.items())
+        ]
+
+        self.text = self._text(invented)
+
+    def _text(self, invented: dict[str, str]) -> list[str]:
+        """The jobs of text without translations, one a language, after those of the pairs that they may not touch."""
+        sources: dict[str, list[dict[str, str]]] = {}
+        roots: dict[str, list[str]] = {}
+        for name in self.preset.corpora:
+            corpus = self.params.corpora[name]
+            if not isinstance(corpus, TextCorpusSettings):
+                continue
+            if corpus.invented and not invented:
+                raise ConfigError(f"corpora.{name}: needs an invented corpus in the preset")
+            world = next(iter(invented.values())) if corpus.invented else ""
+            for language in corpus.languages:
+                path = corpus.path(language, world)
+                sources.setdefault(language, []).append({"name": name, "path": path})
+                roots.setdefault(language, []).extend([world] if world else [])
+        return [
+            self._add(
+                "shard",
+                f"data/{self.name}/text/{language}",
+                {"language": language, "sources": found, "cleaning": self.preset.cleaning.model_dump()},
+                inputs={
+                    "roots": sorted(set(roots[language])),
+                    "bitext": self.bitext,
+                    "benchmarks": self.benchmarks,
+                },
+                files=[one["path"] for one in found if not roots[language]],
+            )
+            for language, found in sorted(sources.items())
         ]
 
     def _benchmark(self, name: str, invented: dict[str, str]) -> str:
@@ -300,6 +342,8 @@ class Plan:
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
         inputs = {"bitext": self.bitext if trained else []}
+        if _reads_corpora(settings):
+            inputs["corpora"] = self.text
         for role, origin in _origins(settings).items():
             folder = f"models/{self.name}/encoders/{origin}"
             inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
@@ -325,6 +369,7 @@ class Plan:
                     f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
                     f"it has {', '.join(names)}"
                 )
+            self._check_text(name, settings)
         if isinstance(settings, DistillationSettings):
             width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
             if width and taught and width != taught:
@@ -333,6 +378,19 @@ class Plan:
                     "give both networks one width"
                 )
 
+    def _check_text(self, name: str, settings: EmmaXSettings) -> None:
+        """Refuse text that is not there, or that a new tokenizer does not know."""
+        if not _reads_corpora(settings):
+            return
+        if not self.text:
+            raise ConfigError(f"encoders.{name}.text.text: the preset's corpora have none of kind text")
+        strange = sorted({Path(folder).name for folder in self.text} - self._languages)
+        if strange and isinstance(settings.network, ScratchNetwork):
+            raise ConfigError(
+                f"encoders.{name}: text of {', '.join(strange)}, which no sentence pair has: a new tokenizer is learnt "
+                "from sentence pairs; start from another encoder"
+            )
+
     @functools.cached_property
     def _languages(self) -> set[str]:
         """Of all pairs of the preset."""
@@ -340,6 +398,8 @@ class Plan:
 
     def _check_covers(self, name: str, settings: EncoderSettings, needed: set[str]) -> None:
         covered = self._languages
+        if _reads_corpora(settings):
+            covered = covered.union(Path(folder).name for folder in self.text)
         if isinstance(settings, FrozenSettings):
             if not isinstance(settings, LaserSettings):  # always a folder
                 check_revision(settings.checkpoint, settings.revision)
@@ -502,6 +562,10 @@ class Plan:
 
 def _origins(settings: EncoderSettings) -> dict[str, str]:
     return settings.origins if isinstance(settings, TrainingSettings) else {}
+
+
+def _reads_corpora(settings: EncoderSettings) -> bool:
+    return isinstance(settings, EmmaXSettings) and settings.text.text == "corpora" and settings.text.steps > 0
 
 
 def _decisive(settings: Any) -> Any:

@@ -130,12 +130,24 @@ class Params(Settings):
         """The encoders that a training starts from must be there and cannot start from it in turn."""
         where = f"encoders.{name}"
         if isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
-            _known(
-                encoder.network.encoder, self._of_kind("pretrained", "mlm", "ems"), f"{where}.network.encoder"
-            )
+            kinds = ("pretrained", "mlm", "ems")
+            _known(encoder.network.encoder, self._of_kind(*kinds), f"{where}.network.encoder")
+            if encoder.network.encoder in self._of_kind("ems"):
+                self._check_of_ems(where, encoder, encoder.network)
         if isinstance(encoder, DistillationSettings):
             teachers = [known for known in self.encoders if known not in self._of_kind("distillation")]
             _known(encoder.teacher, teachers, f"{where}.teacher")
+
+    def _check_of_ems(self, where: str, encoder: TrainingSettings, network: EncoderNetwork) -> None:
+        """What only a checkpoint of the transformers has cannot be asked of an EMS network."""
+        if network.vector != "own":
+            raise ConfigError(
+                f"{where}.network.vector: {network.encoder} is an EMS network, whose vector is its mean state; give own"
+            )
+        if encoder.predicts_tokens:
+            raise ConfigError(
+                f"{where}.mlm.weight: {network.encoder} is an EMS network, without a head that tells tokens; give 0.0"
+            )
 
     def _check_chain(self, name: str) -> None:
         """What a training starts from may have started from another, but some are first."""

@@ -26,7 +26,8 @@ from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.training import emma_x, loop
 from orthoglot.training.bitext import tokenised
 from orthoglot.training.contrast import Batch, Contrast, Draws, ParallelPupil, TextPupil
-from orthoglot.training.emma_x import Parallel, alarms, pretrain_emma_x
+from orthoglot.training.contrast_steps import ContrastSteps
+from orthoglot.training.emma_x import alarms, pretrain_emma_x
 from orthoglot.training.monolingual import tokenised_text
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Chunk, Reading
@@ -53,16 +54,20 @@ EMMA = EmmaXSettings.model_validate(
         "momentum": 0.9,
         "key_dropout": False,
         "score_momentum": 0.9,
+        "mlm": {"weight": 0.0, "mask_share": 0.1, "smoothing": 0.1},
         "parallel": PHASE | {"pairs": {}, "order": "together", "virtual": "paper", "temperature": 0.05},
         "text": PHASE
         | {
             "text": "apart",
+            "known_pairs": 0,
             "fixed_classifier": False,
             "lowest_temperature": 0.05,
             "highest_temperature": 0.1,
         },
     }
 )
+# Known pairs alone, as the authors' code has them.
+KNOWN = {"text": "none", "batch_size": 0, "known_pairs": 16}
 WIDTH = 6
 
 
@@ -133,9 +138,9 @@ def test_x18_each_part_learns_from_its_own_term(classifier: str) -> None:
     settings = changed(classifier=classifier)
     made = contrast(settings)
     text = TextPupil(made, settings)
-    terms = text(Batch(reading(8), 1))
+    terms = text(Batch(reading(8), (8,)))
     parallel = ParallelPupil(made, settings, frozenset({"encoder", "classifier"}))
-    more = parallel(Batch(reading(8), 2, draws(8, 3)))
+    more = parallel(Batch(reading(8), (4, 4), draws(8, 3)))
     for found, of_encoder in ((terms, "ranking"), (more, "contrastive")):
         for name, gradient in gradients(found[of_encoder], made).items():
             assert (gradient is not None and bool(gradient.any())) == name.startswith("encoder."), name
@@ -153,12 +158,12 @@ def test_the_encoders_gradient_comes_through_the_anchor_alone() -> None:
     made = contrast()
     pupil = TextPupil(made, EMMA).eval()
     made.keys.requires_grad_(True)
-    terms, _ = pupil.terms(Batch(reading(8), 1))
+    terms, _ = pupil.terms(Batch(reading(8), (8,)))
     found = torch.autograd.grad(
         terms["ranking"], [made.encoder.table.weight, made.keys.table.weight], allow_unused=True
     )
     assert found[1] is None
-    seen = pupil._seen(Batch(reading(8), 1))
+    seen = pupil._seen(Batch(reading(8), (8,)))
     candidates = torch.tensor(seen.candidates.tolist())
     ranks = made.classifier.crossed(seen.vectors.detach(), candidates).argmax(dim=0) + 1
     again = ranking_info_nce(seen.vectors @ candidates.T, ranks, pupil.temperatures, seen.valid).sum()
@@ -171,7 +176,7 @@ def test_candidates_are_the_steps_keys_and_the_queue_less_the_own_key() -> None:
     made = contrast()
     made.keys.table.weight.data.mul_(-2)  # so that keys are told from vectors
     pupil = ParallelPupil(made, EMMA, frozenset({"encoder"})).eval()
-    seen = pupil._seen(Batch(reading(6), 2))
+    seen = pupil._seen(Batch(reading(6), (3, 3)))
     vectors = functional.normalize(made.encoder.table.weight[:6], dim=1)
     torch.testing.assert_close(seen.candidates, torch.cat([-vectors.detach(), made.queue.vectors]))
     assert seen.valid.sum(dim=1).tolist() == [6 + 24 - 1] * 6
@@ -186,10 +191,10 @@ def test_a_step_of_training_is_remembered_and_validation_is_not() -> None:
     pupil = TextPupil(made, EMMA)
     before = {name: value.clone() for name, value in made.state_dict().items()}
     pupil.eval()
-    pupil.terms(Batch(reading(8), 1))
+    pupil.terms(Batch(reading(8), (8,)))
     assert all(torch.equal(value, before[name]) for name, value in made.state_dict().items())
     pupil.train()
-    pupil(Batch(reading(8), 1))
+    pupil(Batch(reading(8), (8,)))
     keys = functional.normalize(made.keys.table.weight[:8], dim=1)
     torch.testing.assert_close(made.queue.vectors[:8], keys)
     assert torch.equal(made.queue.vectors[8:], before["queue.vectors"][8:])
@@ -203,7 +208,7 @@ def test_keys_follow_before_they_are_made_and_drop_nothing_out() -> None:
     assert made.encoder.training
     assert not made.keys.training
     assert contrast(changed(key_dropout=True)).train().keys.training
-    seen = TextPupil(made, EMMA).train()._seen(Batch(reading(4), 1))
+    seen = TextPupil(made, EMMA).train()._seen(Batch(reading(4), (4,)))
     torch.testing.assert_close(made.keys.table.weight, 0.25 * made.encoder.table.weight)
     expected = functional.normalize(made.encoder.table.weight[:4], dim=1)
     torch.testing.assert_close(seen.candidates[:4], expected.detach())
@@ -214,7 +219,7 @@ def test_phase_1_by_hand() -> None:
     made = contrast()
     pupil = ParallelPupil(made, EMMA, frozenset({"classifier"})).eval()
     drawn = draws(6, 3)
-    terms, vectors = pupil.terms(Batch(reading(6), 2, drawn))
+    terms, vectors = pupil.terms(Batch(reading(6), (3, 3), drawn))
     keys = functional.normalize(made.keys.table.weight[:6], dim=1)
 
     def nll(x: Tensor, y: Tensor, number: int) -> float:
@@ -239,7 +244,7 @@ def test_phase_1_as_released_by_hand() -> None:
     made = contrast(settings)
     pupil = ParallelPupil(made, settings, frozenset({"classifier"})).eval()
     drawn = draws(6, 6 + 24)
-    terms, vectors = pupil.terms(Batch(reading(6), 2, drawn))
+    terms, vectors = pupil.terms(Batch(reading(6), (3, 3), drawn))
     keys = functional.normalize(made.keys.table.weight[:6], dim=1)
     candidates = torch.cat([keys, made.queue.vectors])
     losses = []
@@ -255,21 +260,36 @@ def test_phase_1_as_released_by_hand() -> None:
 
 
 def test_known_translations_are_of_rank_1_for_both() -> None:
-    settings = changed("text", text="pairs")
-    made = contrast(settings)
-    shares = {}
-    for how in ("pairs", "apart"):
-        pupil = TextPupil(made, changed("text", text=how)).eval()
-        terms, _ = pupil.terms(Batch(reading(6), 2))
-        shares[how] = [terms[f"{who}_rank_1"].item() for who in ("classifier", "encoder")]
-    valid = 6 * (6 + 24 - 1)
-    assert all(share >= 6 / valid for share in shares["pairs"])
-    assert shares["pairs"] != shares["apart"]
+    made = contrast()
+    told = {}
+    for known in (0, 3):
+        pupil = TextPupil(made, changed("text", known_pairs=known)).eval()
+        terms, _ = pupil.terms(Batch(reading(8), (3, 3, 2)))
+        told[known] = {name: value.item() for name, value in terms.items()}
+    valid = 8 * (8 + 24 - 1)
+    for who in ("classifier", "encoder"):
+        found = told[0][f"{who}_finds"]
+        assert found < 1
+        assert told[3][f"{who}_finds"] == found
+        more = told[3][f"{who}_rank_1"] - told[0][f"{who}_rank_1"]
+        assert more == pytest.approx(6 * (1 - found) / valid, abs=1e-6)
+    assert told[0]["ranking"] != told[3]["ranking"]
+    alone, _ = TextPupil(made, EMMA).eval().terms(Batch(reading(8), (8,)))
+    assert not any(name.endswith("_finds") for name in alone)
+
+
+def test_candidates_of_three_parts_are_in_their_order_and_translations_are_of_the_first_two() -> None:
+    made = contrast()
+    seen = TextPupil(made, EMMA).eval()._seen(Batch(reading(8), (3, 3, 2)))
+    assert seen.translations.tolist() == [3, 4, 5, 0, 1, 2]
+    assert torch.equal(seen.valid[:, :8], ~torch.eye(8, dtype=torch.bool))
+    keys = functional.normalize(made.keys.table.weight[:8], dim=1)
+    torch.testing.assert_close(seen.candidates[:8], keys.detach())
 
 
 def test_shares_of_ranks_add_up_and_the_spread_is_the_variance() -> None:
     made = contrast()
-    terms, vectors = TextPupil(made, EMMA).eval().terms(Batch(reading(9), 1))
+    terms, vectors = TextPupil(made, EMMA).eval().terms(Batch(reading(9), (9,)))
     for who in ("classifier", "encoder"):
         assert sum(terms[f"{who}_rank_{number}"].item() for number in range(1, 5)) == pytest.approx(1)
     expected = (vectors - vectors.mean(dim=0)).square().sum(dim=1).mean()
@@ -312,12 +332,12 @@ def test_both_phases_leave_an_encoder_that_finds_translations(
     assert rows[-1]["best"] == 1
     assert rows[1]["valid.retrieval"] > 3 * 100 / 60
     assert rows[1]["valid.contrastive"] < rows[0]["valid.contrastive"]
-    known = history(run(bitext, tmp_path, changed("text", text="pairs")))
+    known = history(run(bitext, tmp_path, changed("text", **KNOWN)))
     assert known[-1]["valid.retrieval"] > 0.8 * known[1]["valid.retrieval"]
     encoder = load_encoder(trained, "cpu")
     assert encoder.languages == ("de", "en")
     card = json.loads((trained / "encoder.json").read_text())
-    work = "40 steps of 16 sentence pairs, then 40 steps of 16 sentences without their translations"
+    work = "40 steps of 16 sentence pairs, then 40 steps of 16 sentences without known translations"
     assert (card["training"]["kind"], card["training"]["work"]) == ("emma-x", work)
 
 
@@ -349,7 +369,7 @@ def test_the_same_settings_give_the_same_bytes_however_often_stopped(
     [
         changed(classifier="linear", ranks=2),
         changed("parallel", order="apart", virtual="released", smoothing=0.3),
-        changed("text", text="pairs", smoothing=0.3),
+        changed("text", **KNOWN, smoothing=0.3),
         changed("text", text="both"),
         changed(queue=0),
     ],
@@ -362,7 +382,7 @@ def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_p
     assert not (rows[0].get("train.classifier") and settings.parallel.order == "apart")
 
 
-def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> Parallel:
+def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> ContrastSteps:
     class Letters:
         """Ids of letters."""
 
@@ -375,7 +395,7 @@ def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> Par
     corpus = {
         one: tokenised(bitext, one, student.tokenise, tmp_path / "tokens") for one in ("train", "valid")
     }
-    return Parallel(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
+    return ContrastSteps(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
 
 
 def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path: Path) -> None:
@@ -387,13 +407,13 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     made = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7}))
     assert made.sizes == (40, 7)
     assert made._rows.tolist() == [*range(40), *range(40, 47)]
-    assert made.valid_sizes == (10, 0)
-    assert sorted(row for places, _ in made.held_out() for row in places) == list(range(10))
-    seen = [len(batch.reading.places) for batch in made.batches(made.settings.parallel, 0, 0)]
+    assert made.held_out.sizes == (10, 0)
+    assert sorted(row for places, _ in made.held_out for row in places) == list(range(10))
+    seen = [len(batch.reading.places) for batch in made.pairs(made.settings.parallel, 0, 0)]
     assert len(seen) == 20
     assert set(seen) <= {30, 32}
     whole = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7, "en-de": 5}))
-    assert whole.valid_sizes == (10, 10)
+    assert whole.held_out.sizes == (10, 10)
 
 
 def test_steps_and_validations_of_one_pair_are_refused(tmp_path: Path) -> None:
@@ -490,6 +510,7 @@ import sys
 from pathlib import Path
 import torch
 from orthoglot.encoders.settings import EmmaXSettings
+from orthoglot.training.contrast_steps import ContrastSteps
 from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.recipe import Place
 torch.set_num_threads(1)
@@ -502,8 +523,8 @@ pretrain_emma_x(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sy
     ("parallel_phase", "text_phase"),
     [
         ({}, {"text": "both"}),
-        ({"order": "apart", "virtual": "released"}, {"text": "pairs"}),
-        ({}, {"text": "both", "fixed_classifier": True}),
+        ({"order": "apart", "virtual": "released"}, KNOWN),
+        ({}, {"text": "both", "known_pairs": 8, "fixed_classifier": True}),
     ],
     ids=["both", "released", "fixed"],
 )
@@ -521,11 +542,12 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
         }
     )
     half = {**short, "batch_size": 8}
+    halved = {name: text_phase[name] // 2 for name in ("batch_size", "known_pairs") if name in text_phase}
     two = one.model_copy(
         update={
             "processes": 2,
             "parallel": EMMA.parallel.model_copy(update=half | parallel_phase),
-            "text": EMMA.text.model_copy(update=half | text_phase),
+            "text": EMMA.text.model_copy(update=half | text_phase | halved),
         }
     )
     alone, output = run(bitext, tmp_path / "one", one), tmp_path / "two"
@@ -547,3 +569,46 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
         assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-3)
     last = [history(folder)[-1] for folder in (alone, output)]
     assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
+
+
+def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path) -> None:
+    folders = []
+    for seed, pair in enumerate(("en-de", "en-gn")):
+        rows = word_for_word(120, seed)
+        folders.append(write_folder(tmp_path / pair, {"train": rows[:80], "valid": rows[80:]}))
+    settings = changed("parallel", pairs={"en-gn": 7}).model_copy(update={"queue": 0})
+    output = tmp_path / "encoder"
+    output.mkdir()
+    pretrain_emma_x(settings, "toy", folders, place=Place("cpu", tmp_path / "state"), output=output)
+    told = history(output)
+    assert all(0 <= row["valid.retrieval_of_few"] <= 100 for row in told)
+    assert any(row["valid.retrieval_of_few"] != row["valid.retrieval"] for row in told)
+    made = parallel(folders, tmp_path / "more", settings)
+    assert sorted(row for places, _ in made.held_back for row in made.held_back.rows[places]) == list(
+        range(40, 80)
+    )
+
+
+@pytest.mark.parametrize(
+    ("phase", "values", "message"),
+    [
+        ("text", {"text": "none"}, "text none with a batch_size of 16: none goes with 0"),
+        ("text", {"batch_size": 0}, "text apart with a batch_size of 0"),
+        (
+            "text",
+            {"text": "none", "batch_size": 0, "known_pairs": 1},
+            "needs two sentences or two known pairs",
+        ),
+        ("text", {"lowest_temperature": 0.2}, "lowest_temperature is above highest_temperature"),
+        ("text", {"smoothing": 0.75}, r"text\.smoothing of 4 ranks must be below 0\.75"),
+        ("parallel", {"smoothing": 0.8}, r"parallel\.smoothing of 4 ranks"),
+        ("", {"mixture_start": "random", "classifier": "linear"}, "mixture_start random is of a mixture"),
+        ("", {"momentum": 1.0}, "less than 1"),
+        ("", {"mlm": {"weight": 1.0, "mask_share": 0.1, "smoothing": 0.1}}, "a new network has no head"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(phase: str, values: dict[str, Any], message: str) -> None:
+    whole = EMMA.model_dump()
+    (whole[phase] if phase else whole).update(values)
+    with pytest.raises(ValueError, match=message):
+        EmmaXSettings.model_validate(whole)

@@ -278,7 +278,7 @@ def test_non_finite_loss_names_step_and_terms_and_spares_the_weights() -> None:
     assert torch.equal(model.weight, before["weight"])
 
 
-def of_totals(totals: Sequence[float], taken: list[float]) -> History:
+def of_totals(totals: Sequence[float], taken: list[float], keep: loop.Keep = "best") -> History:
     """A training whose steps have these totals, made of a pull and a push of 0.25."""
     model = nn.Linear(1, 1)
 
@@ -298,6 +298,7 @@ def of_totals(totals: Sequence[float], taken: list[float]) -> History:
         label="wild",
         checkpoint=None,
         batches_per_epoch=len(totals),
+        keep=keep,
     )
 
 
@@ -335,6 +336,11 @@ def test_divergence_and_collapse_stop_early_and_tell_every_term(
 def test_what_is_no_divergence(totals: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "WINDOW", 2)
     assert len(of_totals(totals, [])) == 1
+
+
+def test_totals_that_cannot_be_compared_say_nothing_of_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "WINDOW", 2)
+    assert len(of_totals([4, 4, 6, 7, 7, 8, 9, 9], [], keep="last")) == 1
 
 
 def test_non_finite_validation_is_refused() -> None:

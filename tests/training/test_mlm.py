@@ -15,6 +15,7 @@ from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import MlmSettings
 from orthoglot.training import loop, mlm
+from orthoglot.training.hiding import IGNORED, hidden_tokens
 from orthoglot.training.recipe import Place
 
 SETTINGS = MlmSettings(
@@ -110,15 +111,15 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    masked, calls = mlm.mask, []
+    hide, calls = mlm.hidden_tokens, []
 
-    def interrupted(*arguments: Any) -> mlm.Masked:
+    def interrupted(*arguments: Any, **more: Any) -> Any:
         calls.append(1)
         if len(calls) == 45:
             raise KeyboardInterrupt
-        return masked(*arguments)
+        return hide(*arguments, **more)
 
-    monkeypatch.setattr(mlm, "mask", interrupted)
+    monkeypatch.setattr(mlm, "hidden_tokens", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _train(bitext, tmp_path)
     (tmp_path / "encoder").rename(tmp_path / "half")
@@ -127,12 +128,18 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
 
 
+def masked(ids: np.ndarray, share: float, vocabulary: int, seed: int) -> mlm.Masked:
+    generator, special = np.random.default_rng(seed), len(mlm.SPECIAL)
+    found = hidden_tokens(ids, share, mlm.MASK, vocabulary, generator, special=special)
+    return mlm.Masked(*map(torch.from_numpy, found))
+
+
 def test_masking_shares_and_what_is_never_masked() -> None:
     ids = np.full((200, 52), 7)
     ids[:, 0], ids[:, -1] = mlm.BOS, mlm.EOS
     ids[100:, 40:] = mlm.PAD
-    shown, labels = mlm.mask(ids, 0.15, 1000, np.random.default_rng(0))
-    drawn = labels != mlm.IGNORED
+    shown, labels = masked(ids, 0.15, 1000, 0)
+    drawn = labels != IGNORED
     words = torch.from_numpy(ids == 7)
     assert not drawn[~words].any()
     assert (shown[~drawn] == torch.from_numpy(ids)[~drawn]).all()
@@ -147,14 +154,14 @@ def test_masking_shares_and_what_is_never_masked() -> None:
 def test_a_batch_always_has_something_to_predict() -> None:
     ids = np.array([[mlm.BOS, 9, mlm.EOS]])
     for seed in range(20):
-        _, labels = mlm.mask(ids, 0.0, 20, np.random.default_rng(seed))
-        assert labels.tolist() == [[mlm.IGNORED, 9, mlm.IGNORED]]
+        _, labels = masked(ids, 0.0, 20, seed)
+        assert labels.tolist() == [[IGNORED, 9, IGNORED]]
 
 
 def test_head_at_masked_places_equals_the_librarys_loss() -> None:
     model = mlm.build(SETTINGS, 40).eval()
     ids = np.array([[0, 9, 8, 7, 2], [0, 6, 2, 1, 1]])
-    batch = mlm.mask(ids, 0.5, 40, np.random.default_rng(0))
+    batch = masked(ids, 0.5, 40, 0)
     expected = model(batch.ids, attention_mask=batch.ids != mlm.PAD, labels=batch.labels).loss
     torch.testing.assert_close(mlm.masked_loss(model, batch)["mlm"], expected)
 

@@ -406,3 +406,66 @@ def test_rules_call_the_verbs_and_dvc_stages_allow_exactly_those_rules() -> None
     assert rules == {*jobs.ENTRY, "pretrain", *(f"stage_{name}" for name in DVC)}
     assert rules - {"tabulate", "ablation"} == set().union(*RULES.values())
     assert shutil.which("orthoglot")
+
+
+TEXT = {
+    "kind": "text",
+    "languages": ["qae", "qaf"],
+    "files": "{mini}/mono/{language}.txt.gz",
+    "licence": "CC0-1.0",
+}
+
+
+def with_text(values: dict[str, Any], **text: Any) -> dict[str, Any]:
+    """The preset mini with a corpus of text and an Emma-X encoder that reads it."""
+    values["corpora"]["mono"] = TEXT | text
+    values["presets"]["mini"]["corpora"] = ["mini", "mono"]
+    values["presets"]["mini"]["encoders"] = ["ems-mini", "emma-x-mini"]
+    values["encoders"]["emma-x-mini"]["text"]["text"] = "corpora"
+    return values
+
+
+def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_for_it(
+    values: dict[str, Any], tmp_path: Path
+) -> None:
+    plan = jobs.Plan(config.check(with_text(values), "params.yaml"))
+    folders = [f"data/mini/text/{code}" for code in ("qae", "qaf")]
+    assert plan.markers("shard") == [f".jobs/{folder}.done" for folder in folders]
+    made = plan.jobs[folders[0]]
+    assert made.settings["sources"] == [{"name": "mono", "path": "data/mini/invented/mini/mono/qae.txt.gz"}]
+    assert made.inputs["roots"] == ["data/mini/invented/mini"]
+    assert made.inputs["bitext"] == plan.bitext
+    assert plan.jobs["models/mini/encoders/emma-x-mini"].inputs["corpora"] == folders
+    assert "corpora" not in plan.jobs["models/mini/encoders/ems-mini"].inputs
+    own = tmp_path / "own.qae"
+    own.write_text("a line\n")
+    values["presets"]["mini"]["corpora"] = ["mini", "mono"]
+    other = with_text(values, files=str(tmp_path / "own.{language}"), languages=["qae"])
+    before = keys(other)
+    own.write_text("another line\n")
+    assert changed(before, keys(other)) >= {"shard", "pretrain"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ({"languages": ["qag"]}, "emma-x-mini: text of qag, which no sentence pair has"),
+        ({"files": "{mini}/mono.txt.gz"}, "files: the same for two languages"),
+    ],
+)
+def test_text_that_cannot_be_read_is_refused(
+    values: dict[str, Any], text: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        jobs.Plan(config.check(with_text(values, **text), "params.yaml"))
+
+
+def test_text_that_is_not_there_is_refused(values: dict[str, Any]) -> None:
+    with_text(values)["presets"]["mini"]["corpora"] = ["mini"]
+    with pytest.raises(
+        ConfigError, match=r"emma-x-mini\.text\.text: the preset's corpora have none of kind text"
+    ):
+        jobs.Plan(config.check(values, "params.yaml"))
+    values["presets"]["mini"] |= {"corpora": ["elrc-health", "mono"], "benchmarks": ["tatoeba"]}
+    with pytest.raises(ConfigError, match=r"corpora\.mono: needs an invented corpus in the preset"):
+        jobs.Plan(config.check(values, "params.yaml"))

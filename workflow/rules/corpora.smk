@@ -59,6 +59,21 @@ rule prepare:
         "orthoglot prepare {input.job} 2>&1 | tee {log}"
 
 
+rule shard:
+    input:
+        job=job("data/{preset}/text/{language}"),
+        needs=needs("data/{preset}/text/{language}"),
+    output:
+        touch(".jobs/data/{preset}/text/{language}.done"),
+    log:
+        "logs/{preset}/shard/{language}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    shell:
+        "orthoglot shard {input.job} 2>&1 | tee {log}"
+
+
 rule stage_corpora:
     input:
-        plan.markers("generate", "fetch", "benchmark", "prepare"),
+        plan.markers("generate", "fetch", "benchmark", "prepare", "shard"),

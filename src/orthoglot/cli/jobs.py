@@ -142,6 +142,17 @@ def prepare(job_file: JobFile) -> None:
 
 
 @app.command()
+def shard(job_file: JobFile) -> None:
+    """Clean text of one language, remove benchmark and held-out sentences, cut it into shards."""
+    from orthoglot.corpora import text as corpus
+
+    job = Job(job_file)
+    settings = corpus.PrepareTextSettings.model_validate(job.settings)
+    before = job.folders("bitext"), job.folders("benchmarks")
+    job.run(lambda output: corpus.prepare_text(settings, *before, output))
+
+
+@app.command()
 def pretrain(job_file: JobFile) -> None:
     """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
     from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
@@ -206,7 +217,8 @@ def _train(job: Job, settings: Any, output: Path) -> None:
     elif isinstance(settings, EmmaXSettings):
         from orthoglot.training.emma_x import pretrain_emma_x
 
-        pretrain_emma_x(settings, name, bitext, place=place, start=start, output=output)
+        corpora = job.folders("corpora")
+        pretrain_emma_x(settings, name, bitext, corpora=corpora, place=place, start=start, output=output)
     else:
         from orthoglot.training.mlm import pretrain_mlm
 

@@ -116,6 +116,28 @@ def clean(
     yield from (accepted[row] for row in kept)
 
 
+def clean_text(
+    sentences: Iterable[str],
+    settings: CleaningSettings,
+    language: str,
+    banned: set[str],
+    counts: Counter[str],
+) -> Iterator[str]:
+    """Yield the tidied sentences that every filter accepts which can judge a sentence alone, in their order.
+
+    A sentence is counted as `clean` counts a pair; each comes once. Arguments as there.
+    """
+    judges = filters(settings.model_copy(update={"drop_copies": False, "drop_duplicates": True}), banned)
+    for sentence in sentences:
+        tidied = tidy(sentence, language)
+        key = normalised(tidied)
+        candidate = Candidate(SentencePair(tidied, tidied), key, key)
+        reason = next((judge.reason for judge in judges if not judge.accept(judge.score(candidate))), "kept")
+        counts[reason] += 1
+        if reason == "kept":
+            yield tidied
+
+
 class _Repetitions:
     """Scores 1 for a pair whose two keys were seen before; remembers digests, not texts."""
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
-from orthoglot.settings import Count, Settings, Share, Whole
+from orthoglot.settings import Count, Language, Settings, Share, Whole
 
 MINI = "{mini}"  # the invented world's folder, in a benchmark's files
 
@@ -82,7 +82,36 @@ class LocalSettings(Settings):
         return [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
 
 
-CorpusSettings = Annotated[MiniSettings | OpusSettings | LocalSettings, Field(discriminator="kind")]
+class TextCorpusSettings(Settings):
+    """The user's own text without translations, a file of each language, a sentence a line.
+
+    `files` holds `{language}`; `{mini}` is the invented world's folder. .gz and .zst are read transparently.
+    """
+
+    kind: Literal["text"]
+    languages: Annotated[list[Language], Field(min_length=1)]
+    files: str
+    licence: str
+
+    @model_validator(mode="after")
+    def _each_language_has_a_file_of_its_own(self) -> Self:
+        if len({self.path(language) for language in self.languages}) < len(self.languages):
+            raise ValueError("files: the same for two languages; tell them apart by {language}")
+        return self
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return MINI in self.files
+
+    def path(self, language: str, world: str = "") -> str:
+        """The file of one of the languages; `world` is the invented world's folder."""
+        return _filled(self.files, language=language, mini=world)
+
+
+CorpusSettings = Annotated[
+    MiniSettings | OpusSettings | LocalSettings | TextCorpusSettings, Field(discriminator="kind")
+]
 
 
 class _ByLanguage(Settings):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
@@ -148,6 +148,28 @@ def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]
     if missing:
         raise DataError(f"encoder {name}: {place} lacks {len(missing)} weights, first {missing[0]}")
     return model, tokenizer
+
+
+def with_token_head(place: Path, name: str, model: Any) -> Any:
+    """The model that tells hidden tokens, of the RoBERTa family, with `model` as its encoder.
+
+    Its `lm_head` takes states to logits, and shares the token embedding where the checkpoint says so.
+
+    Raises:
+        ConfigError: another family, or a checkpoint without this head.
+    """
+    with quiet():
+        whole, report = AutoModelForMaskedLM.from_pretrained(
+            place, use_safetensors=True, output_loading_info=True, dtype=torch.float32, local_files_only=True
+        )
+    missing = sorted(key for key in report["missing_keys"] if key.startswith("lm_head"))
+    if not hasattr(whole, "lm_head") or not hasattr(whole, "roberta") or missing:
+        raise ConfigError(
+            f"encoder {name}: {place} has no head of the RoBERTa family that tells hidden tokens; give mlm.weight 0"
+        )
+    whole.roberta = model
+    whole.tie_weights()
+    return whole
 
 
 def positions(config: Any) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
 from orthoglot.encoders.folder import locate, modules, save_card, stated
@@ -134,6 +135,62 @@ def _check_modules(place: Path, name: str) -> None:
             raise DataError(
                 f"encoder {name}: {folder} holds no .safetensors weights; other formats are not read"
             )
+
+
+def save_with_layers(
+    model: Any,
+    tokenizer: Any,
+    layers: Sequence[nn.Module],
+    output: Path,
+    *,
+    name: str,
+    dim: int,
+    languages: Sequence[str],
+    max_tokens: int,
+    training: Mapping[str, Any],
+) -> None:
+    """Write a transformers model whose first state goes through layers, in the library's own form, with its card.
+
+    Args:
+        model: the transformers model.
+        tokenizer: its own.
+        layers: linear maps (D, D), each with the activation after it, or none.
+        output: an existing folder.
+        name: of the encoder.
+        dim: D.
+        languages: that it was trained on.
+        max_tokens: of a sentence.
+        training: for model cards.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Dense, Pooling, Transformer
+
+    with tempfile.TemporaryDirectory() as bare, quiet():
+        model.save_pretrained(bare)
+        tokenizer.save_pretrained(bare)
+        modules: list[Any] = [Transformer(bare, max_seq_length=max_tokens), Pooling(dim, "cls")]
+        for place, layer in enumerate(layers):
+            if isinstance(layer, nn.Linear):
+                after = layers[place + 1] if place + 1 < len(layers) else layer
+                activation = nn.Identity() if isinstance(after, nn.Linear) else after
+                dense = Dense(dim, dim, activation_function=activation)
+                dense.linear.load_state_dict(layer.state_dict())
+                modules.append(dense)
+        SentenceTransformer(modules=modules, device="cpu").save(str(output), create_model_card=False)
+    save_card(
+        output,
+        {
+            "kind": "sentence-transformers",
+            "name": name,
+            "dim": dim,
+            "languages": list(languages),
+            "checkpoint": ".",
+            "revision": "",
+            "max_tokens": max_tokens,
+            "prefix": "",
+            "training": dict(training),
+        },
+    )
 
 
 def link_sentence_transformers(settings: SentenceTransformersSettings, name: str, output: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,6 +13,7 @@ from orthoglot.settings import Count, Language, Positive, Settings, Share, Whole
 Pooling = Literal["cls", "pooler", "mean"]
 Precision = Literal["float32", "bfloat16"]
 Words = Literal["moses", "unicode"]
+Vector = Literal["own", "cls", "pooler_linear"]
 
 
 class TokenizerSettings(Settings):
@@ -58,10 +60,25 @@ class ScratchNetwork(Transformer):
 
 
 class EncoderNetwork(Settings):
-    """Another encoder of the catalogue, of kind `pretrained`, `mlm` or `ems`, whose training goes on."""
+    """Another encoder of the catalogue, of kind `pretrained`, `mlm` or `ems`, whose training goes on.
+
+    vector: the sentence is what it was for that encoder (`own`); or, of a transformers checkpoint, its first state
+        (`cls`), or that through the checkpoint's pooler (a new one where it has none), tanh and a new linear map
+        (`pooler_linear`, as Emma-X's code does; methods 6.10, X3).
+    """
 
     start: Literal["encoder"]
     encoder: str
+    vector: Vector = "own"
+
+
+def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings within settings by their whole names: ("text.steps", 300)."""
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{place}{name}.")
+        else:
+            yield place + name, value
 
 
 class TrainingSettings(Settings):
@@ -86,9 +103,14 @@ class TrainingSettings(Settings):
         return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
 
     @property
+    def predicts_tokens(self) -> bool:
+        """Whether the network is to tell hidden tokens, by a head that its checkpoint brings."""
+        return False
+
+    @property
     def objective(self) -> dict[str, Any]:
         """The settings that say what is learnt, for a model card."""
-        return self.model_dump(exclude={"kind", *PretrainingSettings.model_fields})
+        return dict(_flat(self.model_dump(exclude={"kind", *PretrainingSettings.model_fields})))
 
     @property
     @abstractmethod
@@ -216,7 +238,8 @@ class ParallelPhase(Phase):
 
     pairs: at most so many sentence pairs of the named language pairs; all of those that are not named.
     order: encoder and classifier learn from the same steps (`together`, the paper), or first the one and then the
-        other, as many steps each (`apart`, the authors' code; methods 6.10, X17).
+        other, as many steps each (`apart`, the authors' code; methods 6.10, X17); or the encoder stays as it came, and
+        the `classifier` alone learns.
     virtual: between a translation and another sentence, ranked by a ceiling (`paper`), or between the anchor and any
         candidate, ranked by the prior (`released`; X5, X6).
     temperature: of the contrastive loss.
@@ -224,26 +247,65 @@ class ParallelPhase(Phase):
     """
 
     pairs: dict[str, Count]
-    order: Literal["together", "apart"]
+    order: Literal["together", "apart", "classifier"]
     virtual: Literal["paper", "released"]
     temperature: Positive
     smoothing: Share
+
+    @property
+    def work(self) -> str:
+        """How much is learnt from, but for the size of a step."""
+        return {
+            "together": f"{self.steps} steps",
+            "apart": f"{self.steps} steps of the encoder and as many of the classifier, each",
+            "classifier": f"{self.steps} steps of the classifier alone,",
+        }[self.order]
 
 
 class TextPhase(Phase):
     """Phase 2: encoder and classifier label text without translations for each other.
 
-    text: sentences of both sides of every pair (`both`), or of no pair both (`apart`); `pairs` are translations, known
-        to be of rank 1, as in the authors' code (methods 6.10, X14).
+    text: the text corpora of the preset (`corpora`); sentences of both sides of every sentence pair (`both`), or of no
+        pair both (`apart`); or `none`, with a batch_size of 0.
+    known_pairs: so many sentence pairs are added to a step, known to be of rank 1 (methods 6.10, X14). With the text
+        `none` it is what the authors' code does.
     fixed_classifier: it stays as Phase 1 left it.
     lowest_temperature, highest_temperature: of rank 1 and of rank N - 1; in even steps between.
     smoothing: of the ranks that the classifier is to tell (X7).
     """
 
-    text: Literal["both", "apart", "pairs"]
+    batch_size: Whole
+    text: Literal["corpora", "both", "apart", "none"]
+    known_pairs: Whole
     fixed_classifier: bool
     lowest_temperature: Positive
     highest_temperature: Positive
+    smoothing: Share
+
+    @model_validator(mode="after")
+    def _a_step_has_something_to_compare(self) -> Self:
+        if (self.text == "none") != (self.batch_size == 0):
+            raise ValueError(f"text {self.text} with a batch_size of {self.batch_size}: none goes with 0")
+        if self.batch_size < 2 and self.known_pairs < 2:
+            raise ValueError("a step needs two sentences or two known pairs: there is nothing to compare")
+        if self.lowest_temperature > self.highest_temperature:
+            raise ValueError(
+                "lowest_temperature is above highest_temperature: nearer ranks want the lower one"
+            )
+        return self
+
+
+class MaskedLanguageModelling(Settings):
+    """A further task of the encoder in both phases, as in the authors' code (methods 6.5, X13).
+
+    weight: of its loss, the cross-entropy of hidden tokens in nats; 0 leaves it out. Needs a checkpoint of the RoBERTa
+        family with its head.
+    mask_share: of the tokens, hidden in what both encoders read.
+    smoothing: of the tokens to tell.
+    """
+
+    weight: Annotated[float, Field(ge=0)]
+    mask_share: Annotated[float, Field(gt=0, lt=1)]
     smoothing: Share
 
 
@@ -256,7 +318,7 @@ class EmmaXSettings(TrainingSettings):
     queue: keys of earlier steps among the candidates.
     momentum: of the encoder that makes the keys.
     key_dropout: it drops out, too, as in the authors' code.
-    score_momentum: of the ranks' cosines.
+    score_momentum: of the ranks' cosines; 1 leaves them where they begin.
     """
 
     kind: Literal["emma-x"]
@@ -264,20 +326,45 @@ class EmmaXSettings(TrainingSettings):
     classifier: Literal["mixture", "linear"]
     mixture_start: Literal["spread", "random"]
     queue: Whole
-    momentum: Annotated[float, Field(ge=0, le=1)]
+    momentum: Share
     key_dropout: bool
     score_momentum: Annotated[float, Field(ge=0, le=1)]
+    mlm: MaskedLanguageModelling
     parallel: ParallelPhase
     text: TextPhase
 
     @property
+    def predicts_tokens(self) -> bool:
+        """See `TrainingSettings.predicts_tokens`."""
+        return self.mlm.weight > 0
+
+    @model_validator(mode="after")
+    def _labels_say_something(self) -> Self:
+        most = (self.ranks - 1) / self.ranks
+        for name, phase in (("parallel", self.parallel), ("text", self.text)):
+            if phase.smoothing >= most:
+                raise ValueError(
+                    f"{name}.smoothing of {self.ranks} ranks must be below {most:.3g}: from there on the label is not "
+                    "the likeliest rank"
+                )
+        if self.mlm.weight and isinstance(self.network, ScratchNetwork):
+            raise ValueError("mlm.weight: a new network has no head that tells tokens; give it a weight of 0")
+        if self.classifier == "linear" and self.mixture_start == "random":
+            raise ValueError("mixture_start random is of a mixture, which classifier linear has not")
+        return self
+
+    @property
     def work(self) -> str:
         """See `TrainingSettings.work`."""
-        pairs, sentences = (phase.batch_size * self.processes for phase in (self.parallel, self.text))
-        return (
-            f"{self.parallel.steps} steps of {pairs} sentence pairs, then {self.text.steps} steps of {sentences} "
-            "sentences without their translations"
+        first, second = self.parallel, self.text
+        told = f"{first.work} of {first.batch_size * self.processes} sentence pairs"
+        if not second.steps:
+            return told
+        parts = [f"{second.batch_size * self.processes} sentences without known translations"] * bool(
+            second.batch_size
         )
+        parts += [f"{second.known_pairs * self.processes} known sentence pairs"] * bool(second.known_pairs)
+        return f"{told}, then {second.steps} steps of {' and '.join(parts)}"
 
 
 class MlmSettings(Transformer):

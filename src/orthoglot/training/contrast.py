@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, TextPhase
+from orthoglot.encoders.settings import EmmaXSettings, MaskedLanguageModelling, ParallelPhase, TextPhase
 from orthoglot.objectives.emma_x import (
     classifier_votes,
     encoder_votes,
@@ -29,7 +30,7 @@ from orthoglot.objectives.mixture import FullyConnected, Mixture
 from orthoglot.training.momentum import Queue, follow
 from orthoglot.training.pupil import Pupil
 from orthoglot.training.ranks import added, all_rows, rank
-from orthoglot.training.steps import Reading, read
+from orthoglot.training.steps import Predicting, Reading, read, read_and_predict
 
 
 class Contrast(nn.Module):
@@ -89,12 +90,12 @@ class Batch(NamedTuple):
 
     Attributes:
         reading: what both encoders read.
-        sides: 2 for sources, then their translations; 1 for sentences without.
+        parts: how many sentences of each kind: as many sources as translations, then such without; or these alone.
         draws: of the first phase.
     """
 
     reading: Reading
-    sides: int
+    parts: tuple[int, ...]
     draws: Draws | None = None
 
 
@@ -107,7 +108,8 @@ class Seen(NamedTuple):
         fresh: how many of them are this step's.
         similarity: cosines (M, Q).
         valid: all but each anchor's own key (M, Q).
-        translations: column of each anchor's translation (M,), None where there are none.
+        translations: column of the translation of each anchor that has one: of the first (T,), T <= M.
+        mlm: how badly the encoder told the tokens hidden from it; 0 where none are.
     """
 
     vectors: Tensor
@@ -115,60 +117,73 @@ class Seen(NamedTuple):
     fresh: int
     similarity: Tensor
     valid: Tensor
-    translations: Tensor | None
+    translations: Tensor
+    mlm: Tensor
 
 
 class ContrastPupil(Pupil):
     """What the two phases share: anchors and candidates of a step."""
 
-    def __init__(self, contrast: Contrast, settings: EmmaXSettings):
+    def __init__(self, contrast: Contrast, settings: EmmaXSettings, learns: frozenset[str]):
         super().__init__(settings.precision)
         self.contrast = contrast
+        self.learns = learns
+        self.mlm: MaskedLanguageModelling = settings.mlm
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Terms of a step, which is then remembered."""
-        terms, seen, sums = self._terms(batch)
+        terms, seen, sums = self._all_terms(batch)
         self.contrast.remember(seen, sums)
         return terms
 
     def terms(self, step: Batch) -> tuple[dict[str, Tensor], Tensor]:
         """See `Pupil.terms`."""
-        terms, seen, _ = self._terms(step)
+        terms, seen, _ = self._all_terms(step)
         return terms, seen.vectors
 
+    def _all_terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor | None]:
+        seen = self._seen(batch)
+        terms, sums = self._terms(seen, batch)
+        if self.mlm.weight and "encoder" in self.learns:
+            terms |= {"mlm": seen.mlm, "total": terms["total"] + self.mlm.weight * seen.mlm}
+        return terms, seen, sums
+
     @abstractmethod
-    def _terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor | None]:
-        """Terms, what they are of, and the cosines of each rank as `rank_sums` gives them, if there are any."""
+    def _terms(self, seen: Seen, batch: Batch) -> tuple[dict[str, Tensor], Tensor | None]:
+        """Terms, and the cosines of each rank as `rank_sums` gives them, if there are any."""
 
     def _seen(self, batch: Batch) -> Seen:
-        contrast, sides = self.contrast, batch.sides
+        contrast, parts = self.contrast, batch.parts
         device = batch.reading.places.device
         if self.training:
             contrast.follow()
         with self.reduced(device):
-            vectors = read(contrast.encoder, batch.reading)
+            if batch.reading.expected:
+                predicting = cast(Predicting, contrast.encoder)
+                vectors, mlm = read_and_predict(predicting, batch.reading, self.mlm.smoothing)
+            else:
+                vectors, mlm = read(contrast.encoder, batch.reading), torch.zeros((), device=device)
             with torch.no_grad():
                 keys = read(contrast.keys, batch.reading)
         vectors, keys = (functional.normalize(some.float(), dim=1) for some in (vectors, keys))
-        size = len(keys) // sides
-        # Side after side, and within a side process after process: the order of one process with all sentences.
+        # Part after part, and within a part process after process: the order of one process with all sentences.
         # Validation is done by every process for itself.
-        shared = all_rows(keys.view(sides, size, -1)) if self.training else keys.view(1, sides, size, -1)
-        everyone = shared.transpose(0, 1).flatten(0, 2)
-        candidates = torch.cat([everyone, contrast.queue.vectors])
-        across = size * len(shared)
-        own = (torch.arange(size, device=device) + (rank() * size if self.training else 0)).repeat(sides)
-        own += across * torch.arange(sides, device=device).repeat_interleave(size)
-        valid = torch.ones(len(vectors), len(candidates), dtype=torch.bool, device=device)
-        valid[torch.arange(len(own), device=device), own] = False
-        return Seen(
-            vectors,
-            candidates,
-            len(everyone),
-            vectors @ candidates.T,
-            valid,
-            (own + across) % (2 * across) if sides == 2 else None,
+        everyone = all_rows(keys) if self.training else keys[None]
+        together, own = len(everyone), rank() if self.training else 0
+        fresh = torch.cat([part.flatten(0, 1) for part in everyone.split(parts, dim=1)])
+        candidates = torch.cat([fresh, contrast.queue.vectors])
+        starts = np.cumsum([0, *parts[:-1]])
+        columns = torch.cat(
+            [
+                together * start + own * size + torch.arange(size, device=device)
+                for start, size in zip(starts.tolist(), parts, strict=True)
+            ]
         )
+        valid = torch.ones(len(vectors), len(candidates), dtype=torch.bool, device=device)
+        valid[torch.arange(len(columns), device=device), columns] = False
+        sides = columns.split(parts)
+        translations = torch.cat([sides[1], sides[0]]) if len(parts) > 1 else columns[:0]
+        return Seen(vectors, candidates, len(fresh), vectors @ candidates.T, valid, translations, mlm)
 
 
 class ParallelPupil(ContrastPupil):
@@ -182,13 +197,11 @@ class ParallelPupil(ContrastPupil):
     """
 
     def __init__(self, contrast: Contrast, settings: EmmaXSettings, learns: frozenset[str]):
-        super().__init__(contrast, settings)
+        super().__init__(contrast, settings, learns)
         self.phase: ParallelPhase = settings.parallel
-        self.learns = learns
 
-    def _terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor | None]:
-        seen, sums = self._seen(batch), None
-        assert seen.translations is not None
+    def _terms(self, seen: Seen, batch: Batch) -> tuple[dict[str, Tensor], Tensor | None]:
+        sums = None
         assert batch.draws is not None
         terms = {}
         if "encoder" in self.learns:
@@ -199,7 +212,7 @@ class ParallelPupil(ContrastPupil):
             classify = self._mixed if self.phase.virtual == "paper" else self._mixed_as_released
             terms["classifier"], sums = classify(seen, seen.translations, batch.draws)
         terms["total"] = torch.stack(list(terms.values())).sum()
-        return terms, seen, sums
+        return terms, sums
 
     def _mixed(self, seen: Seen, translations: Tensor, draws: Draws) -> tuple[Tensor, Tensor]:
         """Virtual examples between a translation and another sentence."""
@@ -243,35 +256,41 @@ class TextPupil(ContrastPupil):
     L = sum_(r < N) L_r(ranks of the classifier) - mean ln P(ranks of the encoder)
 
     Besides the terms it tells what goes on: shares of the ranks in both votes, how often these agree, the ranks'
-    scores, and `spread` = 1 - |mean vector|^2, which falls to 0 where all vectors become one.
+    scores, `classifier_finds` and `encoder_finds`, to how many translations each gives rank 1 before it is told of
+    them, and `spread` = 1 - |mean vector|^2, which falls to 0 where all vectors become one.
 
     Source: Emma-X 2023, eq. 7 to 11; methods 6.4.
     """
 
     def __init__(self, contrast: Contrast, settings: EmmaXSettings):
-        super().__init__(contrast, settings)
+        parts = ["encoder"] if settings.text.fixed_classifier else ["encoder", "classifier"]
+        super().__init__(contrast, settings, frozenset(parts))
         self.phase: TextPhase = settings.text
         self.temperatures: Tensor
         by_rank = temperatures(settings.ranks, self.phase.lowest_temperature, self.phase.highest_temperature)
         self.register_buffer("temperatures", by_rank, persistent=False)
 
-    def _terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor]:
-        seen, N = self._seen(batch), self.contrast.ranks
+    def _terms(self, seen: Seen, batch: Batch) -> tuple[dict[str, Tensor], Tensor]:
+        N = self.contrast.ranks
         told = self.contrast.classifier.crossed(seen.vectors.detach(), seen.candidates)
         for_classifier = encoder_votes(seen.similarity.detach(), self.contrast.scores)
         for_encoder = classifier_votes(told.detach())
-        if self.phase.text == "pairs" and seen.translations is not None:
-            known = seen.translations[:, None]
-            for votes in (for_classifier, for_encoder):
-                votes.scatter_(1, known, 1)
+        known = seen.translations[:, None]
+        found = {}
+        if len(known):
+            for name, votes in (("classifier", for_encoder), ("encoder", for_classifier)):
+                by_vote = votes[: len(known)]
+                found[f"{name}_finds"] = (by_vote.gather(1, known) == 1).float().mean()
+                if self.phase.known_pairs:
+                    by_vote.scatter_(1, known, 1)
         ranking = ranking_info_nce(seen.similarity, for_encoder, self.temperatures, seen.valid).sum()
         terms = {"ranking": ranking, "total": ranking}
-        if not self.phase.fixed_classifier:
+        if "classifier" in self.learns:
             losses = smoothed_nll(told, for_classifier, self.phase.smoothing)
             terms["classifier"] = (losses * seen.valid).sum() / seen.valid.sum()
             terms["total"] = ranking + terms["classifier"]
         sums = rank_sums(seen.similarity.detach(), for_encoder, N, seen.valid)
-        return terms | self._told(seen, for_encoder, for_classifier), seen, sums
+        return terms | found | self._told(seen, for_encoder, for_classifier), sums
 
     @torch.no_grad()
     def _told(self, seen: Seen, by_classifier: Tensor, by_encoder: Tensor) -> dict[str, Tensor]:

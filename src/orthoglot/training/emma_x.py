@@ -8,25 +8,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
-from orthoglot.corpora.splitting import Split
-from orthoglot.encoders.base import placed
-from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
-from orthoglot.encoders.tokenization import Ragged
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, TextPhase
+from orthoglot.errors import ConfigError
 from orthoglot.streams import derive
-from orthoglot.training.bitext import Bitext
-from orthoglot.training.contrast import Batch, Contrast, ContrastPupil, Draws, ParallelPupil, TextPupil
+from orthoglot.training.contrast import Batch, Contrast, ContrastPupil, ParallelPupil, TextPupil
+from orthoglot.training.contrast_steps import ContrastSteps
 from orthoglot.training.loop import History
-from orthoglot.training.monolingual import tokenised_text
+from orthoglot.training.monolingual import Text, tokenised_corpora, tokenised_text
 from orthoglot.training.pairs import Corpus, train_student
-from orthoglot.training.ranks import in_turn, processes, rank, shared
+from orthoglot.training.ranks import in_turn, shared
 from orthoglot.training.recipe import Place, train_steps
-from orthoglot.training.sampling import Plan
-from orthoglot.training.steps import reading_of
 from orthoglot.training.students import Student
 from orthoglot.training.validation import validate
 
@@ -34,8 +28,14 @@ from orthoglot.training.validation import validate
 NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
 # Points of retrieval that a phase may lose before it is told.
 FALLEN = 1.0
-# (phase, epoch, number of the first step) -> the epoch's steps from that one on
-MakeBatches = Callable[[Phase, int, int], Iterator[Batch]]
+# What learns in each training of Phase 1.
+TURNS: Mapping[str, list[tuple[str, ...]]] = {
+    "together": [("encoder", "classifier")],
+    "apart": [("encoder",), ("classifier",)],
+    "classifier": [("classifier",)],
+}
+# (epoch, number of the first step) -> the epoch's steps from that one on
+MakeBatches = Callable[[int, int], Iterator[Batch]]
 # A part that learns, and its rate.
 Learner = tuple[nn.Module, float]
 logger = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ def pretrain_emma_x(
     name: str,
     bitext: Sequence[Path],
     *,
+    corpora: Sequence[Path] = (),
     place: Place,
     start: Path | None = None,
     output: Path,
@@ -72,11 +73,16 @@ def pretrain_emma_x(
     """Train an Emma-X encoder and write its folder; see `train_student`.
 
     Phase 1 leaves the epoch with the lowest validation loss, Phase 2 its last one: losses under labels that move cannot
-    be compared. Adam with a rate for the encoder and one for the classifier.
+    be compared. Adam with a rate for the encoder and one for the classifier. `valid.retrieval_of_few` in the history is
+    retrieval between the languages whose training pairs are limited; it chooses nothing.
 
+    Args:
+        corpora: prepared text folders; a folder's name is its language.
     Raises:
-        ConfigError: `parallel.pairs` names a language pair that is not there.
+        ConfigError: `parallel.pairs` names a language pair that is not there, or `text.text` corpora that are not.
     """
+    if settings.text.steps and settings.text.text == "corpora" and not corpora:
+        raise ConfigError(f"encoder {name}: text.text is corpora, and there is no corpus of text")
     names = [folder.name for folder in bitext]
     if strange := sorted(set(settings.parallel.pairs) - set(names)):
         raise ConfigError(
@@ -87,141 +93,54 @@ def pretrain_emma_x(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(settings.seed, "weights", "classifier"))
             contrast = Contrast(settings, student.network, student.dim).to(device)
-        parallel = Parallel(settings, bitext, student, corpus, device)
+        steps = ContrastSteps(settings, bitext, student, corpus, device)
         first, second = settings.parallel, settings.text
+        text = _text(settings, bitext, corpora, student, place)
         rates: dict[str, Learner] = {
             "encoder": (contrast.encoder, first.learning_rate),
             "classifier": (contrast.classifier, first.classifier_rate),
         }
         history: History = []
-        for learns in [tuple(rates)] if first.order == "together" else [(part,) for part in rates]:
+        for learns in TURNS[first.order]:
             pupil = ParallelPupil(contrast, settings, frozenset(learns)).to(device)
             stage = Stage("-".join(["parallel", *learns]), first, pupil, [rates[part] for part in learns])
-            history += _train(settings, name, stage, parallel, parallel.batches, place)
-        learners: list[Learner] = [(contrast.encoder, second.learning_rate)]
-        if not second.fixed_classifier:
-            learners.append((contrast.classifier, second.classifier_rate))
-        batches: MakeBatches = parallel.batches
-        if second.text != "pairs" and second.steps:
-            batches = _text_batches(settings, bitext, student, device, place)
+            history += _train(settings, name, stage, steps, partial(steps.pairs, first), place)
+        rates = {
+            "encoder": (contrast.encoder, second.learning_rate),
+            "classifier": (contrast.classifier, second.classifier_rate),
+        }
+        of_text = TextPupil(contrast, settings).to(device)
+        learners = [rate for part, rate in rates.items() if part in of_text.learns]
         found = [row["valid.retrieval"] for row in history if row["best"]]
-        stage = Stage("text", second, TextPupil(contrast, settings).to(device), learners, *found[-1:])
-        history += _train(settings, name, stage, parallel, batches, place)
+        stage = Stage("text", second, of_text, learners, *found[-1:])
+        history += _train(settings, name, stage, steps, partial(steps.text, second, text), place)
         return [{**row, "epoch": float(epoch)} for epoch, row in enumerate(history)]
 
-    train_student(settings, name, bitext, course, place=place, start=start, output=output)
+    read = corpora if settings.text.text == "corpora" and settings.text.steps else ()
+    train_student(settings, name, bitext, course, corpora=read, place=place, start=start, output=output)
 
 
-class Parallel:
-    """The sentence pairs that Phase 1 may see, and steps of them."""
-
-    def __init__(
-        self,
-        settings: EmmaXSettings,
-        bitext: Sequence[Path],
-        student: Student,
-        corpus: Corpus,
-        device: torch.device,
-    ):
-        self.settings, self.student, self.corpus, self.device = settings, student, corpus, device
-        limits = settings.parallel.pairs
-        self._limits = [limits.get(folder.name) for folder in bitext]
-        self.sizes, self._rows = _limited(corpus["train"].sizes, self._limits)
-        # Pairs held back from training are not there to choose an epoch by, either, unless there are no others.
-        held_back = [0 if limit else None for limit in self._limits]
-        spared = held_back if not all(self._limits) else [None for _ in held_back]
-        self.valid_sizes, self._valid_rows = _limited(corpus["valid"].sizes, spared)
-        if len(self._valid_rows) < 2:
-            raise DataError(f"{len(self._valid_rows)} validation pairs: nothing to compare")
-
-    def batches(self, phase: Phase, epoch: int, first: int) -> Iterator[Batch]:
-        """An epoch's steps from one on, this process's share of each."""
-        plan = _plan(self.settings, phase, self.sizes)
-        for number, rows in _own_rows(plan, phase, epoch, first):
-            yield self.batch("train", self._rows[rows], number)
-
-    def held_out(self) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Validation steps, the same each time: places among all validation pairs, and the batch of them."""
-        count = len(self._valid_rows)
-        order = np.random.default_rng(derive(self.settings.seed, "validation")).permutation(count)
-        size = self.settings.parallel.batch_size * self.settings.processes
-        for number, places in enumerate(np.array_split(order, max(1, count // size))):
-            yield places, self.batch("valid", self._valid_rows[places], number)
-
-    def batch(self, split: Split, rows: np.ndarray, number: int) -> Batch:
-        """Sources and targets of the named pairs, with what the step draws."""
-        if len(rows) < 2:
-            raise DataError(f"a step of {len(rows)} sentence pairs: nothing to compare; raise batch_size")
-        data: Bitext = self.corpus[split]
-        sentences = Ragged.join([data.source.take(rows), data.target.take(rows)])
-        reading = reading_of(self.student, sentences, self.settings.chunk_tokens, self.device)
-        return Batch(reading, 2, self._draws(split, len(rows), number))
-
-    def _draws(self, split: Split, size: int, number: int) -> Draws:
-        """Drawn for the sentences of all processes, so that it does not depend on how many share them."""
-        together, own = (processes(), rank()) if split == "train" else (1, 0)
-        across = size * together
-        everyone = 2 * across
-        generator = np.random.default_rng(derive(self.settings.seed, "virtual", split, number))
-        released = self.settings.parallel.virtual == "released"
-        width = everyone + self.settings.queue if released else self.settings.ranks - 1
-        shares = generator.random((everyone, width), dtype=np.float32)
-        # Another place of the same side or of the other one, so neither the anchor nor its translation.
-        steps = generator.integers(1, max(2, across), everyone) + across * generator.integers(0, 2, everyone)
-        others = (np.arange(everyone) + steps) % everyone
-        mine = np.concatenate([side * across + own * size + np.arange(size) for side in (0, 1)])
-        return Draws(
-            placed(torch.from_numpy(others[mine]), self.device),
-            placed(torch.from_numpy(shares[mine]), self.device),
-        )
-
-
-def _limited(sizes: Sequence[int], limits: Sequence[int | None]) -> tuple[tuple[int, ...], np.ndarray]:
-    """Sizes under the limits, and the row of each place among the rows that are left."""
-    kept = [size if limit is None else min(size, limit) for size, limit in zip(sizes, limits, strict=True)]
-    starts = np.cumsum([0, *sizes[:-1]])
-    rows = [start + np.arange(count) for start, count in zip(starts, kept, strict=True)]
-    return tuple(kept), np.concatenate(rows)
-
-
-def _plan(settings: EmmaXSettings, phase: Phase, sizes: Sequence[int]) -> Plan:
-    return Plan(
-        sizes=sizes,
-        batch_size=phase.batch_size * processes(),
-        steps=phase.steps,
-        steps_per_epoch=phase.validate_every,
-        temperature=phase.sampling_temperature,
-        seed=settings.seed,
-    )
-
-
-def _own_rows(plan: Plan, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
-    for number, rows in enumerate(plan.steps_at_random(epoch)[first:], start=first):
-        size = len(rows) // processes()
-        yield epoch * phase.validate_every + number, rows[rank() * size : (rank() + 1) * size]
-
-
-def _text_batches(
-    settings: EmmaXSettings, bitext: Sequence[Path], student: Student, device: torch.device, place: Place
-) -> MakeBatches:
-    """Steps of sentences in any language, without translations."""
-    store, apart = place.checkpoint / "tokens", settings.text.text == "apart"
-    text = in_turn(lambda: tokenised_text(bitext, "train", student.tokenise, store, apart=apart))
-    logger.info("text without translations: %d sentences", sum(text.sizes))
-
-    def batches(phase: Phase, epoch: int, first: int) -> Iterator[Batch]:
-        plan = _plan(settings, phase, text.sizes)
-        for _, rows in _own_rows(plan, phase, epoch, first):
-            yield Batch(reading_of(student, text.sentences.take(rows), settings.chunk_tokens, device), 1)
-
-    return batches
+def _text(
+    settings: EmmaXSettings, bitext: Sequence[Path], corpora: Sequence[Path], student: Student, place: Place
+) -> Text | None:
+    """Sentences without known translations, as Phase 2 wants them."""
+    kind, store = settings.text.text, place.checkpoint / "tokens"
+    if kind == "none" or not settings.text.steps:
+        return None
+    if kind == "corpora":
+        text = in_turn(lambda: tokenised_corpora(corpora, student.tokenise, store))
+    else:
+        apart = kind == "apart"
+        text = in_turn(lambda: tokenised_text(bitext, "train", student.tokenise, store, apart=apart))
+    logger.info("text without known translations: %d sentences", sum(text.sizes))
+    return text
 
 
 def _train(
     settings: EmmaXSettings,
     name: str,
     stage: Stage,
-    parallel: Parallel,
+    steps: ContrastSteps,
     batches: MakeBatches,
     place: Place,
 ) -> History:
@@ -238,7 +157,10 @@ def _train(
     )
 
     def validated() -> dict[str, float]:
-        found = validate(pupil, parallel.held_out(), parallel.valid_sizes)
+        found = validate(pupil, steps.held_out, steps.held_out.sizes)
+        if len(steps.held_back.rows) > 1:
+            of_few = validate(pupil, steps.held_back, steps.held_back.sizes)
+            found["retrieval_of_few"] = of_few["retrieval"]
         for alarm in alarms(found, settings.ranks, stage.before):
             logger.warning("%s, %s: %s", name, label, alarm)
         return found
@@ -250,7 +172,7 @@ def _train(
         optimizer,
         schedule=phase.schedule,
         loss=shared(pupil),
-        batches=partial(batches, phase),
+        batches=batches,
         validate=validated,
         place=replace(
             place,

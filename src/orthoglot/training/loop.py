@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,20 +21,17 @@ from orthoglot.progress import track
 from orthoglot.streams import derive
 from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
+from orthoglot.training.progress import History, Progress, refuse_divergence, told
 from orthoglot.training.ranks import agreed, rank
 
 SECONDS_BETWEEN_SAVES = 30.0
 # A save may take one part in so many of a training's time.
 SAVE_SHARE = 20
-# Steps whose terms an accelerator keeps before they are read: reading each would stop it.
-STEPS_AT_ONCE = 16
 # Steps between two points of a curve, and between two looks for divergence.
 WINDOW = 50
-# A training has diverged where a window's mean total is above the first step's by more than half and one nat (a
-# good start's loss is near 0, and noise is not divergence), or has lost nine tenths of a gain of more than one nat.
-WORSE, MARGIN, LOST = 1.5, 1.0, 0.9
+# Steps whose terms an accelerator keeps before they are read: reading each would stop it.
+STEPS_AT_ONCE = 16
 FILE = "training.safetensors"
-History = list[dict[str, float]]
 Keep = Literal["best", "last"]
 logger = logging.getLogger(__name__)
 
@@ -54,31 +51,6 @@ class Update:
     loss: Callable[[Any], dict[str, Tensor]]
     optimizer: Optimizer
     scheduler: LRScheduler | None = None
-
-
-@dataclass
-class Progress:
-    """How far a training is; with the model and the optimisers, all that going on from here needs.
-
-    Attributes:
-        history: finished epochs.
-        first: total of the first step.
-        lowest: least mean total of a window.
-        done: steps in all.
-        step: of these, steps of the epoch under way.
-        sums: of each term over these steps.
-        window: of each term over the steps since the last point of the curve.
-        curve: points so far: steps done and means of the terms.
-    """
-
-    history: History = field(default_factory=list)
-    first: float | None = None
-    lowest: float | None = None
-    done: int = 0
-    step: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    window: dict[str, float] = field(default_factory=dict)
-    curve: list[dict[str, float]] = field(default_factory=list)
 
 
 def fit(
@@ -117,7 +89,7 @@ def fit(
         settings: a digest of all that decides the result; a checkpoint of other settings is refused.
         curves: told each point of the curve, a resumed run's earlier ones first.
         keep: the epoch whose state is left and counts as best. The last is for totals that cannot be compared from
-            one epoch to another.
+            one epoch to another; these say nothing of divergence, either.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; a name that several updates give, such
         as `total`, keeps the last update's value), `valid.<term>`, `best` (1 if the best so far, else 0).
@@ -147,7 +119,16 @@ def fit(
         where = f"{label}: epoch {epoch}"
         with _own_generators(model):
             values = _train(
-                model, updates, batches(epoch, progress.step), seed, ticks, where, progress, save, curves
+                model,
+                updates,
+                batches(epoch, progress.step),
+                seed,
+                ticks,
+                where,
+                progress,
+                save,
+                curves,
+                keep,
             )
         values |= {f"valid.{name}": value for name, value in _valid(model, validate, seed, where).items()}
         improved = keep == "last" or values["valid.total"] < lowest(history)
@@ -196,6 +177,7 @@ def _train(
     progress: Progress,
     save: _Saves,
     curves: Curves | None,
+    keep: Keep,
 ) -> dict[str, float]:
     """The rest of an epoch; means over all its steps."""
     model.train()
@@ -218,7 +200,9 @@ def _train(
         next(ticks, None)
         if progress.done % WINDOW == 0:
             waiting.settle()
-            _close_window(where, rate, progress, curves)
+            means = _close_window(rate, progress, curves)
+            if keep == "best":
+                refuse_divergence(f"{where}, step {progress.step}", means, WINDOW, progress)
         if save.due():
             waiting.settle()
             save.now()
@@ -269,26 +253,13 @@ class _Waiting:
         self.rows.clear()
 
 
-def _close_window(where: str, rate: float, progress: Progress, curves: Curves | None) -> None:
-    """A point of the curve, unless the window's totals show that the training has diverged.
-
-    Raises:
-        DataError: with every term of the window.
-    """
+def _close_window(rate: float, progress: Progress, curves: Curves | None) -> dict[str, float]:
+    """Means of the window's terms, a point of the curve."""
     means = {name: value / WINDOW for name, value in progress.window.items()}
     progress.window = {}
-    total, first = means["total"], progress.first
-    assert first is not None
-    least = min(first, total, math.inf if progress.lowest is None else progress.lowest)
-    collapsed = first - least > MARGIN and total > least + LOST * (first - least)
-    if collapsed or total > first + MARGIN + (WORSE - 1) * abs(first):
-        raise DataError(
-            f"{where}, step {progress.step}: diverged: {_told(means)}; the first step's total was {first:g}, the least "
-            f"of {WINDOW} steps {least:g}; try a lower learning rate or a longer warm-up"
-        )
-    progress.lowest = least
     trained = {f"train.{name}": mean for name, mean in means.items()}
     _add_point(progress, {"learning_rate": rate, **trained}, curves)
+    return means
 
 
 def _add_point(progress: Progress, values: Mapping[str, float], curves: Curves | None) -> None:
@@ -310,12 +281,8 @@ def _valid(
 
 def _finite(values: dict[str, float], where: str) -> dict[str, float]:
     if not all(math.isfinite(value) for value in values.values()):
-        raise DataError(f"{where}: a value is not finite ({_told(values)}); try a lower learning rate")
+        raise DataError(f"{where}: a value is not finite ({told(values)}); try a lower learning rate")
     return values
-
-
-def _told(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name}={value:g}" for name, value in values.items())
 
 
 def lowest(history: History) -> float:

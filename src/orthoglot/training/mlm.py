@@ -23,13 +23,13 @@ from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
 from orthoglot.training.bitext import languages_of, monolingual
+from orthoglot.training.hiding import IGNORED, hidden_tokens
 from orthoglot.training.recipe import Place, train_steps, write_history
 from orthoglot.training.sampling import Plan, length_batches
 
 # The first ids in the order of XLM-R's own vocabulary.
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
 BOS, PAD, EOS, UNKNOWN, MASK = range(len(SPECIAL))
-IGNORED = -100
 logger = logging.getLogger(__name__)
 
 
@@ -76,24 +76,6 @@ def tokenise(
     if not parts:
         raise DataError(f"no sentence in any of {', '.join(sentences)}")
     return Ragged.join(parts), [len(part.lengths) for part in parts]
-
-
-def mask(ids: np.ndarray, share: float, vocabulary: int, generator: np.random.Generator) -> Masked:
-    """Hide tokens to be predicted: of those drawn 80 % become <mask>, 10 % a random piece, 10 % stay.
-
-    Args:
-        ids: (B, T); special tokens are never drawn, and at least one token of the batch always is.
-        share: probability of being drawn, in [0, 1).
-        vocabulary: V.
-        generator: of the draws.
-    """
-    chance = np.where(ids >= len(SPECIAL), generator.random(ids.shape), 1.0)
-    drawn = (chance < share) | ((chance == chance.min()) & (chance < 1))
-    fate = generator.random(ids.shape)
-    random = generator.integers(len(SPECIAL), vocabulary, ids.shape)
-    shown = np.where(drawn & (fate < 0.8), MASK, np.where(drawn & (fate >= 0.9), random, ids))
-    labels = np.where(drawn, ids, IGNORED)
-    return Masked(torch.from_numpy(shown), torch.from_numpy(labels))
 
 
 def masked_loss(model: XLMRobertaForMaskedLM, batch: Masked) -> dict[str, Tensor]:
@@ -194,8 +176,10 @@ def _fit(
     )
 
     def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
-        batch = mask(text.padded(rows, PAD), settings.mask_share, vocabulary, generator)
-        return Masked(batch.ids.to(model.device), batch.labels.to(model.device))
+        shown, labels = hidden_tokens(
+            text.padded(rows, PAD), settings.mask_share, MASK, vocabulary, generator, special=len(SPECIAL)
+        )
+        return Masked(*(torch.from_numpy(some).to(model.device) for some in (shown, labels)))
 
     def batches(epoch: int, first: int) -> Iterator[Masked]:
         for step, rows in enumerate(plan.batches(epoch, [train.lengths])[first:], start=first):

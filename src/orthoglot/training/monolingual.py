@@ -1,10 +1,10 @@
-"""Tokenised sentences of each language on disk, without their translations."""
+"""Tokenised sentences of each language on disk, without their translations: of sentence pairs, or of text corpora."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 from orthoglot import atomic
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import Split
+from orthoglot.corpora.text import stream_text
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
@@ -25,7 +26,7 @@ class Text:
 
     Attributes:
         sentences: N of them.
-        sizes: how many of each language (K,), in the order of `languages_of`.
+        sizes: how many of each language (K,), in the order in which they were given.
     """
 
     sentences: Ragged
@@ -49,26 +50,54 @@ def tokenised_text(
     Raises:
         DataError: no sentence has tokens.
     """
-    folder = store / f"{split}-text"
+
+    def sentences() -> Iterator[tuple[str, Iterator[str]]]:
+        kept = _drawn(bitext, split) if apart else None
+        for language in languages_of(bitext):
+            yield language, _distinct(_sentences(bitext, language, split, kept))
+
+    return _stored(store / f"{split}-text", sentences, tokenise, bitext)
+
+
+def tokenised_corpora(corpora: Sequence[Path], tokenise: Tokenise, store: Path) -> Text:
+    """The sentences of prepared text folders, tokenised shard by shard if that was not done before.
+
+    Args:
+        corpora: the folders; a folder's name is its language.
+        tokenise: (sentences, language) -> ids.
+        store: folder to keep the ids in.
+    Raises:
+        DataError: no sentence has tokens.
+    """
+
+    def sentences() -> Iterator[tuple[str, Iterator[str]]]:
+        for folder in corpora:
+            yield folder.name, stream_text(folder)
+
+    return _stored(store / "corpora-text", sentences, tokenise, corpora)
+
+
+def _stored(
+    folder: Path,
+    sentences: Callable[[], Iterator[tuple[str, Iterator[str]]]],
+    tokenise: Tokenise,
+    origins: Sequence[Path],
+) -> Text:
     if not folder.exists():
-        store.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         with atomic.building(folder) as partial:
-            kept = _drawn(bitext, split) if apart else None
-            sizes = [
-                _write(_sentences(bitext, language, split, kept), language, tokenise, partial)
-                for language in languages_of(bitext)
-            ]
+            sizes = [_write(lines, language, tokenise, partial) for language, lines in sentences()]
             (partial / "sizes.json").write_text(json.dumps(sizes))
     sizes = json.loads((folder / "sizes.json").read_text())
     if not sum(sizes):
-        raise DataError(f"{split}: no sentence in {', '.join(map(str, bitext))}")
+        raise DataError(f"{folder.name}: no sentence in {', '.join(map(str, origins))}")
     return Text(mapped(folder, "text"), tuple(sizes))
 
 
 def _write(sentences: Iterator[str], language: str, tokenise: Tokenise, output: Path) -> int:
-    """Append the ids of one language's distinct sentences; how many there are."""
+    """Append the ids of one language's sentences; how many have any."""
     written = 0
-    for block in blocks(_distinct(sentences)):
+    for block in blocks(sentences):
         ids = tokenise(block, language)
         kept = ids.take(np.flatnonzero(ids.lengths > 0))
         append(output / "text.ids", kept.ids)

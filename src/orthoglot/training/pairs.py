@@ -12,6 +12,7 @@ import torch
 
 from orthoglot.corpora.prepare import told
 from orthoglot.corpora.splitting import Split
+from orthoglot.corpora.text import told_of_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.settings import PretrainingSettings, TrainingSettings
 from orthoglot.streams import derive
@@ -39,6 +40,7 @@ def train_student(
     bitext: Sequence[Path],
     course: Course,
     *,
+    corpora: Sequence[Path] = (),
     place: Place,
     start: Path | None,
     output: Path,
@@ -52,6 +54,7 @@ def train_student(
         name: of the encoder, kept in encoder.json.
         bitext: prepared pair folders; a folder's name is its pair.
         course: trains it on tokenised pairs.
+        corpora: prepared text folders that it learns from, too; a folder's name is its language.
         place: device, checkpoint, curves.
         start: folder of the encoder whose training goes on, if the settings name one.
         output: an existing empty folder.
@@ -59,7 +62,10 @@ def train_student(
     torch.set_num_threads(settings.threads)
     with joined(settings.processes, resolve_device(place.device)) as device:
         weights = derive(settings.seed, "weights")
-        student = in_turn(lambda: student_of(settings.network, bitext, start, place.checkpoint, weights))
+        predicts = settings.predicts_tokens
+        student = in_turn(
+            lambda: student_of(settings.network, bitext, start, place.checkpoint, weights, predicts=predicts)
+        )
         store = place.checkpoint / "tokens"
         corpus = in_turn(lambda: {one: tokenised(bitext, one, student.tokenise, store) for one in SPLITS})
         logger.info(
@@ -69,14 +75,18 @@ def train_student(
         )
         history = course(student, corpus, device)
         if rank() == 0:
-            student.save(name, languages_of(bitext), output, facts(settings, bitext))
+            languages = sorted({*languages_of(bitext), *(folder.name for folder in corpora)})
+            student.save(name, languages, output, facts(settings, bitext, corpora))
             write_history(history, output)
 
 
-def facts(settings: TrainingSettings, bitext: Sequence[Path]) -> dict[str, Any]:
+def facts(settings: TrainingSettings, bitext: Sequence[Path], corpora: Sequence[Path] = ()) -> dict[str, Any]:
     """What a model card says of the training."""
     return {
-        "text": {folder.name: told(folder) for folder in bitext},
+        "text": {
+            **{folder.name: told(folder) for folder in bitext},
+            **{folder.name: told_of_text(folder) for folder in corpora},
+        },
         "objective": settings.objective,
         "work": settings.work,
         **settings.model_dump(include={"kind", "seed"}),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from orthoglot.encoders.base import length_batches, placed
 from orthoglot.encoders.settings import EmsSettings
@@ -14,6 +15,7 @@ from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.objectives.bags import Bags, bags_of
 from orthoglot.training.bitext import Bitext
+from orthoglot.training.hiding import IGNORED
 from orthoglot.training.students import Student
 
 # Draws of a token to hide, until it is not punctuation (methods 5.9, E9).
@@ -27,6 +29,14 @@ class Chunk(NamedTuple):
     padded: bool
 
 
+class Predicting(Protocol):
+    """A network that reads sentences and tells hidden tokens."""
+
+    def predicted(self, ids: Tensor, padded: bool, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors (b, D) and logits (H, V) of the H tokens where `hidden` (b, T) is true."""
+        ...
+
+
 class Reading(NamedTuple):
     """The sentences that a network reads in one step.
 
@@ -36,10 +46,12 @@ class Reading(NamedTuple):
     Attributes:
         chunks: all sentences, longest first.
         places: where sentence i lies among the rows of all chunks (S,).
+        expected: of each chunk what to predict (b, T), -100 for nothing; none where no token is hidden.
     """
 
     chunks: tuple[Chunk, ...]
     places: Tensor
+    expected: tuple[Tensor, ...] = ()
 
 
 class Step(NamedTuple):
@@ -61,23 +73,66 @@ def read(network: nn.Module, reading: Reading) -> Tensor:
     return torch.cat([network(*chunk) for chunk in reading.chunks])[reading.places]
 
 
-def reading_of(student: Student, sentences: Ragged, chunk_tokens: int, device: torch.device) -> Reading:
-    """Cut sentences into chunks of at most `chunk_tokens` tokens, padding included, and put them on a device."""
-    before, after = (np.array(ids, dtype=np.int64) for ids in (student.before, student.after))
-    lengths = sentences.lengths + len(before) + len(after)
-    chunks, order = [], []
+def read_and_predict(network: Predicting, reading: Reading, smoothing: float) -> tuple[Tensor, Tensor]:
+    """Vectors (S, D) of a step's sentences, and the cross-entropy of its hidden tokens, nats per token.
+
+    Source: methods 6.5.
+    """
+    vectors, logits, expected = [], [], []
+    for chunk, wanted in zip(reading.chunks, reading.expected, strict=True):
+        hidden = wanted != IGNORED
+        found, told = network.predicted(chunk.ids, chunk.padded, hidden)
+        vectors.append(found)
+        logits.append(told.float())
+        expected.append(wanted[hidden])
+    loss = functional.cross_entropy(torch.cat(logits), torch.cat(expected), label_smoothing=smoothing)
+    return torch.cat(vectors)[reading.places], loss
+
+
+def reading_of(
+    student: Student,
+    sentences: Ragged,
+    chunk_tokens: int,
+    device: torch.device,
+    expected: np.ndarray | None = None,
+) -> Reading:
+    """Cut sentences into chunks of at most `chunk_tokens` tokens, padding included, and put them on a device.
+
+    Args:
+        student: who reads.
+        sentences: S of them.
+        chunk_tokens: of a chunk.
+        device: of the tensors.
+        expected: what to predict in the place of each of the sentences' ids, -100 for nothing.
+    """
+    around = len(student.before) + len(student.after)
+    lengths = sentences.lengths + around
+    wanted = None if expected is None else Ragged(expected, sentences.offsets)
+    nothing = (IGNORED,) * len(student.before), (IGNORED,) * len(student.after)
+    chunks, order, labels = [], [], []
     for rows in length_batches(lengths, chunk_tokens):
         ids = sentences.padded(rows, student.pad)
-        if len(before) + len(after):
-            ids = np.pad(ids, ((0, 0), (len(before), len(after))), constant_values=student.pad)
-            ids[:, : len(before)] = before
-            for place, one in enumerate(after):
-                ids[np.arange(len(rows)), lengths[rows] - len(after) + place] = one
-        padded = bool(lengths[rows[-1]] < ids.shape[1])
-        chunks.append(Chunk(placed(torch.from_numpy(ids), device), padded))
+        ids = _surrounded(ids, lengths[rows], student.before, student.after, student.pad)
+        chunks.append(Chunk(placed(torch.from_numpy(ids), device), bool(lengths[rows[-1]] < ids.shape[1])))
         order.append(rows)
+        if wanted is not None:
+            told = _surrounded(wanted.padded(rows, IGNORED), lengths[rows], *nothing, IGNORED)
+            labels.append(placed(torch.from_numpy(told), device))
     places = torch.from_numpy(np.argsort(np.concatenate(order), kind="stable"))
-    return Reading(tuple(chunks), placed(places, device))
+    return Reading(tuple(chunks), placed(places, device), tuple(labels))
+
+
+def _surrounded(
+    ids: np.ndarray, lengths: np.ndarray, before: tuple[int, ...], after: tuple[int, ...], fill: int
+) -> np.ndarray:
+    """Padded rows with ids put before and after each sentence; `lengths` counts these."""
+    if not (before or after):
+        return ids
+    ids = np.pad(ids, ((0, 0), (len(before), len(after))), constant_values=fill)
+    ids[:, : len(before)] = before
+    for place, one in enumerate(after):
+        ids[np.arange(len(ids)), lengths - len(after) + place] = one
+    return ids
 
 
 class Steps:

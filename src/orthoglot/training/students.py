@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from orthoglot.encoders import ems
 from orthoglot.encoders.base import pool
 from orthoglot.encoders.folder import card, stated
-from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint
-from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork, Words
+from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint, with_token_head
+from orthoglot.encoders.sentence_transformer import save_with_layers
+from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork, Vector, Words
 from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
+from orthoglot.errors import ConfigError
 from orthoglot.training.bitext import monolingual
 
 TOKENIZER = "tokenizer.model"
@@ -128,36 +130,69 @@ class EmsStudent:
 
 
 class TransformersNetwork(nn.Module):
-    """A transformers model and its pooling as one network."""
+    """A transformers model and its pooling as one network.
 
-    def __init__(self, model: Any, pooling: Pooling, pad: int):
+    Attributes:
+        projection: what follows the pooling.
+        tokens: states of hidden tokens (H, D) to logits (H, V), where such are to be told.
+    """
+
+    def __init__(
+        self, model: Any, pooling: Pooling, pad: int, projection: nn.Module, tokens: nn.Module | None
+    ):
         super().__init__()
         self.model = model
         self.pooling = pooling
         self.pad = pad
+        self.projection = projection
+        self.tokens = tokens
 
     def forward(self, ids: Tensor, padded: bool = True) -> Tensor:
         """Ids (B, T) to vectors (B, D)."""
-        keep = ids != self.pad
-        states = self.model(ids, attention_mask=keep.long() if padded else None).last_hidden_state
-        return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
+        return self._vectors(self._states(ids, padded), ids)
+
+    def predicted(self, ids: Tensor, padded: bool, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """See `Predicting.predicted`."""
+        assert self.tokens is not None
+        states = self._states(ids, padded)
+        return self._vectors(states, ids), self.tokens(states[hidden])
+
+    def _states(self, ids: Tensor, padded: bool) -> Tensor:
+        mask = (ids != self.pad).long() if padded else None
+        return self.model(ids, attention_mask=mask).last_hidden_state
+
+    def _vectors(self, states: Tensor, ids: Tensor) -> Tensor:
+        pooler = getattr(self.model, "pooler", None)
+        return self.projection(pool(states, ids != self.pad, self.pooling, pooler))
 
 
 class TrainedStudent:
     """A transformers encoder that goes on from where it is; see `Student`. A prefix of its text is left out."""
 
-    def __init__(self, folder: Path):
-        """Open an encoder folder of kind `pretrained` or `mlm`.
+    def __init__(self, folder: Path, vector: Vector = "own", *, predicts: bool = False):
+        """Open an encoder folder of kind `pretrained` or `mlm`; a new projection is drawn from PyTorch's generator.
 
+        Args:
+            folder: the encoder's.
+            vector: what of its states is the sentence; see `EncoderNetwork`.
+            predicts: it is to tell hidden tokens, too, by the head of its checkpoint.
         Raises:
-            ConfigError, DataError, OfflineError: as `open_checkpoint`.
+            ConfigError, DataError, OfflineError: as `open_checkpoint`; the checkpoint has no such head.
         """
         place, described = stated(folder, "name", "pooling", "max_tokens", "dim")
-        pooling = described["pooling"]
+        pooling: Pooling = described["pooling"] if vector == "own" else "cls"
         model, self._tokenizer = open_checkpoint(place, described["name"], pooling)
+        self._dense = _pooler_linear(model, described["dim"]) if vector == "pooler_linear" else None
         if getattr(model, "pooler", None) is not None and pooling != "pooler":
             model.pooler = None
-        self.network = TransformersNetwork(model, pooling, self._tokenizer.pad_token_id)
+        self._whole = with_token_head(place, described["name"], model) if predicts else model
+        self.network = TransformersNetwork(
+            model,
+            pooling,
+            self._tokenizer.pad_token_id,
+            self._dense or nn.Identity(),
+            self._whole.lm_head if predicts else None,
+        )
         self.dim = described["dim"]
         self.vocabulary = len(self.embedding())
         self.pad, self.mask = self._tokenizer.pad_token_id, self._tokenizer.mask_token_id
@@ -165,7 +200,7 @@ class TrainedStudent:
             getattr(model.config, name, None) for name in ("hidden_dropout_prob", "dropout", "mlp_dropout")
         )
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
-        self._card = described
+        self._card = {**described, "pooling": pooling}
         self.before, self.after = _around(self._tokenizer)
 
     def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
@@ -186,18 +221,30 @@ class TrainedStudent:
 
     def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
         """See `Student.save`."""
-        save_checkpoint(
-            self.network.model,
-            self._tokenizer,
-            output,
-            kind="pretrained",
-            name=name,
-            dim=self.dim,
-            languages=languages,
-            pooling=self._card["pooling"],
-            max_tokens=self._card["max_tokens"],
-            training=training,
-        )
+        card: dict[str, Any] = {
+            "name": name,
+            "dim": self.dim,
+            "languages": languages,
+            "max_tokens": self._card["max_tokens"],
+            "training": training,
+        }
+        if self._dense is None:
+            pooling = self._card["pooling"]
+            save_checkpoint(self._whole, self._tokenizer, output, kind="pretrained", pooling=pooling, **card)
+        else:
+            save_with_layers(self.network.model, self._tokenizer, list(self._dense), output, **card)
+
+
+def _pooler_linear(model: Any, width: int) -> nn.Sequential:
+    """A linear map and tanh, the checkpoint's pooler where it has one, then a new linear map; methods 6.1."""
+    first, second = nn.Linear(width, width), nn.Linear(width, width)
+    for layer in (first, second):
+        nn.init.normal_(layer.weight, std=model.config.initializer_range)
+        nn.init.zeros_(layer.bias)
+    pooler = getattr(model, "pooler", None)
+    if pooler is not None:
+        first.load_state_dict(pooler.dense.state_dict())
+    return nn.Sequential(first, nn.Tanh(), second)
 
 
 def _around(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -217,6 +264,8 @@ def student_of(
     start: Path | None,
     store: Path,
     seed: int,
+    *,
+    predicts: bool = False,
 ) -> Student:
     """The network that settings describe, untrained or as another training left it.
 
@@ -226,10 +275,20 @@ def student_of(
         start: folder of the encoder that goes on, where the settings name one.
         store: folder that outlives an interruption.
         seed: of new weights.
+        predicts: it is to tell hidden tokens, too.
+    Raises:
+        ConfigError: an EMS network is to be read in another way than its own, or to tell hidden tokens.
     """
-    if isinstance(network, EncoderNetwork):
-        assert start is not None, f"no folder of {network.encoder}"
-        return EmsStudent.load(start) if card(start)["kind"] == "ems" else TrainedStudent(start)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        if isinstance(network, EncoderNetwork):
+            assert start is not None, f"no folder of {network.encoder}"
+            if card(start)["kind"] != "ems":
+                return TrainedStudent(start, network.vector, predicts=predicts)
+            if network.vector != "own" or predicts:
+                raise ConfigError(
+                    f"encoder {network.encoder}: an EMS network has one vector, its mean state, and no head that tells "
+                    "tokens"
+                )
+            return EmsStudent.load(start)
         return EmsStudent.new(network, bitext, store)

@@ -1,0 +1,173 @@
+"""The steps of Emma-X: sentence pairs with what they draw, and sentences without known translations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from orthoglot.corpora.splitting import Split
+from orthoglot.encoders.base import placed
+from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import DataError
+from orthoglot.streams import derive
+from orthoglot.training.contrast import Batch, Draws
+from orthoglot.training.hiding import hidden_tokens
+from orthoglot.training.monolingual import Text
+from orthoglot.training.pairs import Corpus
+from orthoglot.training.ranks import processes, rank
+from orthoglot.training.sampling import Plan
+from orthoglot.training.steps import Reading, reading_of
+from orthoglot.training.students import Student
+
+
+class ContrastSteps:
+    """Steps of both phases, this process's share of each, and of validation.
+
+    Attributes:
+        sizes: sentence pairs of each language pair that training may see.
+        held_out: those to validate with.
+        held_back: those of the language pairs whose training pairs are limited, which choose nothing.
+    """
+
+    def __init__(
+        self,
+        settings: EmmaXSettings,
+        bitext: Sequence[Path],
+        student: Student,
+        corpus: Corpus,
+        device: torch.device,
+    ):
+        self.settings, self.student, self.corpus, self.device = settings, student, corpus, device
+        limits = [settings.parallel.pairs.get(folder.name) for folder in bitext]
+        self.sizes, self._rows = _limited(corpus["train"].sizes, limits)
+        valid = corpus["valid"].sizes
+        # Pairs held back from training are not there to choose an epoch by, either, unless there are no others.
+        spared = [0 if limit and not all(limits) else None for limit in limits]
+        self.held_out = HeldOut(self, *_limited(valid, spared))
+        self.held_back = HeldOut(self, *_limited(valid, [None if limit == 0 else 0 for limit in spared]))
+        if len(self.held_out.rows) < 2:
+            raise DataError(f"{len(self.held_out.rows)} validation pairs: nothing to compare")
+
+    def pairs(self, phase: ParallelPhase, epoch: int, first: int) -> Iterator[Batch]:
+        """An epoch's steps of Phase 1, from one on."""
+        plan = self._plan(phase, phase.batch_size, self.sizes)
+        for number, rows in self._own(plan, phase, epoch, first):
+            batch = self.batch("train", self._rows[rows], number)
+            yield batch._replace(draws=self._draws("train", len(rows), number))
+
+    def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[Batch]:
+        """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both."""
+        plans: list[Iterator[tuple[int, np.ndarray]]] = []
+        if phase.known_pairs:
+            known = self._plan(phase, phase.known_pairs, self.sizes)
+            plans.append(self._own(known, phase, epoch, first))
+        if text is not None:
+            alone = self._plan(phase, phase.batch_size, text.sizes)
+            plans.append(self._own(alone, phase, epoch, first))
+        for drawn in zip(*plans, strict=True):
+            number, rows = drawn[0]
+            sentences: list[Ragged] = []
+            if phase.known_pairs:
+                data = self.corpus["train"]
+                sentences += [side.take(self._rows[rows]) for side in (data.source, data.target)]
+            if text is not None:
+                sentences.append(text.sentences.take(drawn[-1][1]))
+            yield self._batch(sentences, "text", number)
+
+    def batch(self, split: Split, rows: np.ndarray, number: int) -> Batch:
+        """Sources and targets of the named pairs."""
+        if len(rows) < 2:
+            raise DataError(f"a step of {len(rows)} sentence pairs: nothing to compare; raise batch_size")
+        data = self.corpus[split]
+        return self._batch([data.source.take(rows), data.target.take(rows)], split, number)
+
+    def validation(self, rows: np.ndarray, number: int) -> Batch:
+        """A step of validation pairs, the same each time."""
+        batch = self.batch("valid", rows, number)
+        return batch._replace(draws=self._draws("valid", len(rows), number))
+
+    def _batch(self, parts: Sequence[Ragged], purpose: str, number: int) -> Batch:
+        return Batch(
+            self._reading(Ragged.join(parts), purpose, number), tuple(len(part.lengths) for part in parts)
+        )
+
+    def _reading(self, sentences: Ragged, purpose: str, number: int) -> Reading:
+        mlm, expected = self.settings.mlm, None
+        if mlm.weight:
+            own = [rank()] if purpose != "valid" and rank() else []
+            generator = np.random.default_rng(derive(self.settings.seed, "mask", purpose, number, *own))
+            student = self.student
+            assert student.mask is not None
+            shown, expected = hidden_tokens(
+                sentences.ids,
+                mlm.mask_share,
+                student.mask,
+                student.vocabulary,
+                generator,
+                special=1 + max(student.pad, *student.before, *student.after),
+            )
+            sentences = replace(sentences, ids=shown)
+        return reading_of(self.student, sentences, self.settings.chunk_tokens, self.device, expected)
+
+    def _plan(self, phase: Phase, size: int, sizes: Sequence[int]) -> Plan:
+        return Plan(
+            sizes=sizes,
+            batch_size=size * processes(),
+            steps=phase.steps,
+            steps_per_epoch=phase.validate_every,
+            temperature=phase.sampling_temperature,
+            seed=self.settings.seed,
+        )
+
+    @staticmethod
+    def _own(plan: Plan, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
+        for number, rows in enumerate(plan.steps_at_random(epoch)[first:], start=first):
+            size = len(rows) // processes()
+            yield epoch * phase.validate_every + number, rows[rank() * size : (rank() + 1) * size]
+
+    def _draws(self, split: Split, size: int, number: int) -> Draws:
+        """Drawn for the sentences of all processes, so that it does not depend on how many share them."""
+        together, own = (processes(), rank()) if split == "train" else (1, 0)
+        across = size * together
+        everyone = 2 * across
+        generator = np.random.default_rng(derive(self.settings.seed, "virtual", split, number))
+        released = self.settings.parallel.virtual == "released"
+        width = everyone + self.settings.queue if released else self.settings.ranks - 1
+        shares = generator.random((everyone, width), dtype=np.float32)
+        # Another place of the same side or of the other one, so neither the anchor nor its translation.
+        steps = generator.integers(1, max(2, across), everyone) + across * generator.integers(0, 2, everyone)
+        others = (np.arange(everyone) + steps) % everyone
+        mine = np.concatenate([side * across + own * size + np.arange(size) for side in (0, 1)])
+        return Draws(
+            placed(torch.from_numpy(others[mine]), self.device),
+            placed(torch.from_numpy(shares[mine]), self.device),
+        )
+
+
+class HeldOut:
+    """Validation pairs and their steps, the same each time."""
+
+    def __init__(self, steps: ContrastSteps, sizes: tuple[int, ...], rows: np.ndarray):
+        self.sizes, self.rows = sizes, rows
+        self._steps = steps
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, Batch]]:
+        """Places among these pairs, and the batch of them."""
+        settings, count = self._steps.settings, len(self.rows)
+        order = np.random.default_rng(derive(settings.seed, "validation")).permutation(count)
+        size = settings.parallel.batch_size * settings.processes
+        for number, places in enumerate(np.array_split(order, max(1, count // size))):
+            yield places, self._steps.validation(self.rows[places], number)
+
+
+def _limited(sizes: Sequence[int], limits: Sequence[int | None]) -> tuple[tuple[int, ...], np.ndarray]:
+    """Sizes under the limits, and the row of each place among the rows that are left."""
+    kept = [size if limit is None else min(size, limit) for size, limit in zip(sizes, limits, strict=True)]
+    starts = np.cumsum([0, *sizes[:-1]])
+    rows = [start + np.arange(count) for start, count in zip(starts, kept, strict=True)]
+    return tuple(kept), np.concatenate(rows)

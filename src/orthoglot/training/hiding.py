@@ -1,0 +1,40 @@
+"""Tokens hidden to be predicted: masked language modelling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# What stands where nothing is to be predicted.
+IGNORED = -100
+# Of the tokens drawn: as many become the mask, a random piece, or stay (BERT's rule).
+MASKED, RANDOM = 0.8, 0.1
+
+
+def hidden_tokens(
+    ids: np.ndarray,
+    share: float,
+    mask: int,
+    vocabulary: int,
+    generator: np.random.Generator,
+    *,
+    special: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hide tokens to be predicted: of those drawn 80 % become the mask, 10 % a random piece, 10 % stay.
+
+    Args:
+        ids: of any shape; at least one token of them is drawn, if any may be.
+        share: probability of being drawn, in [0, 1).
+        mask: id of the mask.
+        vocabulary: V.
+        generator: of the draws.
+        special: the first ids, which are neither drawn nor put in a token's place.
+    Returns:
+        The ids as shown, and what was there: the id at places drawn, -100 elsewhere.
+    Source: methods 6.5.
+    """
+    chance = np.where(ids >= special, generator.random(ids.shape), 1.0)
+    drawn = (chance < share) | ((chance == chance.min()) & (chance < 1))
+    fate = generator.random(ids.shape)
+    random = generator.integers(special, vocabulary, ids.shape)
+    shown = np.where(drawn & (fate < MASKED), mask, np.where(drawn & (fate >= 1 - RANDOM), random, ids))
+    return shown, np.where(drawn, ids, IGNORED)

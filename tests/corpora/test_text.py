@@ -1,0 +1,91 @@
+"""Text of one language: what is dropped and counted, shards, and what a damaged file does."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orthoglot.corpora import text as module
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.corpora.text import PrepareTextSettings, prepare_text, stream_text, told_of_text
+from orthoglot.errors import DataError
+
+CLEANING = {
+    "min_characters": 3,
+    "max_characters": 30,
+    "max_ratio": 4.0,
+    "drop_copies": True,
+    "drop_duplicates": True,
+}
+
+
+def settings(*paths: Path) -> PrepareTextSettings:
+    sources = [{"name": path.stem, "path": str(path)} for path in paths]
+    return PrepareTextSettings.model_validate({"language": "gn", "sources": sources, "cleaning": CLEANING})
+
+
+def write_lines(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def bitext(place: Path, pair: str, **splits: list[tuple[str, str]]) -> Path:
+    folder = place / pair
+    folder.mkdir()
+    kept = {"train": 0, "valid": 0, "test": 0}
+    for split, rows in splits.items():
+        kept[split] = write_pairs(folder / f"{split}.tsv.gz", [SentencePair(*row) for row in rows])
+    (folder / "counts.json").write_text(json.dumps({"in": {"invented": 3}, "kept": kept}))
+    return folder
+
+
+def test_every_sentence_is_kept_or_counted_and_what_is_held_out_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHARD", 2)
+    first = write_lines(
+        tmp_path / "first", ["Mba'e  porã?", "x", "mba'e pora", "MBA'E PORÃ", "...", "y" * 31]
+    )
+    second = write_lines(
+        tmp_path / "second", ["held out one", "seen in training", "Benchmark!", "a last one", "another"]
+    )
+    pairs = [
+        bitext(tmp_path, "es-gn", train=[("uno", "seen in training")], valid=[("dos", "Held out: one")]),
+        bitext(tmp_path, "en-es", test=[("a last one", "tres")]),  # of another language
+    ]
+    benchmark = tmp_path / "benchmark"
+    benchmark.mkdir()
+    write_pairs(benchmark / "gn-en.tsv.gz", [SentencePair("benchmark", "prueba")])
+    output = tmp_path / "gn"
+    output.mkdir()
+    prepare_text(settings(first, second), pairs, [benchmark], output)
+    assert list(stream_text(output)) == [
+        "Mba'e porã?",
+        "mba'e pora",
+        "seen in training",
+        "a last one",
+        "another",
+    ]
+    counts: dict[str, Any] = json.loads((output / "counts.json").read_text())
+    assert counts["shards"] == [2, 2, 1]
+    assert counts["in"] == {"first": 6, "second": 5}
+    assert counts["dropped"] == {"duplicate": 1, "empty": 1, "too_short": 1, "too_long": 1, "benchmark": 2}
+    assert told_of_text(output) == {"corpora": ["first", "second"], "sentences": 5}
+    shards = sorted(output.glob("text-*.txt.gz"))
+    again = tmp_path / "again"
+    again.mkdir()
+    prepare_text(settings(first, second), pairs, [benchmark], again)
+    assert [path.read_bytes() for path in shards] == [(again / path.name).read_bytes() for path in shards]
+
+
+def test_nothing_left_and_a_damaged_file_are_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="gn: no sentence is left: read 2, dropped"):
+        prepare_text(settings(write_lines(tmp_path / "short", ["a", "b"])), [], [], tmp_path)
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(gzip.compress(b"one sentence\n" * 50)[:-9])
+    with pytest.raises(DataError, match="truncated or corrupt"):
+        prepare_text(settings(cut), [], [], tmp_path)
