@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -61,43 +61,14 @@ def write_ablation(
     about = ABLATION_PAPERS[paper]
     found = outcomes(paper, read_variants(evaluations), long_tail, confidence)
     sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    claimed = claim_tables(tested := ablation_claims(paper, found, encoder, confidence))
-    less = f"less {about.name(about.base)}"
-    rivals = [one for one in found if one.variant != about.base]
-    sections: list[Section] = []
-    for table, subject in about.tables.items():
-        cells, others = ([one for one in some if one.table == table] for some in (found, rivals))
-        note = " ".join([SAME if sections else _how(found, confidence), *_legend(about, cells)])
-        differences = f"Printed number {less}'s; measured number {less}'s of the same seed. {SAME}"
-        sections.append(
-            Section(
-                _grid(
-                    about,
-                    f"Table {table}: {subject}",
-                    note,
-                    cells,
-                    {"published": _published, "measured": _measured},
-                ),
-                _grid(
-                    about,
-                    f"Table {table}: {less}",
-                    differences,
-                    others,
-                    {"published": _published_difference, "measured": _difference},
-                ),
-            )
-        )
-    whole, others = ([one for one in some if one.direction == WHOLE] for some in (found, rivals))
-    sections.append(
-        Section(
-            _with_sizes(
-                _grid(about, "Whole data sets of this run", _told(long_tail), whole, {"": _measured}),
-                about,
-                sizes,
-            ),
-            _grid(about, f"Whole data sets of this run: {less}", SAME, others, {"": _difference}),
-        )
-    )
+    tested = ablation_claims(paper, found, encoder, confidence)
+    how = _how(found, confidence)
+    printed = {table: [one for one in found if one.table == table] for table in about.tables}
+    sections = [
+        *(_section(about, table, how, cells) for table, cells in printed.items()),
+        _whole(about, long_tail, sizes, [one for one in found if one.direction == WHOLE]),
+    ]
+    claimed = claim_tables(tested)
     title = f"{about.title}: published and measured"
     lead = _lead([one for one in found if one.table], encoder)
     page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
@@ -113,6 +84,35 @@ def write_ablation(
     logger.info("%s: %d cells", output / f"{stem}.html", len(flat))
 
 
+def _section(about: AblationPaper, table: str, how: str, cells: Sequence[Outcome]) -> Section:
+    """A table of the paper: what was printed and measured, and both less the base variant."""
+    less = f"less {about.name(about.base)}"
+    rivals = [one for one in cells if one.variant != about.base]
+    note = f"Printed number {less}'s; measured number {less}'s of the same seed. {SAME}"
+    levels = {"published": _published, "measured": _measured}
+    differences = {"published": _published_difference, "measured": _difference}
+    return Section(
+        _grid(about, f"Table {table}: {about.tables[table]}", _legend(about, how, cells), cells, levels),
+        _grid(about, f"Table {table}: {less}", note, rivals, differences),
+    )
+
+
+def _whole(
+    about: AblationPaper, long_tail: Collection[str], sizes: dict[str, int | None], cells: Sequence[Outcome]
+) -> Section:
+    """The data sets of the run."""
+    title = "Whole data sets of this run"
+    rivals = [one for one in cells if one.variant != about.base]
+    parts = (
+        f"Long tail: directions from or to {', '.join(long_tail)}; head: the others. " if long_tail else ""
+    )
+    levels = _grid(about, title, parts + SAME, cells, {"": _measured})
+    return Section(
+        _with_sizes(levels, about, sizes),
+        _grid(about, f"{title}: less {about.name(about.base)}", SAME, rivals, {"": _difference}),
+    )
+
+
 def _how(found: Sequence[Outcome], confidence: float) -> str:
     """How the numbers were made, and what the cells' small print means."""
     seeds = next((list(one.measured.by_seed) for one in found if one.measured), [])
@@ -125,15 +125,8 @@ def _how(found: Sequence[Outcome], confidence: float) -> str:
     )
 
 
-def _told(long_tail: Collection[str]) -> str:
-    """What the columns of a data set of the run are."""
-    if not long_tail:
-        return SAME
-    return f"Long tail: directions from or to {', '.join(long_tail)}; head: the others. {SAME}"
-
-
-def _legend(about: AblationPaper, cells: Sequence[Outcome]) -> list[str]:
-    """Which reasons, languages and doubts the cells speak of."""
+def _legend(about: AblationPaper, how: str, cells: Sequence[Outcome]) -> str:
+    """How the numbers were made, and which reasons, languages and doubts the cells speak of."""
     reasons = dict.fromkeys(one.reason for one in cells if one.reason)
     told = [f"{reason.capitalize()}: {WHY[reason]}." for reason in reasons]
     further: dict[str, None] = {}
@@ -143,7 +136,7 @@ def _legend(about: AblationPaper, cells: Sequence[Outcome]) -> list[str]:
             further[f"{heading} was measured on {_members(one.over)}."] = None
         if one.note:
             further[f"{heading}: {one.note}."] = None
-    return [*told, *further]
+    return " ".join([how, *told, *further])
 
 
 def _members(over: Sequence[str]) -> str:
@@ -169,7 +162,7 @@ def _grid(
     title: str,
     note: str,
     found: Sequence[Outcome],
-    kinds: dict[str, Callable[[Outcome], Cell]],
+    kinds: Mapping[str, Callable[[Outcome], Cell]],
 ) -> Table:
     """Variants in the order of the paper; a line for each kind of number that a variant has."""
     columns = list(dict.fromkeys(map(_column, found)))
