@@ -66,8 +66,17 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("corpora", "globalvoices", "sha256"), {"en-ay": "abc"}, "globalvoices.sha256.en-ay: String should match"),
         (("benchmarks", "tatoeba", "files"), "x/{lang}.tsv", "may name {foreign}, {pivot}, not 'lang'"),
         (("benchmarks", "tatoeba", "files"), "", "a local benchmark needs files"),
-        (("variants", "ugt"), {"target": "ugd"}, "ablation.encoder: ems-mini cannot be changed as variants.ugt"),
-        (("encoders", "ems-mini", "xtr_weight"), 0.0, "presets.mini.ablation.encoder: ems-mini cannot be changed as"),
+        (("variants", "ems", "ugt"), {"target": "ugd"},
+         "presets.mini.ablations.0.encoder: ems-mini cannot be changed as variants.ems.ugt says: target: Input should"),
+        (("variants", "emma-x", "phase-1-only"), {"text": {"steps": -1}},
+         "ablations.1.encoder: emma-x-mini cannot be changed as variants.emma-x.phase-1-only says: text.steps: Input"),
+        (("variants", "emma-x", "full"), {"text": {"stepz": 1}}, "variants.emma-x.full says: unknown key 'text.stepz'"),
+        (("variants", "emma"), {}, "variants: unknown name 'emma'; nearest known: emma-x; known: emma-x, ems"),
+        (("encoders", "ems-mini", "xtr_weight"), 0.0, "presets.mini.ablations.0.encoder: ems-mini cannot be changed"),
+        (("presets", "mini", "ablations"), [{"encoder": "xlmr-mini", "seeds": [1]}],
+         "presets.mini.ablations.0.encoder: unknown name 'xlmr-mini'"),
+        (("presets", "mini", "ablations"), [{"encoder": name, "seeds": [1]} for name in ("ems-mini", "ems-small")],
+         "presets.mini.ablations: ems-mini and ems-small are both of kind ems; name one"),
         (("corpora", "anki", "pairs"), ["en-deu"], 'corpora.anki: language pair \'en-deu\': write it "en-de"'),
     ],
 )  # fmt: skip
@@ -83,6 +92,25 @@ def test_a_mistake_is_one_line_with_the_key_and_the_nearest_name(
         config.check(broken, "params.yaml")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_variant_changes_what_it_names_and_nothing_beside_it(values: dict[str, Any]) -> None:
+    params = config.check(values, "params.yaml")
+    origin, ablation = params.encoders["emma-x-mini"].model_dump(), params.selected.ablations[1]
+    for name, changes in {
+        "full": {},
+        "phase-1-only": {"text": origin["text"] | {"steps": 0}},
+        "fixed-mixture": {"text": origin["text"] | {"fixed_classifier": True}},
+        "linear-classifier": {"classifier": "linear"},
+        "ranks-2": {"ranks": 2},
+        "ranks-8": {"ranks": 8},
+    }.items():
+        assert params.variant(ablation, name, seed=9).model_dump() == origin | changes | {"seed": 9}
+    assert (origin["ranks"], origin["classifier"], origin["text"]["fixed_classifier"]) == (
+        4,
+        "mixture",
+        False,
+    )
 
 
 def test_unreadable_yaml_names_the_file(tmp_path: Path) -> None:

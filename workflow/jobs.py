@@ -16,7 +16,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from digests import SOURCE, digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import __version__, config
@@ -39,6 +39,8 @@ from orthoglot.encoders.settings import (
     TrainingSettings,
 )
 from orthoglot.errors import ConfigError
+from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
+from orthoglot.evaluation.printed import Paper
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
@@ -58,11 +60,10 @@ ENTRY = {
     "evaluate": "orthoglot.evaluation.evaluate",
     "report": "orthoglot.evaluation.report",
     "tabulate": "orthoglot.evaluation.paper_tables",
-    "ablation": "orthoglot.evaluation.ablation_table",
+    "tabulate_variants": "orthoglot.evaluation.ablation_table",
 }
-# The printed numbers, one file a paper; EMS's stand beside an ablation, the others' beside a report.
+# The printed numbers, one file a paper.
 PUBLISHED = SOURCE / "evaluation" / "published"
-EMS = "ems"
 ENTRY_OF_KIND = {
     "ems": "orthoglot.training.pretrain",
     "distillation": "orthoglot.training.distill",
@@ -134,7 +135,7 @@ class Plan:
         # What comes after runs only when its target is named.
         self.unasked = set(self.jobs)
         self._tables()
-        self._ablation()
+        self._ablations()
 
     def job(self, folder: str) -> Job:
         """The job of an output folder.
@@ -143,9 +144,22 @@ class Plan:
             ConfigError: params.yaml asks for no such folder.
         """
         if folder not in self.jobs:
-            hint = f": presets.{self.name} has no `ablation`" if folder == f"tables/{EMS}" else ""
+            kind = folder.removeprefix("tables/")
+            hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
+            hint = hint if kind in ABLATION_PAPERS else ""
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         return self.jobs[folder]
+
+    def ablations(self) -> list[str]:
+        """The markers of the tables of the preset's ablations.
+
+        Raises:
+            ConfigError: it has none.
+        """
+        tables = [job.output for job in self.jobs.values() if job.verb == "tabulate_variants"]
+        if not tables:
+            raise ConfigError(f"presets.{self.name} has no `ablations`")
+        return [str(self.marker(table)) for table in tables]
 
     def marker(self, folder: str) -> Path:
         """The file that is there exactly when the job of `folder`, or its whole part, is done."""
@@ -362,14 +376,7 @@ class Plan:
         for role, origin in _origins(settings).items():
             sources = {parse_pair(Path(folder).name)[0] for folder in self.bitext}
             self._check_covers(origin, self.params.encoders[origin], sources if role == "teacher" else set())
-        if isinstance(settings, EmmaXSettings):
-            names = [Path(folder).name for folder in self.bitext]
-            if strange := sorted(set(settings.parallel.pairs) - set(names)):
-                raise ConfigError(
-                    f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
-                    f"it has {', '.join(names)}"
-                )
-            self._check_text(name, settings)
+        self._check_text(name, settings)
         if isinstance(settings, DistillationSettings):
             width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
             if width and taught and width != taught:
@@ -378,8 +385,16 @@ class Plan:
                     "give both networks one width"
                 )
 
-    def _check_text(self, name: str, settings: EmmaXSettings) -> None:
-        """Refuse text that is not there, or that a new tokenizer does not know."""
+    def _check_text(self, name: str, settings: EncoderSettings) -> None:
+        """Refuse an Emma-X encoder whose pairs or text the preset has not, or whose new tokenizer would not know it."""
+        if not isinstance(settings, EmmaXSettings):
+            return
+        names = [Path(folder).name for folder in self.bitext]
+        if strange := sorted(set(settings.parallel.pairs) - set(names)):
+            raise ConfigError(
+                f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
+                f"it has {', '.join(names)}"
+            )
         if not _reads_corpora(settings):
             return
         if not self.text:
@@ -485,21 +500,17 @@ class Plan:
         )
 
     def _tables(self) -> None:
-        for path in sorted(PUBLISHED.glob("*.csv")):
-            if path.stem != EMS:
-                self._add(
-                    "tabulate",
-                    f"tables/{path.stem}",
-                    {"paper": path.stem},
-                    inputs={"results": [self.report]},
-                    files=[str(path)],
-                )
+        for paper in get_args(Paper):
+            self._add(
+                "tabulate",
+                f"tables/{paper}",
+                {"paper": paper},
+                inputs={"results": [self.report]},
+                files=[str(PUBLISHED / f"{paper}.csv")],
+            )
 
-    def _ablation(self) -> None:
-        """Every variant of one encoder, once for each seed, measured by retrieval alone; then EMS's table of them."""
-        ablation = self.preset.ablation
-        if ablation is None:
-            return
+    def _ablations(self) -> None:
+        """The variants of an encoder's kind, measured by retrieval alone; then the paper's table of them."""
         retrieval = [
             folder
             for name, folder in zip(self.preset.benchmarks, self.benchmarks, strict=True)
@@ -509,21 +520,29 @@ class Plan:
         measured = self.preset.evaluation.model_copy(update={"tasks": ["heldout", *tasks]})
         # No vector of a training pair is asked for.
         stored = self.preset.embedding.model_copy(update={"train_pairs": 1})
+        for ablation in self.preset.ablations:
+            self._ablation(ablation, retrieval, stored.model_dump(), measured.model_dump())
+
+    def _ablation(
+        self,
+        ablation: config.Ablation,
+        benchmarks: list[str],
+        stored: dict[str, Any],
+        measured: dict[str, Any],
+    ) -> None:
+        """Every variant of one encoder, once for each seed, and their table."""
+        kind = self.params.encoders[ablation.encoder].kind
+        self._check_text(ablation.encoder, self.params.encoders[ablation.encoder])
         encoders: list[str] = []
         evaluations: list[str] = []
-        for variant in self.params.variants:
+        for variant in self.params.variants[kind]:
             for seed in ablation.seeds:
-                home = f"ablation/{self.name}/{variant}/seed{seed}"
+                home = f"ablation/{self.name}/{kind}/{variant}/seed{seed}"
                 settings = self.params.variant(ablation, variant, seed)
                 encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
-                text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": retrieval}
-                vectors = self._add(
-                    "embed",
-                    f"{home}/embeddings",
-                    stored.model_dump(),
-                    inputs=text,
-                    free={"device": self.params.device},
-                )
+                text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
+                free = {"device": self.params.device}
+                vectors = self._add("embed", f"{home}/embeddings", stored, inputs=text, free=free)
                 evaluations.append(
                     self._add(
                         "evaluate",
@@ -532,17 +551,23 @@ class Plan:
                             "encoder": variant,
                             "method": "original",
                             "version": __version__,
-                            "evaluation": measured.model_dump(),
+                            "evaluation": measured,
                         },
                         inputs={**text, "embeddings": [vectors], "decomposers": []},
                     )
                 )
+        evaluation = self.preset.evaluation
         self._add(
-            "ablation",
-            f"tables/{EMS}",
-            {"encoder": ablation.encoder, "confidence": self.preset.evaluation.confidence},
+            "tabulate_variants",
+            f"tables/{kind}",
+            {
+                "paper": kind,
+                "encoder": ablation.encoder,
+                "long_tail": evaluation.long_tail,
+                "confidence": evaluation.confidence,
+            },
             inputs={"evaluations": evaluations, "encoders": encoders},
-            files=[str(PUBLISHED / f"{EMS}.csv")],
+            files=[str(PUBLISHED / f"{kind}.csv")],
         )
 
     def _licences(self) -> dict[str, str]:

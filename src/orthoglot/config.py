@@ -19,7 +19,6 @@ from orthoglot.corpora.settings import (
 from orthoglot.encoders.settings import (
     DistillationSettings,
     EmbeddingSettings,
-    EmsSettings,
     EncoderNetwork,
     EncoderSettings,
     MlmSettings,
@@ -27,6 +26,7 @@ from orthoglot.encoders.settings import (
     TrainingSettings,
 )
 from orthoglot.errors import ConfigError
+from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
@@ -37,7 +37,7 @@ ALL = "all"
 
 
 class Ablation(Settings):
-    """What `snakemake ablation` trains: every variant of one EMS encoder, once for each seed."""
+    """What `snakemake ablation` trains: every variant of one encoder's kind, once for each seed."""
 
     encoder: str
     seeds: Annotated[list[Whole], Field(min_length=1)]
@@ -60,7 +60,7 @@ class Preset(Settings):
     embedding: EmbeddingSettings
     decomposition: DecompositionSettings
     evaluation: EvaluationSettings
-    ablation: Ablation | None = None
+    ablations: list[Ablation] = []
 
     @model_validator(mode="after")
     def _each_name_once(self) -> Self:
@@ -83,13 +83,15 @@ class Params(Settings):
     corpora: dict[str, CorpusSettings]
     benchmarks: dict[str, BenchmarkSettings]
     encoders: dict[str, EncoderSettings]
-    variants: dict[str, dict[str, Any]]
+    variants: dict[str, dict[str, dict[str, Any]]]
     methods: dict[str, MethodSettings]
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
         _known(self.preset, self.presets, "preset")
         _known(self.loss, [ALL, *self.methods], "loss")
+        for kind in self.variants:
+            _known(kind, ABLATION_PAPERS, "variants")
         for name, preset in self.presets.items():
             where = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
@@ -99,13 +101,7 @@ class Params(Settings):
                 _known(chosen, self.methods, f"{where}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
-            if preset.ablation:
-                _known(preset.ablation.encoder, self._of_kind("ems"), f"{where}.ablation.encoder")
-                for variant in self.variants:
-                    try:
-                        self.variant(preset.ablation, variant, seed=0)
-                    except ConfigError as error:
-                        raise ConfigError(f"{where}.ablation.encoder: {error}") from error
+            self._check_ablations(preset.ablations, f"{where}.ablations")
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
         for name in self.encoders:
@@ -122,6 +118,22 @@ class Params(Settings):
                         f"benchmarks.{name}: write the language {code!r} as {canonical(code)!r}"
                     )
         return self
+
+    def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
+        """Each names an encoder of another kind, and every variant of that kind is one that it can be."""
+        named: dict[str, str] = {}
+        for place, ablation in enumerate(ablations):
+            encoder = ablation.encoder
+            _known(encoder, self._of_kind(*self.variants), f"{where}.{place}.encoder")
+            kind = self.encoders[encoder].kind
+            if kind in named:
+                raise ConfigError(f"{where}: {named[kind]} and {encoder} are both of kind {kind}; name one")
+            named[kind] = encoder
+            for variant in self.variants[kind]:
+                try:
+                    self.variant(ablation, variant, seed=0)
+                except ConfigError as error:
+                    raise ConfigError(f"{where}.{place}.encoder: {error}") from error
 
     def _of_kind(self, *kinds: str) -> list[str]:
         return [name for name, encoder in self.encoders.items() if encoder.kind in kinds]
@@ -174,18 +186,19 @@ class Params(Settings):
             else self.width(self.encoders[network.encoder])
         )
 
-    def variant(self, ablation: Ablation, name: str, seed: int) -> EmsSettings:
+    def variant(self, ablation: Ablation, name: str, seed: int) -> EncoderSettings:
         """The settings of one variant of the encoder that an ablation names.
 
         Raises:
-            ConfigError: the variant changes what an EMS encoder does not have, or to what it cannot be.
+            ConfigError: the variant changes what such an encoder does not have, or to what it cannot be.
         """
-        origin = self.encoders[ablation.encoder].model_dump()
+        origin = self.encoders[ablation.encoder]
+        changed = _merged(origin.model_dump(), self.variants[origin.kind][name])
         try:
-            return EmsSettings.model_validate({**origin, **self.variants[name], "seed": seed})
+            return type(origin).model_validate({**changed, "seed": seed})
         except ValidationError as error:
             raise ConfigError(
-                f"{ablation.encoder} cannot be changed as variants.{name} says: {describe(error)}"
+                f"{ablation.encoder} cannot be changed as variants.{origin.kind}.{name} says: {describe(error)}"
             ) from error
 
     @property
@@ -248,6 +261,16 @@ def describe(error: ValidationError) -> str:
         message = first["msg"].removeprefix("Value error, ")
         return f"{place}: {message}{given}" if place else message
     return f"unknown key {place!r}{_closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
+
+
+def _merged(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """The values with some changed, at any depth."""
+    return values | {
+        name: _merged(values[name], new)
+        if isinstance(new, dict) and isinstance(values.get(name), dict)
+        else new
+        for name, new in changes.items()
+    }
 
 
 def _written(location: Sequence[int | str]) -> list[int | str]:

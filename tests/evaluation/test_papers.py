@@ -134,7 +134,7 @@ def test_rows_are_well_formed() -> None:
         assert not one.value or low <= float(one.value) <= high
         assert (one.view == "sentence") == (one.method == "original")
     sizes = {"opus-12": 12, "tatoeba-14": 14, "tatoeba-36": 36, "tatoeba-10": 10, "muse-8": 8, "sts17": 10}
-    assert {name: len(set(members)) for name, members in MEMBERS.items()} == sizes | {
+    assert {one.dataset: len(set(MEMBERS[one.dataset])) for one in EVERY} == sizes | {
         "sts17-cross": 7,
         "wmt20": 6,
     }

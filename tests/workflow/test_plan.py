@@ -134,7 +134,7 @@ def test_what_makes_a_job_due_is_listed_in_its_dvc_stage(
     for path, other in changes(values):
         tried += 1
         due = changed(before, keys(other))
-        if path[:3] == ("presets", preset, "ablation"):
+        if path[:3] == ("presets", preset, "ablations"):
             after = keys(other, on_demand=True)
             assert set(after) < set(before_on_demand) or changed(before_on_demand, after), f"{path}: nothing"
             assert not due, f"{path} makes {due} due unasked"
@@ -157,7 +157,7 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
     def tables(values: dict[str, Any]) -> dict[str, str]:
         plan = jobs.Plan(config.check(values, "params.yaml"))
         assert not any("tables" in marker or "ablation" in marker for marker in plan.markers())
-        assert plan.markers("tabulate", "ablation") == []
+        assert plan.markers("tabulate", "tabulate_variants") == []
         return {job.output: job.key for job in plan.jobs.values() if job.verb == "tabulate"}
 
     shutil.copytree(jobs.PUBLISHED, tmp_path / "published")
@@ -206,57 +206,92 @@ def test_a_changed_method_leaves_the_other_methods_alone(values: dict[str, Any])
 
 
 HOME = "ablation/mini"
+KINDS = {"ems": "ems-mini", "emma-x": "emma-x-mini"}
 
 
 def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(values: dict[str, Any]) -> None:
-    values["presets"]["mini"]["ablation"]["seeds"] = [4, 7]
+    for ablation in values["presets"]["mini"]["ablations"]:
+        ablation["seeds"] = [4, 7]
     plan = jobs.Plan(config.check(values, "params.yaml"))
-    homes = [f"{HOME}/{variant}/seed{seed}" for variant in values["variants"] for seed in (4, 7)]
+    homes = {
+        kind: [
+            f"{HOME}/{kind}/{variant}/seed{seed}" for variant in values["variants"][kind] for seed in (4, 7)
+        ]
+        for kind in KINDS
+    }
     verbs = {"encoder": "pretrain", "embeddings": "embed", "evaluation": "evaluate"}
-    made = {f"{home}/{part}": verb for home in homes for part, verb in verbs.items()}
+    made = {
+        f"{home}/{part}": verb for some in homes.values() for home in some for part, verb in verbs.items()
+    }
     assert {name: job.verb for name, job in plan.jobs.items() if name.startswith("ablation/")} == made
     assert not set(made) & plan.unasked
-    encoder = plan.jobs[f"{HOME}/without-xtr/seed7/encoder"]
+    encoder = plan.jobs[f"{HOME}/ems/without-xtr/seed7/encoder"]
     own = values["encoders"]["ems-mini"]
     assert encoder.settings["name"] == "without-xtr"
     assert encoder.settings["encoder"] | {"xtr_weight": own["xtr_weight"], "seed": own["seed"]} == own
     assert (encoder.settings["encoder"]["xtr_weight"], encoder.settings["encoder"]["seed"]) == (0.0, 7)
-    evaluation = plan.jobs[f"{HOME}/without-xtr/seed7/evaluation"]
-    assert evaluation.settings["evaluation"]["tasks"] == ["heldout", "tatoeba"]
-    assert evaluation.inputs["embeddings"] == [f"{HOME}/without-xtr/seed7/embeddings"]
-    assert evaluation.inputs["benchmarks"] == ["data/mini/benchmarks/mini-tatoeba"]
-    embeddings = plan.jobs[f"{HOME}/without-xtr/seed7/embeddings"]
-    assert embeddings.inputs["encoder"] == [f"{HOME}/without-xtr/seed7/encoder"]
+    evaluation = plan.jobs[f"{HOME}/ems/without-xtr/seed7/evaluation"]
+    tasks = values["presets"]["mini"]["evaluation"]["tasks"]
+    retrieval = ["heldout", *(task for task in tasks if task in ("tatoeba", "nway"))]
+    assert evaluation.settings["evaluation"]["tasks"] == retrieval
+    assert evaluation.inputs["embeddings"] == [f"{HOME}/ems/without-xtr/seed7/embeddings"]
+    chosen = [
+        name
+        for name in values["presets"]["mini"]["benchmarks"]
+        if values["benchmarks"][name]["kind"] in ("mini", "nway")
+    ]
+    assert evaluation.inputs["benchmarks"] == [f"data/mini/benchmarks/{name}" for name in chosen]
+    embeddings = plan.jobs[f"{HOME}/ems/without-xtr/seed7/embeddings"]
+    assert embeddings.inputs["encoder"] == [f"{HOME}/ems/without-xtr/seed7/encoder"]
     assert embeddings.settings["train_pairs"] == 1
-    table = plan.jobs["tables/ems"]
-    assert table.inputs["evaluations"] == [f"{home}/evaluation" for home in homes]
-    assert set(plan.first(f"{HOME}/ems/seed4/evaluation")) >= {
-        f".jobs/{HOME}/ems/seed4/{part}.done" for part in ("encoder", "embeddings")
+    phase_1 = plan.jobs[f"{HOME}/emma-x/phase-1-only/seed4/encoder"].settings["encoder"]
+    assert (phase_1["kind"], phase_1["text"]["steps"], phase_1["seed"]) == ("emma-x", 0, 4)
+    for kind, encoder_name in KINDS.items():
+        table = plan.jobs[f"tables/{kind}"]
+        assert table.inputs["evaluations"] == [f"{home}/evaluation" for home in homes[kind]]
+        settings = values["presets"]["mini"]["evaluation"]
+        assert table.settings == {
+            "paper": kind,
+            "encoder": encoder_name,
+            "long_tail": settings["long_tail"],
+            "confidence": settings["confidence"],
+        }
+    assert plan.ablations() == [f".jobs/tables/{kind}.done" for kind in KINDS]
+    assert set(plan.first(f"{HOME}/ems/ems/seed4/evaluation")) >= {
+        f".jobs/{HOME}/ems/ems/seed4/{part}.done" for part in ("encoder", "embeddings")
     }
-    assert plan.threads(f"{HOME}/ems/seed4/encoder") == own["threads"] * own["processes"]
+    assert plan.threads(f"{HOME}/ems/ems/seed4/encoder") == own["threads"] * own["processes"]
 
 
-def test_a_variant_reaches_its_own_jobs_and_the_table_alone(values: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "variant", "change"),
+    [("ems", "ugt", {"target": "ugt", "temperature": 0.2}), ("emma-x", "ranks-8", {"text": {"steps": 7}})],
+)
+def test_a_variant_reaches_its_own_jobs_and_its_table_alone(
+    values: dict[str, Any], kind: str, variant: str, change: dict[str, Any]
+) -> None:
     before = keys(values, on_demand=True)
     other = copy.deepcopy(values)
-    other["variants"]["ugt"] = {"target": "ugt", "temperature": 0.2}
+    other["variants"][kind][variant] = change
     after = keys(other, on_demand=True)
     due = {name for name in after if after[name] != before[name]}
     own = {
-        f"{HOME}/ugt/seed{s}/{part}" for s in (1, 2, 3) for part in ("encoder", "embeddings", "evaluation")
+        f"{HOME}/{kind}/{variant}/seed{s}/{part}"
+        for s in (1, 2, 3)
+        for part in ("encoder", "embeddings", "evaluation")
     }
-    assert due == own | {"tables/ems"}
+    assert due == own | {f"tables/{kind}"}
     assert keys(other) == keys(values)
 
 
 def test_another_seed_of_an_ablation_leaves_the_seeds_that_there_were(values: dict[str, Any]) -> None:
     before = keys(values, on_demand=True)
-    values["presets"]["mini"]["ablation"]["seeds"] = [1, 2, 3, 4]
+    values["presets"]["mini"]["ablations"][1]["seeds"] = [1, 2, 3, 4]
     after = keys(values, on_demand=True)
     due = {name for name in after if after[name] != before.get(name)}
-    assert {name for name in due if name.startswith("ablation/")} == {
-        name for name in after if "/seed4/" in name
-    }
+    own = {name for name in after if "/seed4/" in name}
+    assert due == own | {"tables/emma-x"}
+    assert all(name.startswith(f"{HOME}/emma-x/") for name in own)
 
 
 def test_what_an_ablation_starts_from_is_on_demand_too(values: dict[str, Any]) -> None:
@@ -264,25 +299,42 @@ def test_what_an_ablation_starts_from_is_on_demand_too(values: dict[str, Any]) -
     values["encoders"]["further"] = copy.deepcopy(values["encoders"]["ems-mini"])
     values["encoders"]["further"]["network"] = {"start": "encoder", "encoder": "xlmr-mini"}
     before = set(keys(values))
-    values["presets"]["mini"]["ablation"]["encoder"] = "further"
+    values["presets"]["mini"]["ablations"][0]["encoder"] = "further"
     assert set(keys(values)) == before
     origin = "models/mini/encoders/xlmr-mini"
     assert origin in keys(values, on_demand=True)
     plan = jobs.Plan(config.check(values, "params.yaml"))
-    assert origin in plan.jobs[f"{HOME}/ems/seed1/encoder"].before
+    assert origin in plan.jobs[f"{HOME}/ems/ems/seed1/encoder"].before
 
 
 def test_a_preset_may_do_without_an_ablation(values: dict[str, Any]) -> None:
     before = set(keys(values))
-    assert jobs.Plan(config.check(values, "params.yaml")).job("tables/ems").verb == "ablation"
-    del values["presets"]["mini"]["ablation"]
+    assert jobs.Plan(config.check(values, "params.yaml")).job("tables/ems").verb == "tabulate_variants"
+    del values["presets"]["mini"]["ablations"][1]
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    assert plan.ablations() == [".jobs/tables/ems.done"]
+    with pytest.raises(
+        ConfigError, match=r"no tables/emma-x: presets\.mini\.ablations names no encoder of kind emma-x"
+    ):
+        plan.job("tables/emma-x")
+    del values["presets"]["mini"]["ablations"]
     assert set(keys(values)) == before
     plan = jobs.Plan(config.check(values, "params.yaml"))
     assert not any("ablation" in folder for folder in plan.jobs)
-    with pytest.raises(ConfigError, match=r"no tables/ems: presets\.mini has no `ablation`"):
-        plan.job("tables/ems")
+    with pytest.raises(ConfigError, match=r"presets\.mini has no `ablations`$"):
+        plan.ablations()
     with pytest.raises(ConfigError, match=r"asks for no tables/orakle$"):
         plan.job("tables/orakle")
+
+
+def test_an_ablation_of_pairs_that_the_preset_has_not_is_refused_before_any_job(
+    values: dict[str, Any],
+) -> None:
+    values["encoders"]["emma-x-mini"]["parallel"]["pairs"] = {"qaa-qaz": 100}
+    with pytest.raises(
+        ConfigError, match=r"encoders\.emma-x-mini\.parallel\.pairs: the preset has no qaa-qaz"
+    ):
+        keys(values)
 
 
 def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: Path) -> None:
@@ -404,7 +456,7 @@ def test_rules_call_the_verbs_and_dvc_stages_allow_exactly_those_rules() -> None
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     assert rules == {*jobs.ENTRY, "pretrain", *(f"stage_{name}" for name in DVC)}
-    assert rules - {"tabulate", "ablation"} == set().union(*RULES.values())
+    assert rules - {"tabulate", "tabulate_variants"} == set().union(*RULES.values())
     assert shutil.which("orthoglot")
 
 

@@ -46,6 +46,13 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
         warmup_steps=5,
         threads=1,
     )
+    emma_x = params["encoders"]["emma-x-mini"]
+    emma_x["network"]["tokenizer"]["vocabulary"] = 300
+    emma_x["network"].update(layers=1, width=32, heads=2, feed_forward=64)
+    emma_x.update(queue=32, threads=1)
+    for phase in ("parallel", "text"):
+        emma_x[phase].update(steps=10, batch_size=16, validate_every=5, warmup_steps=2)
+    emma_x["parallel"]["pairs"] = {"qaa-qac": 50}
     return params
 
 

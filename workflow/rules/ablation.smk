@@ -1,46 +1,65 @@
-# On demand: every variant of EMS, trained and measured like any encoder but in a folder of its own, which no DVC stage
-# watches; then the printed table with these beside it.
+# On demand: every variant of a kind of encoder, trained and measured like any encoder but in a folder of its own, which
+# no DVC stage watches; then the paper's tables with these beside them.
 use rule pretrain as pretrain_variant with:
     input:
-        job=job("ablation/{preset}/{variant}/{seed}/encoder"),
-        needs=needs("ablation/{preset}/{variant}/{seed}/encoder"),
+        job=job("ablation/{preset}/{kind}/{variant}/{seed}/encoder"),
+        needs=needs("ablation/{preset}/{kind}/{variant}/{seed}/encoder"),
     output:
-        touch(".jobs/ablation/{preset}/{variant}/{seed}/encoder.done"),
+        touch(".jobs/ablation/{preset}/{kind}/{variant}/{seed}/encoder.done"),
     log:
-        "logs/{preset}/ablation/{variant}.{seed}.pretrain.log",
-    threads: threads_of("ablation/{preset}/{variant}/{seed}/encoder")
+        "logs/{preset}/ablation/{kind}.{variant}.{seed}.pretrain.log",
+    threads: threads_of("ablation/{preset}/{kind}/{variant}/{seed}/encoder")
 
 
 use rule embed as embed_variant with:
     input:
-        job=job("ablation/{preset}/{variant}/{seed}/embeddings"),
-        needs=needs("ablation/{preset}/{variant}/{seed}/embeddings"),
+        job=job("ablation/{preset}/{kind}/{variant}/{seed}/embeddings"),
+        needs=needs("ablation/{preset}/{kind}/{variant}/{seed}/embeddings"),
     output:
-        touch(".jobs/ablation/{preset}/{variant}/{seed}/embeddings.done"),
+        touch(".jobs/ablation/{preset}/{kind}/{variant}/{seed}/embeddings.done"),
     log:
-        "logs/{preset}/ablation/{variant}.{seed}.embed.log",
+        "logs/{preset}/ablation/{kind}.{variant}.{seed}.embed.log",
 
 
 use rule evaluate as evaluate_variant with:
     input:
-        job=job("ablation/{preset}/{variant}/{seed}/evaluation"),
-        needs=needs("ablation/{preset}/{variant}/{seed}/evaluation"),
+        job=job("ablation/{preset}/{kind}/{variant}/{seed}/evaluation"),
+        needs=needs("ablation/{preset}/{kind}/{variant}/{seed}/evaluation"),
     output:
-        touch(".jobs/ablation/{preset}/{variant}/{seed}/evaluation.done"),
+        touch(".jobs/ablation/{preset}/{kind}/{variant}/{seed}/evaluation.done"),
     log:
-        "logs/{preset}/ablation/{variant}.{seed}.evaluate.log",
+        "logs/{preset}/ablation/{kind}.{variant}.{seed}.evaluate.log",
 
 
-rule ablation:
+rule tabulate_variants:
     input:
-        job=job("tables/ems"),
-        needs=needs("tables/ems"),
+        job=job("tables/{kind}"),
+        needs=needs("tables/{kind}"),
     output:
-        touch(".jobs/tables/ems.done"),
+        touch(".jobs/tables/{kind}.done"),
     log:
-        "logs/tabulate/ems.log",
+        "logs/tabulate/{kind}.log",
+    wildcard_constraints:
+        kind="|".join(ABLATION_PAPERS),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     shell:
-        "orthoglot ablation {input.job} 2>&1 | tee {log}"
+        "orthoglot tabulate-variants {input.job} 2>&1 | tee {log}"
+
+
+# Targets: all ablations of the preset, or that of one kind.
+rule:
+    name:
+        "ablation"
+    input:
+        lambda wildcards: plan.ablations(),
+
+
+for kind in ABLATION_PAPERS:
+
+    rule:
+        name:
+            f"ablation_{kind.replace('-', '_')}"
+        input:
+            f".jobs/tables/{kind}.done",

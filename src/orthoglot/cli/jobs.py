@@ -347,11 +347,11 @@ def tabulate(job_file: JobFile) -> None:
 
 
 @app.command()
-def ablation(job_file: JobFile) -> None:
-    """Lay the printed ablation of EMS beside the variants that were trained here."""
+def tabulate_variants(job_file: JobFile) -> None:
+    """Lay a paper's printed ablation beside the variants that were trained here."""
     from orthoglot.evaluation.ablation_table import write_ablation
 
     job = Job(job_file)
     folders = job.folders("evaluations"), job.folders("encoders")
     job.run(lambda output: write_ablation(*folders, **job.settings, output=output))
-    logger.info("table: %s", (job.output / "ems-table.html").resolve())
+    logger.info("table: %s", (job.output / f"{job.settings['paper']}-table.html").resolve())

@@ -1,14 +1,14 @@
-"""EMS with one thing changed at a time: accuracies over seeds beside the printed ones, and what each change costs.
+"""An encoder with one thing changed at a time: accuracies over seeds beside the printed ones, and what each costs.
 
 An interval here is Student's over the seeds' values x: mean(x) ± t(n - 1) sd(x) / sqrt(n). It tells what other seeds
-would change; sentences and training text are taken as fixed. A difference to EMS is taken seed by seed, so that its
-interval is the paired one. Source: methods 5.6, 8.3 (Table XIV), 8.5.
+would change; sentences and training text are taken as fixed. A difference of two variants is taken seed by seed, so
+that its interval is the paired one. What each paper claims and prints: ablation_papers.py. Source: methods 8.5.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -19,7 +19,8 @@ from safetensors import safe_open
 from scipy.stats import t as student
 
 from orthoglot.errors import DataError
-from orthoglot.evaluation.base import Record, read_records
+from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS, HEAD, LONG_TAIL, Order
+from orthoglot.evaluation.base import ALL, Record, read_records
 from orthoglot.evaluation.claims import Claim, judged
 from orthoglot.evaluation.comparisons import ORIGINAL
 from orthoglot.evaluation.measured import ACCURACY, Measured, Name, Number
@@ -28,24 +29,16 @@ from orthoglot.evaluation.printed import Printed, transcribed
 from orthoglot.evaluation.summary import NWAY
 from orthoglot.evaluation.verdicts import POSITIVE, UNTESTABLE, Case
 
-PAPER = "ems"
-EMS = "ems"
 TIME = "time"
 RETRIEVAL = ("tatoeba", NWAY, "heldout")
 NO_VARIANT = "no variant"
 NO_TIME = "no time"
+NO_TUNING = "no fine-tuning"
 WHY = REASONS | {
     NO_VARIANT: "params.yaml has no such variant",
     NO_TIME: "a trained encoder holds no times, so that the same training gives the same bytes",
+    NO_TUNING: "the paper goes on training the encoder on the task, which is not done here",
 }
-# The claim, where the paper shows it, and the variants that must be worse than EMS.
-CLAIMS = (
-    ("XTR with the contrastive objective beats either alone", ("without-contrastive", "without-xtr")),
-    ("An output embedding of its own matters", ("shared-output-embedding",)),
-    ("The head of the contrastive objective matters", ("without-contrastive-mlp",)),
-    ("UGT in place of XTR is worse", ("ugt",)),
-    ("LaBSE's objective alone, without a head, is worse", ("labse-ems-vanilla",)),
-)
 
 
 class Spread(NamedTuple):
@@ -78,25 +71,30 @@ def spread(by_seed: Mapping[int, float], confidence: float) -> Spread:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one variant scores in one column, printed and measured, alone and less EMS.
+    """What one variant scores in one column, printed and measured, alone and less the paper's own.
 
     Attributes:
         variant: its name in params.yaml.
-        task: and dataset, direction, metric: of the column; the direction is "all" for a data set of this run as a
-            whole.
+        table: of the paper that has this column, "" for a data set of this run.
+        task: and dataset, subset, direction, metric: of the column; for a data set of this run the direction is
+            "all" and the subset says whether the mean is over "all" its pairs of languages, the "long tail" or the
+            "head".
         dataset_here: the run's data set, or several.
         published: the printed number, None where there is none.
-        published_difference: the printed number less EMS's.
+        published_difference: the printed number less the base variant's.
         measured: over seeds, None where nothing was measured.
-        difference: less EMS, seed by seed.
+        difference: less the base variant, seed by seed.
         over: members measured.
         missing: members that were not.
         reason: why nothing was measured, else "".
+        note: a known doubt about the printed number.
     """
 
     variant: str
+    table: str
     task: str
     dataset: str
+    subset: str
     direction: str
     metric: str
     dataset_here: str = ""
@@ -107,6 +105,7 @@ class Outcome:
     over: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     reason: str = ""
+    note: str = ""
 
 
 def read_variants(evaluations: Sequence[Path]) -> Measured:
@@ -136,30 +135,41 @@ def read_variants(evaluations: Sequence[Path]) -> Measured:
     return Measured([record for some in groups.values() for record in some] + means)
 
 
-def outcomes(measured: Measured, confidence: float) -> list[Outcome]:
-    """A row for each variant of the paper and then of the run: the paper's columns, then the run's own data sets."""
-    printed = transcribed(PAPER)
-    columns = {one.column: one for one in printed if one.encoder == EMS}
+def outcomes(paper: str, measured: Measured, long_tail: Collection[str], confidence: float) -> list[Outcome]:
+    """A row for each variant of the paper and then of the run: the paper's columns, then the run's own data sets.
+
+    Args:
+        paper: one of `ABLATION_PAPERS`.
+        measured: by variant, see `read_variants`.
+        long_tail: languages of which there is little text.
+        confidence: of the intervals over seeds.
+    """
+    base = ABLATION_PAPERS[paper].base
+    printed = transcribed(paper)
+    columns = {one.column: one for one in printed if one.encoder == base}
     by_place = {(one.encoder, one.column): one for one in printed}
     variants = dict.fromkeys([*(one.encoder for one in printed), *measured.encoders])
     found = []
     for variant in variants:
         for column, like in columns.items():
-            one = by_place.get((variant, column), like._replace(encoder=variant, value=""))
+            one = by_place.get((variant, column), like._replace(encoder=variant, value="", note=""))
             found.append(_outcome(one, like, measured, confidence))
         if variant in measured.encoders:
-            found += _whole(variant, measured, confidence)
+            found += _whole(variant, base, measured, long_tail, confidence)
     return found
 
 
-def _outcome(one: Printed, ems: Printed, measured: Measured, confidence: float) -> Outcome:
-    """A cell of a column of the paper, of which `ems` is the printed number of EMS."""
-    blank = Outcome(one.encoder, one.task, one.dataset, one.direction, one.metric, missing=one.members)
+def _outcome(one: Printed, base: Printed, measured: Measured, confidence: float) -> Outcome:
+    """A cell of a column of the paper, of which `base` is the printed number of the base variant."""
+    place = one.encoder, base.table, one.task, one.dataset, one.subset, one.direction, one.metric
+    blank = Outcome(*place, missing=one.members, note=one.note)
     if one.value:
-        less = round(float(one.value) - float(ems.value), 6)
+        less = round(float(one.value) - float(base.value), 6)
         blank = replace(blank, published=float(one.value), published_difference=less)
     if one.task == TIME:
         return replace(blank, reason=NO_TIME)
+    if one.method != ORIGINAL:
+        return replace(blank, reason=NO_TUNING)
     if one.encoder not in measured.encoders:
         return replace(blank, reason=NO_VARIANT)
     found = match(one, one.encoder, ORIGINAL, measured)
@@ -168,57 +178,77 @@ def _outcome(one: Printed, ems: Printed, measured: Measured, confidence: float) 
         return blank
     missing = tuple(member for member in one.members if member not in found.over)
     blank = replace(blank, over=found.over, missing=missing)
-    return _filled(blank, found.number, match(ems, EMS, ORIGINAL, measured).number, confidence)
+    return _filled(blank, found.number, match(base, base.encoder, ORIGINAL, measured).number, confidence)
 
 
-def _whole(variant: str, measured: Measured, confidence: float) -> Iterator[Outcome]:
-    """Each data set of the run, whatever its languages."""
+def _whole(
+    variant: str, base: str, measured: Measured, long_tail: Collection[str], confidence: float
+) -> Iterator[Outcome]:
+    """Each data set of the run, whatever its languages; where some are of the long tail, these and the others too."""
     for task in RETRIEVAL:
         for dataset in measured.datasets(task):
             name = Name(variant, ORIGINAL, "sentence", task, dataset, ACCURACY)
-            number = measured.mean(name)
-            if number is not None:
-                blank = Outcome(variant, task, dataset, WHOLE, ACCURACY, dataset, over=number.subsets)
-                yield _filled(blank, number, measured.mean(name._replace(encoder=EMS)), confidence)
+            for part, subsets in _parts(measured.subsets(task, dataset), long_tail).items():
+                mine, other = (
+                    measured.over([(one, subset) for subset in subsets])
+                    for one in (name, name._replace(encoder=base))
+                )
+                if mine is not None:
+                    place = variant, "", task, dataset, part, WHOLE, ACCURACY
+                    blank = Outcome(*place, dataset_here=dataset, over=mine.subsets)
+                    yield _filled(blank, mine, other, confidence)
 
 
-def _filled(blank: Outcome, number: Number, ems: Number | None, confidence: float) -> Outcome:
-    difference = None
-    if ems is not None:
-        # Rounded like the records, so that equal scores differ by nothing.
-        less = {seed: round(value - ems.by_seed[seed], 6) for seed, value in number.by_seed.items()}
-        difference = spread(less, confidence)
+def _parts(subsets: Sequence[str], long_tail: Collection[str]) -> dict[str, list[str]]:
+    """All directions of a data set; where some touch the long tail and some do not, these two parts as well."""
+    tail = [subset for subset in subsets if set(subset.split("->")) & set(long_tail)]
+    head = [subset for subset in subsets if subset not in tail]
+    return {ALL: list(subsets), **({HEAD: head, LONG_TAIL: tail} if head and tail else {})}
+
+
+def _filled(blank: Outcome, number: Number, base: Number | None, confidence: float) -> Outcome:
+    difference = spread(_less(number.by_seed, base.by_seed), confidence) if base else None
     return replace(blank, measured=spread(number.by_seed, confidence), difference=difference)
 
 
-def ablation_claims(found: Sequence[Outcome], encoder: str, confidence: float) -> list[Claim]:
-    """What the paper claims about the parts of EMS, held against whole data sets of the run.
+def _less(mine: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
+    """By seed; rounded like the records, so that equal scores differ by nothing."""
+    return {seed: round(value - other[seed], 6) + 0.0 for seed, value in mine.items()}
+
+
+def ablation_claims(paper: str, found: Sequence[Outcome], encoder: str, confidence: float) -> list[Claim]:
+    """What a paper claims about the parts of its encoder, held against whole data sets of the run.
 
     Args:
+        paper: one of `ABLATION_PAPERS`.
         found: outcomes.
         encoder: whose variants these are.
         confidence: of their intervals.
     """
-    told = []
-    for text, worse in CLAIMS:
-        cases = [
-            _case(one, encoder, confidence)
-            for one in found
-            if one.variant in worse and one.direction == WHOLE and one.difference is not None
-        ]
-        told.append(judged(PAPER, text, "Table XIV", (), cases))
-    return told
+    return [
+        judged(paper, order.text, f"Table {order.table}", (), list(_cases(order, found, encoder, confidence)))
+        for order in ABLATION_PAPERS[paper].claims
+    ]
 
 
-def _case(one: Outcome, encoder: str, confidence: float) -> Case:
-    """EMS less the variant."""
-    assert one.difference is not None
-    assert one.measured is not None
-    data, quantity = f"{one.task} {one.dataset}", f"{EMS} − {one.variant}, accuracy"
-    value, high, low = (None if end is None else 0.0 - end for end in one.difference[:3])
-    seeds = tuple(0.0 - value for value in one.difference.by_seed.values())
+def _cases(order: Order, found: Sequence[Outcome], encoder: str, confidence: float) -> Iterator[Case]:
+    """The better variant less the worse one, on each data set."""
+    here = [one for one in found if (one.direction, one.subset) == (WHOLE, order.languages)]
+    by_place = {(one.variant, one.task, one.dataset): one.measured for one in here}
+    for better, worse in order.pairs:
+        for task, dataset in dict.fromkeys((one.task, one.dataset) for one in here):
+            mine, other = (by_place.get((variant, task, dataset)) for variant in (better, worse))
+            if mine is not None and other is not None:
+                data = f"{task} {dataset}" + (f", {order.languages}" if order.languages != ALL else "")
+                quantity = f"{better} − {worse}, accuracy"
+                yield _case(mine, other, encoder, data, quantity, confidence)
+
+
+def _case(mine: Spread, other: Spread, encoder: str, data: str, quantity: str, confidence: float) -> Case:
+    value, low, high, by_seed = spread(_less(mine.by_seed, other.by_seed), confidence)
+    seeds = tuple(by_seed.values())
     if not any(seeds):
-        how = f"the same score with every seed, {one.measured.value:.2f} on average"
+        how = f"the same score with every seed, {other.value:.2f} on average"
         return Case(encoder, data, quantity, value, low, high, seeds, UNTESTABLE, how)
     how = f"differences by seed, Student's interval over {len(seeds)} seeds ({confidence:.0%})"
     if len(seeds) == 1:

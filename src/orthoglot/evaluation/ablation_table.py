@@ -1,16 +1,15 @@
-"""EMS's Table XIV with the variants of this run beside it: Markdown, HTML, CSV and JSON."""
+"""A paper's ablation with the variants of this run beside it: Markdown, HTML, CSV and JSON."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from orthoglot.evaluation.ablation import (
-    EMS,
     TIME,
     WHY,
     Outcome,
@@ -20,6 +19,8 @@ from orthoglot.evaluation.ablation import (
     parameters,
     read_variants,
 )
+from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS, AblationPaper
+from orthoglot.evaluation.base import ALL
 from orthoglot.evaluation.paper_tables import EMPTY, TEMPLATE, Section, claim_tables, told_of
 from orthoglot.evaluation.papers import WHOLE
 from orthoglot.evaluation.report import render
@@ -27,88 +28,89 @@ from orthoglot.evaluation.summary import NWAY
 from orthoglot.evaluation.table_files import csv_text, json_text, plain, save
 from orthoglot.evaluation.tables import Cell, Table, markdown
 
-STEM = "ems-table"
-# What Table XIV calls them; other variants are ours or from its Tables IV to VI.
-NAMES = {
-    EMS: "EMS",
-    "without-language-token": "− language token",
-    "without-contrastive": "− contrastive",
-    "without-xtr": "− XTR",
-    "without-contrastive-mlp": "− contrastive MLP",
-    "shared-output-embedding": "shared output embedding",
-    "ugt": "XTR → UGT",
-    "labse-ems-vanilla": "LaBSE-EMS-vanilla",
-    "labse-ems-mlp": "LaBSE-EMS-MLP (Table IV)",
-    "labse-ems-joint": "LaBSE-EMS-joint",
-    "a100": "A100, batch 200",
-}
-HEADINGS = {
-    "tatoeba-58": "Tatoeba 58",
-    "tatoeba-43": "> 300k (43)",
-    "tatoeba-15": "< 300k (15)",
-    "flores-182": "FLORES 182",
-    "flores-240": "FLORES 240",
-    "training": "s / 1k steps",
-}
 SAME = "Seeds, intervals and marks as above."
-Column = tuple[str, str, str, str]
+Column = tuple[str, str, str, str, str]
 logger = logging.getLogger(__name__)
 
 
 def write_ablation(
-    evaluations: Sequence[Path], encoders: Sequence[Path], encoder: str, confidence: float, output: Path
+    evaluations: Sequence[Path],
+    encoders: Sequence[Path],
+    *,
+    paper: str,
+    encoder: str,
+    long_tail: Collection[str],
+    confidence: float,
+    output: Path,
 ) -> None:
-    """Write ems-table.md, .html, .csv and .json into a folder.
+    """Write <paper>-table.md, .html, .csv and .json into a folder.
 
     The CSV has one row a cell, the JSON the same cells, the claims and each variant's number of parameters.
 
     Args:
         evaluations: folders .../<variant>/seed<k>/<anything> with records.jsonl.
         encoders: their encoders, .../<variant>/seed<k>/<anything>.
+        paper: one of `ABLATION_PAPERS`.
         encoder: whose variants these are.
+        long_tail: languages of which there is little text.
         confidence: of the intervals over seeds.
         output: folder; files of these names are replaced, each whole or not at all.
     Raises:
         DataError: a folder that does not say its seed, variants of different seeds, or records that are damaged.
     """
-    found = outcomes(read_variants(evaluations), confidence)
+    about = ABLATION_PAPERS[paper]
+    found = outcomes(paper, read_variants(evaluations), long_tail, confidence)
     sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    tested = ablation_claims(found, encoder, confidence)
-    here = [one for one in found if one.direction == WHOLE]
-    paper = [one for one in found if one.direction != WHOLE]
+    tested = ablation_claims(paper, found, encoder, confidence)
     how = _how(found, confidence)
-    levels = Section(
-        _grid("Table XIV: ablation", how, paper, {"published": _published, "measured": _measured}),
-        _with_sizes(_grid("Table XIV: whole data sets of this run", SAME, here, {"": _measured}), sizes),
-    )
-    rivals = [one for one in paper if one.variant != EMS]
-    costs = Section(
-        _grid(
-            "Table XIV: less EMS",
-            f"Printed number less EMS's; measured number less EMS's of the same seed. {SAME}",
-            rivals,
-            {"published": _published_difference, "measured": _difference},
-        ),
-        _grid(
-            "Less EMS: whole data sets of this run",
-            SAME,
-            [one for one in here if one.variant != EMS],
-            {"": _difference},
-        ),
-    )
-    title = "EMS (2024): published and measured"
-    lead = _lead(paper, encoder)
+    printed = {table: [one for one in found if one.table == table] for table in about.tables}
+    sections = [
+        *(_section(about, table, how, cells) for table, cells in printed.items()),
+        _whole(about, long_tail, sizes, [one for one in found if one.direction == WHOLE]),
+    ]
     claimed = claim_tables(tested)
-    page = render(TEMPLATE, title=title, lead=lead, sections=[levels, costs], claims=claimed)
-    shown = [*levels, *costs, *claimed]
+    title = f"{about.title}: published and measured"
+    lead = _lead([one for one in found if one.table], encoder)
+    page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
+    shown = [*(table for section in sections for table in section), *claimed]
     text = f"# {title}\n\n{lead}\n\n" + "\n".join(filter(None, (markdown(one, ()) for one in shown)))
-    cells = [_flat(one) for one in found]
-    told = {"cells": cells, "claims": [told_of(claim) for claim in tested], "parameters": sizes}
-    save(output / f"{STEM}.md", text)
-    save(output / f"{STEM}.html", page)
-    save(output / f"{STEM}.csv", csv_text([_row(cell) for cell in cells]))
-    save(output / f"{STEM}.json", json_text(told))
-    logger.info("%s: %d cells", output / f"{STEM}.html", len(cells))
+    flat = [_flat(one) for one in found]
+    told = {"cells": flat, "claims": [told_of(claim) for claim in tested], "parameters": sizes}
+    stem = f"{paper}-table"
+    save(output / f"{stem}.md", text)
+    save(output / f"{stem}.html", page)
+    save(output / f"{stem}.csv", csv_text([_row(cell) for cell in flat]))
+    save(output / f"{stem}.json", json_text(told))
+    logger.info("%s: %d cells", output / f"{stem}.html", len(flat))
+
+
+def _section(about: AblationPaper, table: str, how: str, cells: Sequence[Outcome]) -> Section:
+    """A table of the paper: what was printed and measured, and both less the base variant."""
+    less = f"less {about.name(about.base)}"
+    rivals = [one for one in cells if one.variant != about.base]
+    note = f"Printed number {less}'s; measured number {less}'s of the same seed. {SAME}"
+    levels = {"published": _published, "measured": _measured}
+    differences = {"published": _published_difference, "measured": _difference}
+    return Section(
+        _grid(about, f"Table {table}: {about.tables[table]}", _legend(about, how, cells), cells, levels),
+        _grid(about, f"Table {table}: {less}", note, rivals, differences),
+    )
+
+
+def _whole(
+    about: AblationPaper, long_tail: Collection[str], sizes: dict[str, int | None], cells: Sequence[Outcome]
+) -> Section:
+    """The data sets of the run."""
+    title = "Whole data sets of this run"
+    rivals = [one for one in cells if one.variant != about.base]
+    parts = (
+        f"Long tail: directions from or to {', '.join(long_tail)}; head: the others. " if long_tail else ""
+    )
+    levels = _grid(about, title, parts + SAME, cells, {"": _measured})
+    return Section(
+        _with_sizes(levels, about, sizes),
+        _grid(about, f"{title}: less {about.name(about.base)}", SAME, rivals, {"": _difference}),
+    )
 
 
 def _how(found: Sequence[Outcome], confidence: float) -> str:
@@ -116,18 +118,25 @@ def _how(found: Sequence[Outcome], confidence: float) -> str:
     seeds = next((list(one.measured.by_seed) for one in found if one.measured), [])
     n = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
     interval = f"[Student's {confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
-    told = [
-        f"Measured: P@1 in percent, both directions, mean over {n}, {interval}; sentences and training text are "
-        "taken as fixed. ≠: over some of the paper's languages only. Colour: interval and all seeds on "
-        "one side of 0."
-    ]
-    reasons = dict.fromkeys(one.reason for one in found if one.reason)
-    told += [f"{reason.capitalize()}: {WHY[reason]}." for reason in reasons]
-    partial: dict[str, None] = {}
-    for one in found:
+    return (
+        f"Measured: P@1 in percent, both directions unless told otherwise, mean over {n}, {interval}; sentences "
+        "and training text are taken as fixed. ≠: over some of the paper's languages only. Colour: interval and all "
+        "seeds on one side of 0."
+    )
+
+
+def _legend(about: AblationPaper, how: str, cells: Sequence[Outcome]) -> str:
+    """How the numbers were made, and which reasons, languages and doubts the cells speak of."""
+    reasons = dict.fromkeys(one.reason for one in cells if one.reason)
+    told = [f"{reason.capitalize()}: {WHY[reason]}." for reason in reasons]
+    further: dict[str, None] = {}
+    for one in cells:
+        heading = _heading(about, _column(one))
         if one.over and one.missing:
-            partial[f"{_heading(_column(one))} was measured on {_members(one.over)}."] = None
-    return " ".join([*told, *partial])
+            further[f"{heading} was measured on {_members(one.over)}."] = None
+        if one.note:
+            further[f"{heading}: {one.note}."] = None
+    return " ".join([how, *told, *further])
 
 
 def _members(over: Sequence[str]) -> str:
@@ -141,7 +150,7 @@ def _lead(paper: Sequence[Outcome], encoder: str) -> str:
     here = sum(one.measured is not None for one in paper)
     variants = {one.variant for one in paper if one.measured is not None}
     told = [
-        f"Variants of {encoder}: {here} cells of Table XIV were measured here, of {len(variants)} variants."
+        f"Variants of {encoder}: {here} cells of the paper's tables were measured here, of {len(variants)} variants."
     ]
     counted = Counter(one.reason for one in paper if one.reason)
     told += [f"{count} could not: {reason} ({WHY[reason]})." for reason, count in counted.most_common()]
@@ -149,7 +158,11 @@ def _lead(paper: Sequence[Outcome], encoder: str) -> str:
 
 
 def _grid(
-    title: str, note: str, found: Sequence[Outcome], kinds: dict[str, Callable[[Outcome], Cell]]
+    about: AblationPaper,
+    title: str,
+    note: str,
+    found: Sequence[Outcome],
+    kinds: Mapping[str, Callable[[Outcome], Cell]],
 ) -> Table:
     """Variants in the order of the paper; a line for each kind of number that a variant has."""
     columns = list(dict.fromkeys(map(_column, found)))
@@ -161,13 +174,13 @@ def _grid(
         for kind, show in kinds.items():
             shown = [show(cells[column]) if column in cells else EMPTY for column in columns]
             if any(cell.text != EMPTY.text for cell in shown):
-                rows.append([Cell(NAMES.get(variant, variant)), *([Cell(kind)] if kind else []), *shown])
+                rows.append([Cell(about.name(variant)), *([Cell(kind)] if kind else []), *shown])
     labels = ["Variant", *([""] if all(kinds) else [])]
-    return Table(title, note, [*labels, *map(_heading, columns)], rows)
+    return Table(title, note, [*labels, *(_heading(about, column) for column in columns)], rows)
 
 
-def _with_sizes(table: Table, sizes: dict[str, int | None]) -> Table:
-    by_name = {NAMES.get(variant, variant): size for variant, size in sizes.items()}
+def _with_sizes(table: Table, about: AblationPaper, sizes: dict[str, int | None]) -> Table:
+    by_name = {about.name(variant): size for variant, size in sizes.items()}
     rows = []
     for row in table.rows:
         size = by_name.get(row[0].text)
@@ -176,14 +189,14 @@ def _with_sizes(table: Table, sizes: dict[str, int | None]) -> Table:
 
 
 def _column(one: Outcome) -> Column:
-    return one.task, one.dataset, one.direction, one.metric
+    return one.task, one.dataset, one.subset, one.direction, one.metric
 
 
-def _heading(column: Column) -> str:
-    task, dataset, direction, _ = column
+def _heading(about: AblationPaper, column: Column) -> str:
+    task, dataset, subset, direction, _ = column
     if direction == WHOLE:
-        return f"{task}, all of {dataset} here"
-    return HEADINGS.get(dataset) or f"MLDoc {direction.replace('->', '→')}"
+        return f"{task}, {subset} of {dataset} here"
+    return about.headings[dataset, direction] if subset == ALL else subset.removeprefix("en-")
 
 
 def _published(one: Outcome) -> Cell:

@@ -41,7 +41,7 @@ class Claim(NamedTuple):
     """One directional claim.
 
     Attributes:
-        paper: "oracle", "seed" or "ems".
+        paper: one of `Paper` or of `ABLATION_PAPERS`.
         text: the claim.
         evidence: where the paper shows it.
         encoders: that it is made about, by the paper's name; empty for every encoder.

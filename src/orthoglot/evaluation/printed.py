@@ -1,7 +1,7 @@
 """The numbers of the papers' tables as data: what was printed, of whom and on what.
 
 They are the rows of published/<paper>.csv, one a row, transcribed as printed; a note tells a known doubt. Source:
-methods 8.1, 8.2, 8.5, 10.
+methods 8, 10.
 """
 
 from __future__ import annotations
@@ -33,33 +33,40 @@ def _pairs(codes: str) -> tuple[str, ...]:
 
 _TATOEBA_14 = "ar bg de el es fr hi ru sw th tr ur vi zh"
 _CROSS = _from_english("ar de tr es fr it nl")
-# What the papers average over: methods 3.6, 7.3, 7.7, 7.8, 7.10.
-MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "opus-12": _from_english("ar ay de es fr gn it ja nl pt ro zh"),
-    "tatoeba-14": _from_english(_TATOEBA_14),
-    "tatoeba-36": _from_english(
-        f"{_TATOEBA_14} af bn et eu fa fi he hu id it ja jv ka kk ko ml mr nl pt ta te tl"
-    ),
-    "tatoeba-10": _from_english("ar de es fr it ja nl pt ro zh"),
-    "muse-8": _from_english("ar de es fr it nl pt ro"),
-    "sts17": ("ar-ar", "en-en", "es-es", *_CROSS),
-    "sts17-cross": _CROSS,
-    "wmt20": ("en-de", "en-zh", "ro-en", "et-en", "ne-en", "si-en"),
-}
+_XTREME_36 = f"{_TATOEBA_14} af bn et eu fa fi he hu id it ja jv ka kk ko ml mr nl pt ta te tl"
+# The other languages of Tatoeba's 112, Emma-X's long tail.
+_OTHER_76 = (
+    "am ang arq arz ast awa az be ber br bs ca cbk ceb ch cs csb cy da dsb dtp eo fo fy ga gd gl gsw hr hsb hy ia "
+    "ie io is kab km ku kw kzj la lfn lt lv max mhr mk mn ms nb nds nn nov oc orv pam pl pms ro sk sl sq sr sv "
+    "swg tk tt tzl ug uk uz war wuu xh yi yue"
+)
+# EMS's languages with more and with fewer than 300,000 training pairs.
 _MANY = (
     "ar bg bn ca cs da de el eo es et eu fa fi fr gl he hr hu id it ja ko lt lv mk ml ms nl pl pt ro ru sk sl sq sr "
     "sv th tr uk vi zh"
 )
 _FEW = "af hi hy jv ka kk ku mn mr nb sw ta te tl ur"
-# EMS's languages with more and with fewer than 300,000 training pairs, and its two groups of FLORES: methods 7.3, 7.4.
-MEMBERS_OF_EMS: Mapping[str, tuple[str, ...]] = {
+# Columns of which no run here has a part: what Emma-X fine-tunes on, EMS's seconds.
+_NOWHERE_HERE = "xnli americasnli multists wmt21 lareqa mewsli-x xcopa multieurlex multiarc paws-x training"
+# What the papers average over: methods 3.6, 7.3 to 7.11.
+MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "opus-12": _from_english("ar ay de es fr gn it ja nl pt ro zh"),
+    "tatoeba-14": _from_english(_TATOEBA_14),
+    "tatoeba-36": _from_english(_XTREME_36),
+    "tatoeba-10": _from_english("ar de es fr it ja nl pt ro zh"),
+    "muse-8": _from_english("ar de es fr it nl pt ro"),
+    "sts17": ("ar-ar", "en-en", "es-es", *_CROSS),
+    "sts17-cross": _CROSS,
+    "wmt20": ("en-de", "en-zh", "ro-en", "et-en", "ne-en", "si-en"),
     "tatoeba-58": _from_english(f"{_MANY} {_FEW}"),
     "tatoeba-43": _from_english(_MANY),
     "tatoeba-15": _from_english(_FEW),
     "flores-182": _pairs("ar de es fr it ja ko nl pl pt ru th tr zh"),
     "flores-240": _pairs("af gu hi hy jv ka kk mr my nb sw ta te tl ur yo"),
     "mldoc": _from_english("de es fr it ja ru zh"),
-    "training": (),
+    "tatoeba-112": _from_english(f"{_XTREME_36} {_OTHER_76}"),
+    "bucc": _from_english("de fr ru zh"),
+    **dict.fromkeys(_NOWHERE_HERE.split(), ()),
 }
 # Our encoders by the paper's name, each a row of its own; the name says which vector or size it is. ORACLE states 768
 # dimensions for InfoXLM, its code loads the large one (O8); its LASER is LASER1. MEAT and SEED take LaBSE's raw CLS,
@@ -91,18 +98,19 @@ class Printed(NamedTuple):
     """One number of a paper.
 
     Attributes:
-        paper: "oracle", "seed" or "ems".
+        paper: one of `Paper`, or of those that `ablation_papers` describes.
         table: its number in the paper.
-        encoder: the paper's; of EMS, which variant.
-        method: our name of what the paper calls it; its reading may be the printed or the released one.
+        encoder: the paper's; in an ablation, which variant.
+        method: our name of what the paper calls it; its reading may be the printed or the released one; "fine-tuned"
+            for an encoder that the paper goes on training on the task.
         view: "meaning", "language", or "sentence" for an undivided vector.
         task: as in a record.
-        dataset: one of `MEMBERS`, of EMS one of `MEMBERS_OF_EMS`.
+        dataset: one of `MEMBERS`.
         subset: one of its members, or "all" for the mean.
         direction: "en->xx", "xx->en", "both" (mean of the two), "" where there is none, or "all" for a
             data set of this run as a whole.
         metric: as in a record.
-        scale: "0..100", "-100..100", "-1..1" or "seconds".
+        scale: "0..100", "-100..100", "-1..1", "0..400" or "seconds".
         value: as printed, "" where the transcribed text lacks it.
         note: a known doubt.
     """
@@ -134,8 +142,7 @@ class Printed(NamedTuple):
     @property
     def members(self) -> tuple[str, ...]:
         """What the number is the mean of."""
-        groups = MEMBERS_OF_EMS if self.paper == "ems" else MEMBERS
-        return groups[self.dataset] if self.subset == ALL else (self.subset,)
+        return MEMBERS[self.dataset] if self.subset == ALL else (self.subset,)
 
     @property
     def unit(self) -> float:
