@@ -14,13 +14,24 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from orthoglot.evaluation.base import ALL
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
-from orthoglot.evaluation.frames import PROBE, chosen_values, lines, ordered, overall
-from orthoglot.evaluation.maps import Map
+from orthoglot.evaluation.frames import (
+    GEOMETRY,
+    PROBE,
+    SHAPES,
+    chosen_values,
+    lines,
+    ordered,
+    overall,
+    spread,
+)
+from orthoglot.evaluation.geometry_task import GROUPS
+from orthoglot.evaluation.maps import Map, TextMap
 from orthoglot.evaluation.summary import ACCURACY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from matplotlib.axes import Axes
 
@@ -120,9 +131,7 @@ def curves(trainings: Sequence[Curve]) -> str:
 def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
     """One panel per encoder and method: colour is language, discs are meaning, crosses are language parts."""
     shown = {name: drawn[name] for name in chosen_maps(list(drawn))}
-    languages = sorted({str(language) for one in shown.values() for language in one.languages})
-    palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
-    colours = {language: palette(i % palette.N) for i, language in enumerate(languages)}
+    colours = _language_colours(shown.values())
     with _figure(len(shown), columns=4, width=3.0, height=2.8) as (figure, axes):
         for axis, ((encoder, method), one) in zip(axes, shown.items(), strict=True):
             for part, marker, size in (("sentence", "o", 7), ("meaning", "o", 7), ("language", "x", 10)):
@@ -144,6 +153,80 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
         handles += [Line2D([], [], color=OTHER, marker=m, ls="", label=n) for n, m in _PARTS.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(10, len(handles)))
         return _svg(figure)
+
+
+def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str], TextMap]) -> str:
+    """Two panels per encoder and method, t-SNE and principal components, with the numbers of all languages."""
+    shown = {name: drawn[name] for name in chosen_maps(list(drawn))}
+    colours = _language_colours(shown.values())
+    chosen = records[(records["task"] == GEOMETRY) & (records["dataset"] == dataset)]
+    chosen = chosen[(chosen["subset"] == ALL) & chosen["seed"].notna()]
+    with _figure(2 * len(shown), columns=4, width=3.0, height=2.9) as (figure, axes):
+        for place, ((encoder, method), one) in enumerate(shown.items()):
+            own = chosen[(chosen["encoder"] == encoder) & (chosen["method"] == method)]
+            own = own[own["view"] != "language"] if method == ORIGINAL else own[own["view"] == "meaning"]
+            values = {row.metric: row.value for row in reversed(list(lines(own)))}  # of the first seed
+            told = [
+                f"{heading.split()[0]} {values[metric]:.3g}"
+                for metric, heading in SHAPES.items()
+                if metric in values
+            ]
+            for axis, points, kind in zip(
+                axes[2 * place :], (one.tsne, one.pca), ("t-SNE", "PCA"), strict=False
+            ):
+                axis.scatter(
+                    points[:, 0],
+                    points[:, 1],
+                    c=[colours[str(language)] for language in one.languages],
+                    s=7,
+                    linewidths=0,
+                    alpha=0.7,
+                    rasterized=True,
+                )
+                axis.set_title(f"{encoder}\n{method}, {kind}", loc="left", fontsize=9)
+                axis.set(xticks=[], yticks=[])
+                axis.set_xlabel(", ".join(told), fontsize=8.5)
+                axis.grid(visible=False)
+        handles = [Line2D([], [], color=c, marker="o", ls="", label=name) for name, c in colours.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(10, len(handles)))
+        return _svg(figure)
+
+
+def geometry(records: pd.DataFrame, dataset: str) -> str:
+    """A row of panels per encoder, one per metric: the meaning view of each method by group of languages."""
+    values = spread(records[(records["task"] == GEOMETRY) & (records["dataset"] == dataset)])
+    values = values[(values["view"] == "meaning") | (values["method"] == ORIGINAL)]
+    encoders = list(values["encoder"].unique())
+    groups = [group for group in GROUPS if group in set(values["subset"])]
+    with _figure(3 * len(encoders), columns=3, width=4.2, height=2.6) as (figure, axes):
+        panels = [(encoder, metric) for encoder in encoders for metric in SHAPES]
+        for axis, (encoder, metric) in zip(axes, panels, strict=True):
+            own = values[(values["encoder"] == encoder) & (values["metric"] == metric)]
+            methods = ordered(own["method"])
+            for place, method in enumerate(methods):
+                for row in lines(own[own["method"] == method]):
+                    across = groups.index(row.subset) + 0.7 * ((place + 0.5) / len(methods) - 0.5)
+                    ends = [[row.value - row.low], [row.high - row.value]]
+                    colour, style = _colour(method), _handle(method)
+                    axis.errorbar(across, row.value, yerr=ends, color=colour, lw=0.8, fmt="none")
+                    face, marker = style.get_markerfacecolor(), style.get_marker()
+                    axis.plot(
+                        across, row.value, marker=marker, color=colour, markerfacecolor=face, markersize=6
+                    )
+            if metric == "kl-d" and (own["value"] > 0).all() and own["value"].max() > 50 * own["value"].min():
+                axis.set_yscale("log")
+            axis.set_title(f"{encoder}\n{SHAPES[metric]}", loc="left", fontsize=9)
+            axis.set_xticks(range(len(groups)), groups)
+            axis.set_xlim(-0.5, len(groups) - 0.5)
+        handles = [_handle(name) for name in ordered(values["method"])]
+        figure.legend(handles=handles, loc="outside lower center", ncols=6)
+        return _svg(figure)
+
+
+def _language_colours(maps: Iterable[Map | TextMap]) -> dict[str, Any]:
+    languages = sorted({str(language) for one in maps for language in one.languages})
+    palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
+    return {language: palette(i % palette.N) for i, language in enumerate(languages)}
 
 
 def chosen_maps(names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
