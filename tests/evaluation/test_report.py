@@ -253,6 +253,35 @@ def test_maps_of_a_text_show_the_numbers_of_the_first_seed(made: SimpleNamespace
     assert "dream, t-SNE" in made.page
 
 
+def test_votes_are_shown_where_a_history_has_them(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    assert 'id="emma-x"' not in made.page
+    shares = {f"valid.{who}_rank_{n}": 0.5 for who in ("classifier", "encoder") for n in (1, 2)}
+    rest = {"valid.score_1": 0.9, "valid.score_2": 0.1, "valid.spread": 0.5, "valid.retrieval": 60.0}
+    totals = {"train.total": 1.0, "valid.total": 1.0}
+    rows = [
+        {"epoch": 0.0, "phase": 1.0, "valid.retrieval": 60.0, **totals},
+        {"epoch": 1.0, "phase": 2.0, "valid.agreement": 0.9, **shares, **rest, **totals},
+        {"epoch": 2.0, "phase": 2.0, "valid.agreement": 0.4, **shares, **rest, **totals},
+    ]
+    for name, kept in (("<i>", rows), ("sound", rows[:2])):
+        folder, output = tmp_path / name, tmp_path / f"report of {name}"
+        folder.mkdir()
+        output.mkdir()
+        (folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+        report(made.folders[:1], [folder], [], "t", settings, licences={}, output=output)
+        page = (output / "report.html").read_text()
+        assert '<section id="emma-x">' in page
+        assert '<a href="#emma-x">' in page
+        assert "Votes of the classifier, % of pairs" in page
+        assert ("No epoch shows a collapse." in page) == (name == "sound")
+    page = (tmp_path / "report of <i>" / "report.html").read_text()
+    told = "&lt;i&gt;: encoder and classifier agree on under 50% of all pairs (epoch 2)"
+    assert f"<li>{told}</li>" in page
+    assert "<i>" not in page
+
+
 def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNamespace) -> None:
     table = comparisons(frame(made.records))
     rows = table[(table["task"] == "sts") & (table["view"] == "language")].assign(p=0.0, agreed=True)

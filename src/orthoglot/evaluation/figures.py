@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from orthoglot.evaluation.base import ALL
+from orthoglot.evaluation.collapse import signs
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.frames import (
     GEOMETRY,
@@ -125,6 +126,26 @@ def curves(trainings: Sequence[Curve]) -> str:
             for part, width in (("training", 0.8), ("validation", 1.8))
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2)
+        return _svg(figure)
+
+
+def votes(trainings: Sequence[Curve]) -> str:
+    """Six panels per Emma-X training; a dashed line where Phase 2 begins, red spans where a collapse shows."""
+    panels = [(training, sign) for training in trainings for sign in signs(training.rows)]
+    with _figure(len(panels), columns=3, width=4.2, height=2.3) as (figure, axes):
+        for axis, (training, sign) in zip(axes, panels, strict=True):
+            epochs = [row["epoch"] for row in training.rows]
+            colours = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(sign.lines)))
+            for (name, values), colour in zip(sign.lines.items(), colours, strict=True):
+                axis.plot(epochs, values, color=colour, marker=".", linewidth=1.4, label=name)
+            for epoch in np.array(epochs)[sign.alarming]:
+                axis.axvspan(epoch - 0.5, epoch + 0.5, color="#b3382c", alpha=0.2, linewidth=0)
+            if later := [row["epoch"] for row in training.rows if row.get("phase") == 2]:
+                axis.axvline(min(later) - 0.5, color=OTHER, linestyle="--", linewidth=0.8)
+            axis.set_xlim(min(epochs) - 0.5, max(epochs) + 0.5)
+            axis.set_title(f"{training.encoder}\n{sign.title}", loc="left", fontsize=9)
+            if len(sign.lines) > 1:
+                axis.legend(fontsize=7.5)
         return _svg(figure)
 
 

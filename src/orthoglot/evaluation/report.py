@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
-from orthoglot.evaluation import figures, frames, tables
+from orthoglot.evaluation import collapse, figures, frames, tables
 from orthoglot.evaluation.base import ALL, Record, read_records, write_records
 from orthoglot.evaluation.comparisons import ORIGINAL, compare_methods
 from orthoglot.evaluation.figures import Curve
@@ -71,6 +71,7 @@ def report(
     top, sections = tables.headline(table), tables.sections(table)
     (output / "tables.md").write_text(tables.markdown(top, sections), encoding="utf-8")
     corpora = corpus_table([_read_counts(path) for path in counts]) if counts else None
+    ranked = [one for one in trainings if collapse.is_told(one.rows)]
     page = render(
         TEMPLATE,
         title=title,
@@ -84,6 +85,8 @@ def report(
             if _has_parts(table)
         ],
         curves=_figure(figures.curves, trainings) if trainings else None,
+        votes=_figure(figures.votes, ranked) if ranked else None,
+        alarms=[f"{one.encoder}: {told}" for one in ranked for told in collapse.alarms(one.rows)],
         shapes={name: _figure(figures.geometry, table, name) for name in text_maps},
         text_maps={name: _figure(figures.text_maps, table, name, found) for name, found in text_maps.items()},
         maps=_figure(figures.maps, drawn),
