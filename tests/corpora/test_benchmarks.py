@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from orthoglot.config import load, shipped
 from orthoglot.corpora.benchmarks import (
     collect,
     read_all,
@@ -19,7 +20,7 @@ from orthoglot.corpora.benchmarks import (
     sentence_keys,
 )
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.corpora.settings import BenchmarkSettings
+from orthoglot.corpora.settings import BenchmarkSettings, NwaySettings
 from orthoglot.errors import ConfigError, DataError
 
 WIDE = (
@@ -328,6 +329,31 @@ def test_a_wide_file_needs_two_languages_with_columns_of_their_own(
 ) -> None:
     with pytest.raises(ValidationError):
         _nway("wide.tsv", languages)
+
+
+def test_a_wide_file_may_be_the_invented_worlds(tmp_path: Path) -> None:
+    settings = _nway("{mini}/wide.tsv", ["de", "fr"])
+    assert settings.invented
+    assert settings.outside == []
+    (tmp_path / "wide.tsv").write_text("fr\tde\nPluie\tRegen\n")
+    (tmp_path / "out").mkdir()
+    collect(settings, tmp_path, tmp_path / "out")
+    assert read_nway(tmp_path / "out")[0].sentences == {"de": ["Regen"], "fr": ["Pluie"]}
+    with pytest.raises(ConfigError, match="needs the invented world's folder"):
+        collect(settings, None, tmp_path / "out")
+    with pytest.raises(ValidationError, match=r"files: '\{lang\}.tsv' may name \{mini\}"):
+        _nway("{lang}.tsv", ["de", "fr"])
+
+
+def test_ntrex_of_the_catalogue_is_collected_whole(shared_data: Path, tmp_path: Path) -> None:
+    ntrex = load(shipped()).benchmarks["ntrex"]
+    assert isinstance(ntrex, NwaySettings)
+    files = str(shared_data / "nway" / "ntrex128.tsv.gz")
+    collect(ntrex.model_copy(update={"files": files}), None, tmp_path)
+    (found,) = read_nway(tmp_path)
+    assert {language: len(sentences) for language, sentences in found.sides()} == dict.fromkeys(
+        sorted(ntrex.languages), 1010
+    )
 
 
 def test_flores_is_collected_whole(shared_data: Path, tmp_path: Path) -> None:

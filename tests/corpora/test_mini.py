@@ -138,13 +138,24 @@ def test_every_promised_file_is_there_and_no_real_language_is_named(world: Path)
         for kind, end in (("mono", "txt.gz"), ("labels", "tsv.gz"))
         for code in GRAMMARS
     }
+    expected.add("nway/sentences.tsv.gz")
     for code in FOREIGN:
         pair = f"{PIVOT}-{code}"
         expected |= {f"opus/{pair}.zip", f"dictionaries/{pair}.txt", f"retrieval/{code}-{PIVOT}.tsv.gz"}
         expected |= {f"similarity/{pair}.tsv.gz", f"quality/{pair}.tsv.gz"}
     found = contents(world)
     assert found.keys() == expected
-    assert all(re.fullmatch(r"[a-z]+/(q[a-t][a-z]-)?q[a-t][a-z]\.[a-z.]+", name) for name in found)
+    named = found.keys() - {"nway/sentences.tsv.gz"}
+    assert all(re.fullmatch(r"[a-z]+/(q[a-t][a-z]-)?q[a-t][a-z]\.[a-z.]+", name) for name in named)
+
+
+def test_the_wide_file_holds_the_retrieval_sentences_side_by_side(world: Path) -> None:
+    header, *lines = rows(world / "nway" / "sentences.tsv.gz")
+    assert sorted(header) == sorted(GRAMMARS)
+    columns = dict(zip(header, zip(*lines, strict=True), strict=True))
+    for code in FOREIGN:
+        foreign, pivot = zip(*rows(world / "retrieval" / f"{code}-{PIVOT}.tsv.gz"), strict=True)
+        assert (columns[code], columns[PIVOT]) == (foreign, pivot)
 
 
 @pytest.mark.parametrize("code", FOREIGN)

@@ -85,7 +85,9 @@ def test_the_page_tells_the_licences_of_what_was_used(made: SimpleNamespace) -> 
 def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
     tags = Tags()
     tags.feed(made.page)
-    assert tags.tags.count("svg") == 8  # a corner per task and metric, training curves, maps
+    assert (
+        tags.tags.count("svg") == 10
+    )  # a corner per task and metric, training curves, maps, two of the geometry
     assert all(source.startswith(("#", "data:")) for source in tags.sources)
     assert len(made.page) < 2_000_000
 
@@ -196,7 +198,7 @@ def test_correlations_have_tables_of_their_own_with_their_scale_in_words(made: S
 
 def test_the_leakage_table_tells_every_measure(made: SimpleNamespace) -> None:
     text = (made.output / "tables.md").read_text()
-    rows = text[text.index("### Leakage") :].split("\n")
+    rows = text[text.index("### Leakage") : text.index("### Geometry")].split("\n")
     columns = rows[4].strip("| ").split(" | ")
     assert len(columns) == 10
     query = {"task": "leakage", "encoder": "toy", "subset": "all", "seed": None}
@@ -206,6 +208,78 @@ def test_the_leakage_table_tells_every_measure(made: SimpleNamespace) -> None:
         f"{found.value:.1f} [{found.low:.1f}"
     )
     assert [line for line in rows if line.startswith("| toy | original | – | – | – | – | – |")]
+
+
+def test_the_geometry_is_told_by_group_and_view(made: SimpleNamespace) -> None:
+    text = (made.output / "tables.md").read_text()
+    start = text.index("### Geometry (wide)")
+    assert start > text.index("### Leakage")
+    section, readings = text[start:].split("### Other readings")
+    header, rows = section.split("\n")[4], section.split("\n")[6:]
+    shapes = ["KL-D ↓", "CH-I ↑", "PR → 1"]
+    groups = [f"{group}: {shape}" for group in ("Long-tail", "All") for shape in shapes]
+    columns = header.strip("| ").split(" | ")
+    assert columns == ["Encoder", "Method", "View", *groups]
+    query = {"task": "geometry", "encoder": "toy", "seed": None}
+    found = one(made.records, method="dream", view="meaning", subset="all", metric="kl-d", **query)
+    (row,) = [line.strip("| ").split(" | ") for line in rows if line.startswith("| toy | dream | meaning |")]
+    told = row[columns.index("All: KL-D ↓")]
+    assert told.startswith(f"{found.value:.4g} [{found.low:.4g}, {found.high:.4g}] ± ")
+    assert f"{found.value:.4g} <small>[{found.low:.4g}, {found.high:.4g}] ± " in made.page
+    # The encoder's own vectors are told once.
+    assert [line for line in rows if line.startswith("| toy | original | sentence |")]
+    assert not [line for line in rows if line.startswith("| toy | dream | sentence |")]
+    full = one(made.records, method="dream", view="meaning", subset="all", metric="kl-d:full", **query)
+    assert f" {full.value:.4g} ± " in readings
+    metrics = json.loads((made.output / "metrics.json").read_text())["toy"]["dream"]
+    assert metrics["geometry/wide/kl-d"]["meaning"] == pytest.approx(found.value, abs=1e-4)
+    assert {name for name in metrics if name.startswith("geometry")} == {
+        f"geometry/wide/{metric}" for metric in ("kl-d", "ch-i", "pr")
+    }
+
+
+def test_the_geometry_is_nobodys_comparison(made: SimpleNamespace) -> None:
+    table = frame(made.records)
+    assert "geometry" not in set(comparisons(table)["task"])
+    assert "geometry" not in set(overall(table)["task"])
+
+
+def test_maps_of_a_text_show_the_numbers_of_the_first_seed(made: SimpleNamespace) -> None:
+    query = {"task": "geometry", "encoder": "toy", "method": "dream", "view": "meaning", "seed": 1}
+    values = [one(made.records, subset="all", metric=m, **query).value for m in ("kl-d", "ch-i", "pr")]
+    told = "KL-D {:.3g}, CH-I {:.3g}, PR {:.3g}".format(*values)
+    # Two panels, t-SNE and PCA, for each of two encoders and of two methods that differ in their language view alone.
+    assert made.page.count(f">{told}</text>") == 2 * 2 * 2
+    assert "dream, t-SNE" in made.page
+
+
+def test_votes_are_shown_where_a_history_has_them(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    assert 'id="emma-x"' not in made.page
+    shares = {f"valid.{who}_rank_{n}": 0.5 for who in ("classifier", "encoder") for n in (1, 2)}
+    rest = {"valid.score_1": 0.9, "valid.score_2": 0.1, "valid.spread": 0.5, "valid.retrieval": 60.0}
+    totals = {"train.total": 1.0, "valid.total": 1.0}
+    rows = [
+        {"epoch": 0.0, "phase": 1.0, "valid.retrieval": 60.0, **totals},
+        {"epoch": 1.0, "phase": 2.0, "valid.agreement": 0.9, **shares, **rest, **totals},
+        {"epoch": 2.0, "phase": 2.0, "valid.agreement": 0.4, **shares, **rest, **totals},
+    ]
+    for name, kept in (("<i>", rows), ("sound", rows[:2])):
+        folder, output = tmp_path / name, tmp_path / f"report of {name}"
+        folder.mkdir()
+        output.mkdir()
+        (folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+        report(made.folders[:1], [folder], [], "t", settings, licences={}, output=output)
+        page = (output / "report.html").read_text()
+        assert '<section id="emma-x">' in page
+        assert '<a href="#emma-x">' in page
+        assert "Votes of the classifier, % of pairs" in page
+        assert ("No epoch shows a collapse." in page) == (name == "sound")
+    page = (tmp_path / "report of <i>" / "report.html").read_text()
+    told = "&lt;i&gt;: encoder and classifier agree on under 50% of all pairs (epoch 2)"
+    assert f"<li>{told}</li>" in page
+    assert "<i>" not in page
 
 
 def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNamespace) -> None:

@@ -32,6 +32,7 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     params["corpora"]["mini"].update(languages={"qab": 400, "qac": 300}, retrieval_pairs=40, graded_items=10)
     for name in ("mini-tatoeba", "mini-code-switched"):
         params["benchmarks"][name]["languages"] = ["qab", "qac"]
+    params["benchmarks"]["mini-nway"]["languages"] = ["qaa", "qab", "qac"]
     for name in ("mini-sts", "mini-qe"):
         params["benchmarks"][name]["pairs"] = ["qaa-qab", "qaa-qac"]
     ems = params["encoders"]["ems-mini"]

@@ -109,7 +109,7 @@ def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None
         case CodeSwitchedSettings():
             counts = dict(_collect_code_switched(settings, world, output))
         case NwaySettings():
-            counts = dict(_collect_nway(settings, output))
+            counts = dict(_collect_nway(settings, world, output))
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
 
@@ -208,9 +208,9 @@ def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Itera
         yield pair, write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", rows)
 
 
-def _collect_nway(settings: NwaySettings, output: Path) -> Iterator[tuple[str, int]]:
+def _collect_nway(settings: NwaySettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
     """A line that lacks one of the languages is left out, so that all pairs have the same items."""
-    path = Path(settings.files)
+    path = Path(settings.path(world))
     _all_there({"any language": path})
     lines = read_rows(path)
     header = next(lines)

@@ -293,7 +293,8 @@ class NwaySettings(Settings):
     """One text in many languages: retrieval between any two of them, in both directions (methods 7.4).
 
     `files` is one TSV file, plain or packed, with a column for each language and its columns' names in the first
-    line. `languages` lists those to compare, whose columns are named by their codes, or maps each to its column.
+    line; `{mini}` is the invented world's folder. `languages` lists those to compare, whose columns are named by
+    their codes, or maps each to its column.
     """
 
     kind: Literal["nway"]
@@ -303,6 +304,7 @@ class NwaySettings(Settings):
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:
+        self.path()  # refuses names that stand for nothing
         if len(set(self.columns.values())) < len(self.languages):
             raise ValueError(f"languages: {self.languages} names something twice")
         return self
@@ -321,13 +323,17 @@ class NwaySettings(Settings):
 
     @property
     def invented(self) -> bool:
-        """Whether its files are the invented world's: never."""
-        return False
+        """Whether its file is the invented world's."""
+        return MINI in self.files
 
     @property
     def outside(self) -> list[str]:
         """The user's files that it is made from."""
-        return [self.files]
+        return [] if self.invented else [self.path()]
+
+    def path(self, world: str = "") -> str:
+        """The file; `world` is the invented world's folder."""
+        return _filled(self.files, mini=world)
 
 
 BenchmarkSettings = Annotated[

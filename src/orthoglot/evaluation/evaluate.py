@@ -22,11 +22,11 @@ from orthoglot.corpora.benchmarks import (
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.evaluation import classification, leakage
+from orthoglot.evaluation import classification, geometry_task, leakage
 from orthoglot.evaluation.base import VIEWS, Result, Task, View, keys_of, view, write_records
 from orthoglot.evaluation.grading import Grading
 from orthoglot.evaluation.heldout import HeldOut, read_held_out
-from orthoglot.evaluation.maps import Map, project, write_map
+from orthoglot.evaluation.maps import Map, TextMap, project, project_text, write_map, write_text_maps
 from orthoglot.evaluation.resampling import Scores
 from orthoglot.evaluation.retrieval import Retrieval, distinct
 from orthoglot.evaluation.settings import EvaluationSettings
@@ -37,6 +37,7 @@ from orthoglot.progress import track
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
 MAP = "map.npz"
+TEXT_MAPS = "text-maps.npz"
 logger = logging.getLogger(__name__)
 
 
@@ -67,7 +68,8 @@ def evaluate(
         encoder: name for the records.
         identity: of the encoder; a store of another one is refused.
         method: name for the records.
-        output: gets records.jsonl, scores.npz (see `write_scores`) and map.npz (2-D points of a sample).
+        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz (2-D points of a sample) and, for the task
+            geometry, text-maps.npz.
     Raises:
         DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
     """
@@ -89,6 +91,11 @@ def evaluate(
         facts |= about
     made = {"encoder": store.meta["identity"], "orthoglot": __version__}
     records = summarise(scored, facts, settings, encoder=encoder, method=method, made=made)
+    if geometry_task.NAME in settings.tasks:
+        texts = [text for folder in benchmarks for text in read_nway(folder)]
+        names = {"encoder": encoder, "method": method}
+        records += geometry_task.measure(texts, store, models, settings, **names, made=made)
+        write_text_maps(output / TEXT_MAPS, make_text_maps(settings, texts, store, models))
     write_records(output / RECORDS, records)
     # Leaks are not compared, so no one reads their scores again.
     kept = {key: found for key, found in scored.items() if key.task != leakage.NAME}
@@ -128,12 +135,14 @@ def make_tasks(
             sides = graded.source_sentences, graded.target_sentences
             tasks.append(Grading(graded.kind, graded.name, *languages, *sides, graded.gold, graded.items))
     present = {task.name for task in tasks}
-    for name in (NWAY, "code-switched", *GRADED):
+    if any(read_nway(folder) for folder in benchmarks):
+        present.add(geometry_task.NAME)
+    for name in (NWAY, "code-switched", *GRADED, geometry_task.NAME):
         if name in settings.tasks and name not in present:
             logger.warning("no benchmark for the task %s, which is left out", name)
     if "language-probe" in settings.tasks:
         tasks.append(_probe(settings, held_out))
-    if not tasks and leakage.NAME not in settings.tasks:
+    if not tasks and not {leakage.NAME, geometry_task.NAME} & set(settings.tasks):
         raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
     return tasks
 
@@ -259,3 +268,16 @@ def make_map(
                 partner = _other(languages, language)
                 groups[language, part].append(view(vectors, decomposer, language, part, partner))
     return project(groups)
+
+
+def make_text_maps(
+    settings: EvaluationSettings, texts: Sequence[NwaySet], store: EmbeddingStore, models: Models
+) -> dict[str, TextMap]:
+    """Maps of the meaning view, or of the encoder's own vectors, of each text with the first seed."""
+    seed, decomposer = next(iter(models.items()))
+    part: View = "sentence" if decomposer is None else "meaning"
+    found = {}
+    for text in texts:
+        seen = geometry_task.look(text, store, {seed: decomposer}, part)
+        found[text.name] = project_text(seen.directions[0], settings.seed)
+    return found

@@ -14,13 +14,25 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from orthoglot.evaluation.base import ALL
+from orthoglot.evaluation.collapse import signs
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
-from orthoglot.evaluation.frames import PROBE, chosen_values, lines, ordered, overall
-from orthoglot.evaluation.maps import Map
+from orthoglot.evaluation.frames import (
+    GEOMETRY,
+    PROBE,
+    SHAPES,
+    chosen_values,
+    lines,
+    ordered,
+    overall,
+    spread,
+)
+from orthoglot.evaluation.geometry_task import GROUPS
+from orthoglot.evaluation.maps import Map, TextMap
 from orthoglot.evaluation.summary import ACCURACY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from matplotlib.axes import Axes
 
@@ -117,12 +129,30 @@ def curves(trainings: Sequence[Curve]) -> str:
         return _svg(figure)
 
 
+def votes(trainings: Sequence[Curve]) -> str:
+    """Six panels per Emma-X training; a dashed line where Phase 2 begins, red spans where a collapse shows."""
+    panels = [(training, sign) for training in trainings for sign in signs(training.rows)]
+    with _figure(len(panels), columns=3, width=4.2, height=2.3) as (figure, axes):
+        for axis, (training, sign) in zip(axes, panels, strict=True):
+            epochs = [row["epoch"] for row in training.rows]
+            colours = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(sign.lines)))
+            for (name, values), colour in zip(sign.lines.items(), colours, strict=True):
+                axis.plot(epochs, values, color=colour, marker=".", linewidth=1.4, label=name)
+            for epoch in np.array(epochs)[sign.alarming]:
+                axis.axvspan(epoch - 0.5, epoch + 0.5, color="#b3382c", alpha=0.2, linewidth=0)
+            if later := [row["epoch"] for row in training.rows if row.get("phase") == 2]:
+                axis.axvline(min(later) - 0.5, color=OTHER, linestyle="--", linewidth=0.8)
+            axis.set_xlim(min(epochs) - 0.5, max(epochs) + 0.5)
+            axis.set_title(f"{training.encoder}\n{sign.title}", loc="left", fontsize=9)
+            if len(sign.lines) > 1:
+                axis.legend(fontsize=7.5)
+        return _svg(figure)
+
+
 def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
     """One panel per encoder and method: colour is language, discs are meaning, crosses are language parts."""
     shown = {name: drawn[name] for name in chosen_maps(list(drawn))}
-    languages = sorted({str(language) for one in shown.values() for language in one.languages})
-    palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
-    colours = {language: palette(i % palette.N) for i, language in enumerate(languages)}
+    colours = _language_colours(shown.values())
     with _figure(len(shown), columns=4, width=3.0, height=2.8) as (figure, axes):
         for axis, ((encoder, method), one) in zip(axes, shown.items(), strict=True):
             for part, marker, size in (("sentence", "o", 7), ("meaning", "o", 7), ("language", "x", 10)):
@@ -144,6 +174,80 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> str:
         handles += [Line2D([], [], color=OTHER, marker=m, ls="", label=n) for n, m in _PARTS.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(10, len(handles)))
         return _svg(figure)
+
+
+def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str], TextMap]) -> str:
+    """Two panels per encoder and method, t-SNE and principal components, with the numbers of all languages."""
+    shown = {name: drawn[name] for name in chosen_maps(list(drawn))}
+    colours = _language_colours(shown.values())
+    chosen = records[(records["task"] == GEOMETRY) & (records["dataset"] == dataset)]
+    chosen = chosen[(chosen["subset"] == ALL) & chosen["seed"].notna()]
+    with _figure(2 * len(shown), columns=4, width=3.0, height=2.9) as (figure, axes):
+        for place, ((encoder, method), one) in enumerate(shown.items()):
+            own = chosen[(chosen["encoder"] == encoder) & (chosen["method"] == method)]
+            own = own[own["view"] != "language"] if method == ORIGINAL else own[own["view"] == "meaning"]
+            values = {row.metric: row.value for row in reversed(list(lines(own)))}  # of the first seed
+            told = [
+                f"{heading.split()[0]} {values[metric]:.3g}"
+                for metric, heading in SHAPES.items()
+                if metric in values
+            ]
+            for axis, points, kind in zip(
+                axes[2 * place :], (one.tsne, one.pca), ("t-SNE", "PCA"), strict=False
+            ):
+                axis.scatter(
+                    points[:, 0],
+                    points[:, 1],
+                    c=[colours[str(language)] for language in one.languages],
+                    s=7,
+                    linewidths=0,
+                    alpha=0.7,
+                    rasterized=True,
+                )
+                axis.set_title(f"{encoder}\n{method}, {kind}", loc="left", fontsize=9)
+                axis.set(xticks=[], yticks=[])
+                axis.set_xlabel(", ".join(told), fontsize=8.5)
+                axis.grid(visible=False)
+        handles = [Line2D([], [], color=c, marker="o", ls="", label=name) for name, c in colours.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(10, len(handles)))
+        return _svg(figure)
+
+
+def geometry(records: pd.DataFrame, dataset: str) -> str:
+    """A row of panels per encoder, one per metric: the meaning view of each method by group of languages."""
+    values = spread(records[(records["task"] == GEOMETRY) & (records["dataset"] == dataset)])
+    values = values[(values["view"] == "meaning") | (values["method"] == ORIGINAL)]
+    encoders = list(values["encoder"].unique())
+    groups = [group for group in GROUPS if group in set(values["subset"])]
+    with _figure(3 * len(encoders), columns=3, width=4.2, height=2.6) as (figure, axes):
+        panels = [(encoder, metric) for encoder in encoders for metric in SHAPES]
+        for axis, (encoder, metric) in zip(axes, panels, strict=True):
+            own = values[(values["encoder"] == encoder) & (values["metric"] == metric)]
+            methods = ordered(own["method"])
+            for place, method in enumerate(methods):
+                for row in lines(own[own["method"] == method]):
+                    across = groups.index(row.subset) + 0.7 * ((place + 0.5) / len(methods) - 0.5)
+                    ends = [[row.value - row.low], [row.high - row.value]]
+                    colour, style = _colour(method), _handle(method)
+                    axis.errorbar(across, row.value, yerr=ends, color=colour, lw=0.8, fmt="none")
+                    face, marker = style.get_markerfacecolor(), style.get_marker()
+                    axis.plot(
+                        across, row.value, marker=marker, color=colour, markerfacecolor=face, markersize=6
+                    )
+            if metric == "kl-d" and (own["value"] > 0).all() and own["value"].max() > 50 * own["value"].min():
+                axis.set_yscale("log")
+            axis.set_title(f"{encoder}\n{SHAPES[metric]}", loc="left", fontsize=9)
+            axis.set_xticks(range(len(groups)), groups)
+            axis.set_xlim(-0.5, len(groups) - 0.5)
+        handles = [_handle(name) for name in ordered(values["method"])]
+        figure.legend(handles=handles, loc="outside lower center", ncols=6)
+        return _svg(figure)
+
+
+def _language_colours(maps: Iterable[Map | TextMap]) -> dict[str, Any]:
+    languages = sorted({str(language) for one in maps for language in one.languages})
+    palette = mpl.colormaps["tab10" if len(languages) <= 10 else "tab20"]
+    return {language: palette(i % palette.N) for i, language in enumerate(languages)}
 
 
 def chosen_maps(names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -16,6 +16,9 @@ from orthoglot.evaluation.summary import ACCURACY, NWAY
 
 PROBE = "language-probe"
 LEAKAGE = "leakage"
+GEOMETRY = "geometry"
+# Of the metrics of the geometry, those that stand for the others; and which way each is better.
+SHAPES = {"kl-d": "KL-D ↓", "ch-i": "CH-I ↑", "pr": "PR → 1"}
 # Families of methods in the order of the papers; unknown ones follow by name.
 METHOD_ORDER = (
     ORIGINAL,
@@ -41,6 +44,7 @@ TITLES = {
     "qe": "Quality estimation",
     PROBE: "Language probe",
     LEAKAGE: "Leakage",
+    GEOMETRY: "Geometry",
 }
 # Metrics that methods are compared by, and their scales in words.
 SCALES = {
@@ -106,11 +110,15 @@ def overall(records: pd.DataFrame) -> pd.DataFrame:
 
 def over_seeds(records: pd.DataFrame) -> pd.DataFrame:
     """Records over all subsets, mean over seeds, with `sd` over seeds (NaN for one seed)."""
-    chosen = records[records["subset"] == ALL]
-    keys = ["task", "dataset", "view", "encoder", "method", "metric"]
-    by_seed = chosen[chosen["seed"].notna()].groupby(keys, sort=False)["value"]
-    spread = by_seed.agg(sd="std", seeds="count").reset_index()
-    return chosen[chosen["seed"].isna()].merge(spread, on=keys, validate="one_to_one")
+    return spread(records[records["subset"] == ALL])
+
+
+def spread(records: pd.DataFrame) -> pd.DataFrame:
+    """Records, mean over seeds, with `sd` over seeds (NaN for one seed)."""
+    keys = ["task", "dataset", "subset", "view", "encoder", "method", "metric"]
+    by_seed = records[records["seed"].notna()].groupby(keys, sort=False)["value"]
+    found = by_seed.agg(sd="std", seeds="count").reset_index()
+    return records[records["seed"].isna()].merge(found, on=keys, validate="one_to_one")
 
 
 def comparisons(records: pd.DataFrame) -> pd.DataFrame:

@@ -61,15 +61,24 @@ def divergence(vectors: np.ndarray) -> Divergence:
 
     KL(a, b) = (tr(S_b^-1 S_a) + (m_b - m_a)^T S_b^-1 (m_b - m_a) - D + ln |S_b| / |S_a|) / 2; the logarithms cancel.
     """
+    full = full_divergence(vectors)
+    return Divergence(diagonal_divergence(vectors), full, full / vectors.shape[-1])
+
+
+def diagonal_divergence(vectors: np.ndarray) -> float:
+    """`divergence` of Gaussians with diagonal covariance."""
+    whole = vectors.astype(np.float64)
+    means = whole.mean(axis=1)
+    variances = np.maximum(whole.var(axis=1), FLOOR)
+    distances = [((means - mean) ** 2 / own).sum(axis=1) for mean, own in zip(means, variances, strict=True)]
+    return _symmetric(variances @ (1 / variances).T, np.stack(distances, axis=1), whole.shape[-1])
+
+
+def full_divergence(vectors: np.ndarray) -> float:
+    """`divergence` of Gaussians with a full, shrunk covariance."""
     whole = vectors.astype(np.float64)
     languages, _, width = whole.shape
     means = whole.mean(axis=1)
-    variances = np.maximum(whole.var(axis=1), FLOOR)
-    diagonal = _symmetric(
-        variances @ (1 / variances).T,
-        np.stack([((means - means[b]) ** 2 / variances[b]).sum(axis=1) for b in range(languages)], axis=1),
-        width,
-    )
     covariances = np.stack([ledoit_wolf(rows)[0] + FLOOR * np.eye(width) for rows in whole])
     traces, distances = np.empty((languages, languages)), np.empty((languages, languages))
     for b, covariance in enumerate(covariances):
@@ -77,8 +86,7 @@ def divergence(vectors: np.ndarray) -> Divergence:
         traces[:, b] = covariances.reshape(languages, -1) @ precision.T.ravel()
         moved = means - means[b]
         distances[:, b] = np.einsum("ak,kl,al->a", moved, precision, moved)
-    full = _symmetric(traces, distances, width)
-    return Divergence(diagonal, full, full / width)
+    return _symmetric(traces, distances, width)
 
 
 def _symmetric(traces: np.ndarray, distances: np.ndarray, width: int) -> float:
@@ -102,6 +110,7 @@ def isotropy(vectors: np.ndarray) -> Isotropy:
     """How evenly the vectors of all languages together point in all directions."""
     rows = vectors.reshape(-1, vectors.shape[-1]).astype(np.float64)
     projected = rows @ np.linalg.eigh(rows.T @ rows)[1]
-    plus, minus = np.exp(projected).sum(axis=0), np.exp(-projected).sum(axis=0)
+    grown = np.exp(projected)
+    plus, minus = grown.sum(axis=0), (1 / grown).sum(axis=0)
     both = np.concatenate([plus, minus])
     return Isotropy(float(plus.min() / plus.max()), float(both.min() / both.max()))

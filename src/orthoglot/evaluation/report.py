@@ -18,11 +18,11 @@ from markupsafe import Markup
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
-from orthoglot.evaluation import figures, frames, tables
+from orthoglot.evaluation import collapse, figures, frames, tables
 from orthoglot.evaluation.base import ALL, Record, read_records, write_records
 from orthoglot.evaluation.comparisons import ORIGINAL, compare_methods
 from orthoglot.evaluation.figures import Curve
-from orthoglot.evaluation.maps import Map, read_map
+from orthoglot.evaluation.maps import Map, TextMap, read_map, read_text_maps
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.evaluation.summary import Scored, read_scores
 from orthoglot.evaluation.tables import Cell, Table
@@ -58,7 +58,7 @@ def report(
     Raises:
         DataError: no evaluation, or two of the same encoder and method.
     """
-    records, scored, drawn = _read(evaluations)
+    records, scored, drawn, text_maps = _read(evaluations)
     records += compare_methods(scored, settings, {"orthoglot": __version__})
     trainings = [read_curve(path) for path in histories]
     write_records(output / "records.jsonl", records)
@@ -71,6 +71,7 @@ def report(
     top, sections = tables.headline(table), tables.sections(table)
     (output / "tables.md").write_text(tables.markdown(top, sections), encoding="utf-8")
     corpora = corpus_table([_read_counts(path) for path in counts]) if counts else None
+    ranked = [one for one in trainings if collapse.is_told(one.rows)]
     page = render(
         TEMPLATE,
         title=title,
@@ -84,6 +85,10 @@ def report(
             if _has_parts(table)
         ],
         curves=_figure(figures.curves, trainings) if trainings else None,
+        votes=_figure(figures.votes, ranked) if ranked else None,
+        alarms=[f"{one.encoder}: {told}" for one in ranked for told in collapse.alarms(one.rows)],
+        shapes={name: _figure(figures.geometry, table, name) for name in text_maps},
+        text_maps={name: _figure(figures.text_maps, table, name, found) for name, found in text_maps.items()},
         maps=_figure(figures.maps, drawn),
         maps_left_out=len(drawn) - len(figures.chosen_maps(list(drawn))),
         corpora=corpora,
@@ -93,11 +98,11 @@ def report(
 
 
 def nested(records: pd.DataFrame) -> dict[str, Any]:
-    """encoder -> method -> task -> view -> score, for `dvc metrics`; leakage has its metrics as tasks."""
+    """encoder -> method -> task -> view -> score, for `dvc metrics`; metrics of leakage and geometry stand as tasks."""
     tree: dict[str, Any] = {}
     chosen = records[(records["subset"] == ALL) & records["seed"].isna()]
-    scores = chosen["metric"].isin(frames.SCALES)
-    for row in frames.lines(chosen[scores | (chosen["task"] == frames.LEAKAGE)]):
+    told = chosen["metric"].isin({**frames.SCALES, **frames.SHAPES}) | (chosen["task"] == frames.LEAKAGE)
+    for row in frames.lines(chosen[told]):
         methods = tree.setdefault(row.encoder, {}).setdefault(row.method, {})
         methods.setdefault(frames.label(row.task, row.dataset, row.metric), {})[row.view] = round(
             row.value, 4
@@ -191,8 +196,13 @@ def corpus_table(counts: Sequence[Mapping[str, Any]]) -> Table:
 
 def _read(
     evaluations: Sequence[Path],
-) -> tuple[list[Record], dict[tuple[str, str], Scored], dict[tuple[str, str], Map]]:
-    """Records, scores and maps, encoders in the order given, methods in the order of the papers."""
+) -> tuple[
+    list[Record],
+    dict[tuple[str, str], Scored],
+    dict[tuple[str, str], Map],
+    dict[str, dict[tuple[str, str], TextMap]],
+]:
+    """Records, scores, maps, and maps by text; encoders in the order given, methods in the order of the papers."""
     if not evaluations:
         raise DataError("report: no evaluation to report")
     found: dict[tuple[str, str], tuple[list[Record], Path]] = {}
@@ -207,10 +217,15 @@ def _read(
     encoders = dict.fromkeys(encoder for encoder, _ in found)
     methods = frames.ordered([method for _, method in found])
     names = [(encoder, method) for encoder in encoders for method in methods if (encoder, method) in found]
+    text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
+    for name in names:
+        for text, one in read_text_maps(found[name][1] / "text-maps.npz").items():
+            text_maps.setdefault(text, {})[name] = one
     return (
         [record for name in names for record in found[name][0]],
         {name: read_scores(found[name][1] / "scores.npz") for name in names},
         {name: read_map(found[name][1] / "map.npz") for name in names},
+        text_maps,
     )
 
 

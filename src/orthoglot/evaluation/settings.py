@@ -8,7 +8,9 @@ from pydantic import Field
 
 from orthoglot.settings import Count, Language, Settings, Share
 
-TaskName = Literal["heldout", "tatoeba", "nway", "sts", "qe", "code-switched", "language-probe", "leakage"]
+TaskName = Literal[
+    "heldout", "tatoeba", "nway", "sts", "qe", "code-switched", "language-probe", "leakage", "geometry"
+]
 
 
 class EvaluationSettings(Settings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,9 +10,11 @@ import pandas as pd
 from orthoglot.evaluation.base import ALL, unsign
 from orthoglot.evaluation.comparisons import ORIGINAL
 from orthoglot.evaluation.frames import (
+    GEOMETRY,
     LEAKAGE,
     LEVEL,
     SCALES,
+    SHAPES,
     TITLES,
     chosen_values,
     comparisons,
@@ -23,11 +25,13 @@ from orthoglot.evaluation.frames import (
     over_seeds,
     overall,
     same,
+    spread,
     tasks,
     title,
     tone,
     wanted,
 )
+from orthoglot.evaluation.geometry_task import GROUPS
 from orthoglot.evaluation.summary import ACCURACY, NWAY
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
@@ -41,6 +45,13 @@ LEAKS = (
     ("r2:meaning", "language", "R² of meaning from language ↓"),
     ("r2:sentence", "language", "R² of sentence from language ↓"),
 )
+# The other readings of the geometry.
+READINGS = {
+    "kl-d:full": "KL-D, full covariance ↓",
+    "kl-d:full/d": "the same over D ↓",
+    "ch-i:ratio": "CH-I, ratio ↑",
+    "pr:both-signs": "PR over both signs → 1",
+}
 FIXED = (
     "Intervals and p take the trained models as fixed: they tell what other sentences would change, ± what "
     f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
@@ -66,7 +77,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Everything the report tells in tables about one task on one data set by one metric; none for leakage."""
+    """Everything the report tells in tables about one task on one data set by one metric, if it is compared by one."""
 
     task: str
     dataset: str
@@ -77,7 +88,7 @@ class Section(NamedTuple):
 
 
 def sections(records: pd.DataFrame) -> list[Section]:
-    """One section per task, data set and metric, in the order of the records; leakage comes last."""
+    """One section per task, data set and metric, in the order of the records; leakage and geometry come last."""
     found = [
         Section(
             *key, task_table(records, *key), comparison_table(records, *key), list(details(records, *key))
@@ -87,6 +98,10 @@ def sections(records: pd.DataFrame) -> list[Section]:
     if (records["task"] == LEAKAGE).any():
         nothing = Table("", "", [], [])
         found.append(Section(LEAKAGE, "test", None, leakage_table(records), nothing, []))
+    for dataset in records.loc[records["task"] == GEOMETRY, "dataset"].unique():
+        table = geometry_table(records, dataset, SHAPES)
+        nothing, readings = Table("", "", [], []), geometry_table(records, dataset, READINGS)
+        found.append(Section(GEOMETRY, dataset, None, table, nothing, [readings]))
     return found
 
 
@@ -171,6 +186,54 @@ def leakage_table(records: pd.DataFrame) -> Table:
         "keep models, means and regressions. ± is the standard deviation over seeds."
     )
     return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *(heading for *_, heading in LEAKS)], rows)
+
+
+def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, str]) -> Table:
+    """Encoder, method and view by group of languages and metric."""
+    values = spread(records[(records["task"] == GEOMETRY) & (records["dataset"] == dataset)])
+    groups = [group for group in GROUPS if group in set(values["subset"])]
+    cells = {(row.encoder, row.method, row.view, row.subset, row.metric): row for row in lines(values)}
+    rows = []
+    for encoder in values["encoder"].unique():
+        own = values[values["encoder"] == encoder]
+        for method in ordered(own["method"]):
+            views = own.loc[own["method"] == method, "view"].unique()
+            if method != ORIGINAL and ORIGINAL in set(own["method"]):
+                views = [view for view in views if view != "sentence"]  # told once, as the original
+            for view in views:
+                found = [cells.get((encoder, method, view, g, m)) for g in groups for m in metrics]
+                rows.append(
+                    [
+                        Cell(encoder),
+                        Cell(method),
+                        Cell(view),
+                        *(_measured(one) if one else Cell("–") for one in found),
+                    ]
+                )
+    facts = {
+        group: unsign(values.loc[values["subset"] == group, "signature"].iloc[0])["languages"]
+        for group in groups
+    }
+    told = ", ".join(
+        f"{group}: {languages.replace(',', ' ')}" for group, languages in facts.items() if group != ALL
+    )
+    note = (
+        f"{values['n'].min():,} sentences side by side in all languages ({told or facts[ALL].replace(',', ' ')}), "
+        "vectors scaled to length 1. KL-D: how differently languages are spread, in nats, symmetric KL divergence "
+        "of Gaussians (diagonal covariance), mean over pairs of languages; 0 is the same. CH-I: Calinski and "
+        "Harabasz's index with a sentence's translations as its cluster. PR: isotropy, 1 where no direction is "
+        "preferred. Intervals leave out a tenth of the sentences at a time and keep models and languages; ± is the "
+        "standard deviation over seeds. Groups differ in their number of languages, on which CH-I depends."
+    )
+    if metrics is READINGS:
+        note = (
+            "Of the same vectors: Gaussians with a full covariance, shrunk (Ledoit and Wolf), which depends on the "
+            "number of sentences and has no interval; CH-I without the factor of its sizes, as it is printed; the "
+            "least and greatest sum over both signs of each direction."
+        )
+    columns = [f"{group.capitalize()}: {heading}" for group in groups for heading in metrics.values()]
+    heading = title(GEOMETRY, dataset, "Accuracy") if metrics is SHAPES else "Other readings"
+    return Table(heading, note, ["Encoder", "Method", "View", *columns], rows)
 
 
 def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
@@ -272,6 +335,14 @@ def _score(row: Any, best: float | None = None, digits: int = 1) -> Cell:
 
 def _plain(row: Any) -> Cell:
     return Cell(f"{row.value:.1f}", f"[{row.low:.1f}, {row.high:.1f}]")
+
+
+def _measured(row: Any) -> Cell:
+    """Four figures, as these numbers span decades."""
+    told = [] if pd.isna(row.low) else [f"[{row.low:.4g}, {row.high:.4g}]"]
+    if row.view != "sentence" and pd.notna(row.sd):
+        told.append(f"± {row.sd:.2g}")
+    return Cell(f"{row.value:.4g}", " ".join(told))
 
 
 def _best(values: pd.DataFrame, task: str, view: str, metric: str) -> float | None:

@@ -35,25 +35,30 @@ def generate(settings: MiniSettings, output: Path) -> None:
     - `mono/<language>.txt.gz`: training sentences of one language;
     - `dictionaries/<pivot>-<language>.txt`: word forms, in MUSE's format;
     - `retrieval/<language>-<pivot>.tsv.gz`: translations, the same meanings for every language;
+    - `nway/sentences.tsv.gz`: all these sentences side by side, a column for each language, codes in the first line;
     - `similarity/<pivot>-<language>.tsv.gz`: two sentences, gold in [0, 5], 5 for the same meaning;
     - `quality/<pivot>-<language>.tsv.gz`: source, translation, gold in [0, 1], 1 for a faultless one;
     - `labels/<language>.tsv.gz`: sentence, topic, sentiment.
 
-    An event (predicate, agent, patient) of the last four occurs in none of the first two.
+    An event (predicate, agent, patient) of the last five occurs in none of the first two.
 
     Raises:
         ConfigError: a language without a grammar, or no language beside the pivot.
     """
     sizes = _sizes(settings)
-    for folder in ("opus", "mono", "dictionaries", "retrieval", "similarity", "quality", "labels"):
+    for folder in ("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"):
         (output / folder).mkdir()
-    pivot = invent(settings.pivot, settings.seed)
+    languages = {code: invent(code, settings.seed) for code in sizes}
+    pivot = languages[settings.pivot]
     for code, count in sizes.items():
-        language = pivot if code == pivot.code else invent(code, settings.seed)
+        language = languages[code]
         _write_monolingual(settings, output, language, count)
         if language is not pivot:
             _write_bilingual(settings, output, pivot, language, count)
         logger.info("%s: %d sentences of an invented language", code, count)
+    retrieval = _retrieval_frames(settings)
+    rows = [list(languages), *([one.sentence(frame) for one in languages.values()] for frame in retrieval)]
+    _write_rows(output / "nway" / "sentences.tsv.gz", rows)
 
 
 def _sizes(settings: MiniSettings) -> dict[str, int]:
@@ -88,8 +93,7 @@ def _write_bilingual(
     words = "".join(f"{source} {target}\n" for source, target in dictionary(pivot, language))
     (output / "dictionaries" / f"{pair}.txt").write_text(words, encoding="utf-8", newline="\n")
 
-    retrieval = sample(settings.retrieval_pairs, seed, "retrieval", held_out=True)
-    rows = ([language.sentence(frame), pivot.sentence(frame)] for frame in retrieval)
+    rows = ([language.sentence(frame), pivot.sentence(frame)] for frame in _retrieval_frames(settings))
     _write_rows(output / "retrieval" / f"{code}-{pivot.code}.tsv.gz", rows)
 
     graded = similar_frames(settings.graded_items, seed, code)
@@ -98,6 +102,11 @@ def _write_bilingual(
 
     translations = _translations(settings.graded_items, seed, pivot, language, set(targets))
     _write_rows(output / "quality" / f"{pair}.tsv.gz", translations)
+
+
+def _retrieval_frames(settings: MiniSettings) -> list[Frame]:
+    """Meanings that every language says."""
+    return sample(settings.retrieval_pairs, settings.seed, "retrieval", held_out=True)
 
 
 def _training_frames(count: int, seed: int, code: str) -> list[Frame]:

@@ -1,0 +1,75 @@
+"""Signs of a collapse in the history of an Emma-X training: how encoder and classifier vote on the ranks of pairs.
+
+Ranks run from 1 (paraphrase) to N (unrelated). That nearly all pairs are of rank N is as it should be; that they are
+of another rank, that both votes have little to do with each other, that a nearer rank has a lower cosine, or that all
+vectors are nearly one, is a collapse. Phase 1 has no votes. Source: methods 6.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+# As the training warns: one rank of nearly all pairs, nearly one vector of all sentences, votes that do not agree.
+NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
+Rows = Sequence[Mapping[str, float]]
+
+
+class Sign(NamedTuple):
+    """What one quantity did.
+
+    Attributes:
+        title: the quantity, with its scale.
+        lines: {name: (epochs,)}, NaN where there is none.
+        alarming: (epochs,) bool.
+        alarm: what it means that an epoch is alarming; empty where nothing can alarm.
+    """
+
+    title: str
+    lines: dict[str, np.ndarray]
+    alarming: np.ndarray
+    alarm: str
+
+
+def is_told(rows: Rows) -> bool:
+    """Whether a history tells of votes."""
+    return any(not np.isnan(row.get("valid.agreement", np.nan)) for row in rows)
+
+
+def signs(rows: Rows) -> list[Sign]:
+    """What an Emma-X history shows, in the order of its epochs."""
+    ranks = max(sum(key.startswith("valid.classifier_rank_") for key in row) for row in rows)
+    numbers = range(1, ranks + 1)
+    found = []
+    for who in ("classifier", "encoder"):
+        shares = {f"rank {number}": 100 * _values(rows, f"{who}_rank_{number}") for number in numbers}
+        below = np.array(list(shares.values()))[:-1]
+        over = np.asarray((below > 100 * NEARLY_ALL).any(axis=0))
+        told = f"the {who} gives one rank below {ranks} to over {NEARLY_ALL:.0%} of all pairs"
+        found.append(Sign(f"Votes of the {who}, % of pairs", shares, over, told))
+    agreement = 100 * _values(rows, "agreement")
+    told = f"encoder and classifier agree on under {HALF:.0%} of all pairs"
+    found.append(Sign("Agreement, % of pairs ↑", {"agreement": agreement}, agreement < 100 * HALF, told))
+    scores = {f"rank {number}": _values(rows, f"score_{number}") for number in numbers}
+    rising = np.asarray((np.diff(np.array(list(scores.values())), axis=0) > 0).any(axis=0))
+    found.append(Sign("Cosine of each rank", scores, rising, "the ranks' cosines are out of order"))
+    spread = _values(rows, "spread")
+    told = f"all vectors are nearly one: spread under {NEARLY_ONE}"
+    found.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, told))
+    retrieval = _values(rows, "retrieval")
+    never = np.zeros(len(rows), dtype=bool)
+    return [*found, Sign("Translations found first, % ↑", {"retrieval": retrieval}, never, "")]
+
+
+def alarms(rows: Rows) -> Iterator[str]:
+    """A sentence for each sign that alarms in some epoch."""
+    for sign in signs(rows):
+        if sign.alarming.any():
+            epochs = [int(row["epoch"]) for row, bad in zip(rows, sign.alarming, strict=True) if bad]
+            yield f"{sign.alarm} (epoch {', '.join(map(str, epochs))})"
+
+
+def _values(rows: Rows, name: str) -> np.ndarray:
+    return np.array([row.get(f"valid.{name}", np.nan) for row in rows], dtype=np.float64)

@@ -1,0 +1,71 @@
+"""Signs of a collapse are those that the training warns of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orthoglot.evaluation.collapse import alarms, is_told, signs
+
+USUAL = {
+    **{
+        f"valid.{who}_rank_{n}": share
+        for who in ("classifier", "encoder")
+        for n, share in ((1, 0.1), (2, 0.9))
+    },
+    **{"valid.score_1": 0.8, "valid.score_2": 0.1, "valid.agreement": 0.9, "valid.spread": 0.5},
+    **{"valid.retrieval": 90.0, "valid.total": 1.0, "train.total": 1.0, "phase": 2.0},
+}
+
+
+def history(*changes: dict[str, float]) -> list[dict[str, float]]:
+    """Two epochs of Phase 1, then one of Phase 2 for each change."""
+    first = [{"epoch": float(e), "phase": 1.0, "valid.retrieval": 50.0 + e} for e in range(2)]
+    return [*first, *({**USUAL, "epoch": 2.0 + e, **change} for e, change in enumerate(changes))]
+
+
+@pytest.mark.parametrize(
+    ("change", "sign", "told"),
+    [
+        (
+            {"valid.classifier_rank_1": 0.991},
+            0,
+            "the classifier gives one rank below 2 to over 99% of all pairs",
+        ),
+        ({"valid.encoder_rank_1": 0.995}, 1, "the encoder gives one rank below 2 to over 99% of all pairs"),
+        ({"valid.agreement": 0.49}, 2, "encoder and classifier agree on under 50% of all pairs"),
+        ({"valid.score_2": 0.81}, 3, "the ranks' cosines are out of order"),
+        ({"valid.spread": 0.019}, 4, "all vectors are nearly one: spread under 0.02"),
+    ],
+)
+def test_an_alarming_epoch_is_marked_and_told(change: dict[str, float], sign: int, told: str) -> None:
+    rows = history({}, change, {}, change)
+    for place, found in enumerate(signs(rows)):
+        marked = [3, 5] if place == sign else []
+        assert np.flatnonzero(found.alarming).tolist() == marked
+    assert list(alarms(rows)) == [f"{told} (epoch 3, 5)"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"valid.classifier_rank_2": 1.0, "valid.classifier_rank_1": 0.0},
+        {"valid.agreement": 0.5, "valid.spread": 0.02, "valid.score_2": 0.8},
+    ],
+)
+def test_what_is_as_it_should_be_is_not_told(change: dict[str, float]) -> None:
+    assert not list(alarms(history(change)))
+
+
+def test_lines_are_the_history_and_nothing_in_phase_1() -> None:
+    votes, _, agreement, _, _, retrieval = signs(history({}, {"valid.agreement": 0.7}))
+    np.testing.assert_array_equal(votes.lines["rank 2"], [np.nan, np.nan, 90, 90])
+    np.testing.assert_allclose(agreement.lines["agreement"], [np.nan, np.nan, 90, 70])
+    assert retrieval.lines["retrieval"].tolist() == [50, 51, 90, 90]
+
+
+def test_only_histories_with_votes_are_told() -> None:
+    assert is_told(history({}))
+    assert not is_told(history())
+    assert not is_told([{"epoch": 0.0, "valid.agreement": float("nan")}])
