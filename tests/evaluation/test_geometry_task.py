@@ -216,7 +216,7 @@ def test_maps_hold_the_same_sentences_of_each_language_and_come_out_the_same(run
     many = {f"l{i:02}": drawn(i, 60) / 9 for i in range(25)}
     one, two = project_text(many, 3), project_text(many, 3)
     assert len(set(one.languages)) == 20
-    assert len(one.tsne) == len(one.pca) == 500
+    assert len(one.tsne) == len(one.pca) == 400
     np.testing.assert_array_equal(one.tsne, two.tsne)
     assert set(project_text(many, 4).languages) != set(one.languages)
 

@@ -22,12 +22,13 @@ from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmmaXSettings, TrainingSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.objectives import collapse
 from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.training import emma_x, loop
 from orthoglot.training.bitext import tokenised
 from orthoglot.training.contrast import Batch, Contrast, Draws, ParallelPupil, TextPupil
 from orthoglot.training.contrast_steps import ContrastSteps
-from orthoglot.training.emma_x import alarms, pretrain_emma_x
+from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.monolingual import tokenised_text
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Chunk, Reading
@@ -474,35 +475,15 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     assert sum(turned.sizes) == len(rows)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({}, ""),
-        ({"classifier_rank_2": 0.995}, "the classifier gives rank 2 to 99.5% of all pairs"),
-        ({"encoder_rank_1": 1.0}, "the encoder gives rank 1 to 100.0% of all pairs"),
-        ({"encoder_rank_4": 1.0}, ""),
-        ({"agreement": 0.4}, "encoder and classifier agree on 40.0% of all pairs"),
-        ({"retrieval": 89.5}, ""),
-        ({"retrieval": 80.0}, "translations found first fell from 90.0 to 80.0 %"),
-        ({"score_1": 0.2}, "the ranks' scores are out of order: 0.200, 0.700, 0.400, 0.100"),
-        ({"spread": 0.01}, "all vectors are nearly one: spread 0.0100"),
-    ],
-)
-def test_alarms(changes: dict[str, float], message: str) -> None:
-    usual = {f"{who}_rank_{number}": 0.25 for who in ("classifier", "encoder") for number in range(1, 5)}
-    usual |= {"score_1": 0.9, "score_2": 0.7, "score_3": 0.4, "score_4": 0.1, "spread": 0.8}
-    usual |= {"agreement": 0.8, "retrieval": 95.0}
-    assert alarms(usual | changes, 4, 90.0) == ([message] if message else [])
-    assert alarms({"total": 1.0, "retrieval": 5.0}, 4, 0.0) == []
-
-
 def test_a_collapse_is_told_in_the_log(
     bitext: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(emma_x, "NEARLY_ONE", 2.0)
+    monkeypatch.setattr(collapse, "NEARLY_ONE", 2.0)
+    monkeypatch.setattr(emma_x, "FALLEN", -100.0)
     with caplog.at_level(logging.WARNING):
         run(bitext, tmp_path)
     assert "toy, text: all vectors are nearly one" in caplog.text
+    assert "toy, text: translations found first fell from" in caplog.text
 
 
 SCRIPT = """

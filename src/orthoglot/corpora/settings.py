@@ -290,7 +290,7 @@ class GradedSettings(Settings):
 
 
 class NwaySettings(Settings):
-    """One text in many languages: retrieval between any two of them, in both directions (methods 7.4).
+    """One text in many languages: retrieval between any two of them (methods 7.4), geometry of their vectors (7.12).
 
     `files` is one TSV file, plain or packed, with a column for each language and its columns' names in the first
     line; `{mini}` is the invented world's folder. `languages` lists those to compare, whose columns are named by

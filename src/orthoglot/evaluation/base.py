@@ -34,14 +34,14 @@ class Record:
         task: family, e.g. "heldout".
         dataset: folder name of a benchmark, or "test" for the held-out split.
         subset: a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over
-            directions and pairs.
+            directions and pairs. Of the geometry a group of languages: "head", "long-tail" or "all".
         view: which vector was scored: "sentence" (the encoder's own), "meaning" or "language".
         encoder: name of the frozen encoder.
         method: name of the decomposition.
         seed: of the decomposer's training; None for the mean over seeds.
         metric: "accuracy" (0 to 100), "pearson" or "spearman" (correlation times 100, -100 to 100), one of
-            `leakage`; "difference:<baseline>" of accuracies (-100 to 100), "p:<baseline>" (paired bootstrap,
-            Holm-corrected) or "sign:<baseline>" (sign test, Holm-corrected), both 0 to 1; for correlations
+            `leakage` or `geometry_task`; "difference:<baseline>" of accuracies (-100 to 100), "p:<baseline>" (paired
+            bootstrap, Holm-corrected) or "sign:<baseline>" (sign test, Holm-corrected), both 0 to 1; for correlations
             "difference-pearson:<baseline>" (-200 to 200), "p-pearson:<baseline>", and so on.
         value: the number; whether higher is better depends on task and view.
         low: lower end of the interval, None where there is none.

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from orthoglot.evaluation.base import ALL
-from orthoglot.evaluation.collapse import signs
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.frames import (
     GEOMETRY,
@@ -30,6 +29,7 @@ from orthoglot.evaluation.frames import (
 from orthoglot.evaluation.geometry_task import GROUPS
 from orthoglot.evaluation.maps import Map, TextMap
 from orthoglot.evaluation.summary import ACCURACY
+from orthoglot.objectives.collapse import signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -192,13 +192,15 @@ def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str
                 for metric, heading in SHAPES.items()
                 if metric in values
             ]
+            # Where languages fall together, none of them should hide all others.
+            order = np.random.default_rng(0).permutation(len(one.languages))
             for axis, points, kind in zip(
                 axes[2 * place :], (one.tsne, one.pca), ("t-SNE", "PCA"), strict=False
             ):
                 axis.scatter(
-                    points[:, 0],
-                    points[:, 1],
-                    c=[colours[str(language)] for language in one.languages],
+                    points[order, 0],
+                    points[order, 1],
+                    c=[colours[str(language)] for language in one.languages[order]],
                     s=7,
                     linewidths=0,
                     alpha=0.7,
@@ -236,6 +238,8 @@ def geometry(records: pd.DataFrame, dataset: str) -> str:
                     )
             if metric == "kl-d" and (own["value"] > 0).all() and own["value"].max() > 50 * own["value"].min():
                 axis.set_yscale("log")
+                axis.yaxis.set_major_formatter("{x:g}")
+                axis.yaxis.set_minor_formatter("")
             axis.set_title(f"{encoder}\n{SHAPES[metric]}", loc="left", fontsize=9)
             axis.set_xticks(range(len(groups)), groups)
             axis.set_xlim(-0.5, len(groups) - 0.5)
@@ -306,7 +310,7 @@ def _handle(method: str) -> Line2D:
     """A method's marker: hollow for a host alone, filled with ORACLE or without a host; released ones differ."""
     filled = ORACLE in method or _family(method) not in ("dream", "meat")
     face = _colour(method) if filled else "none"
-    marker = {"dream": "o", "meat": "s", "oracle": "D", "seed": "^"}.get(_family(method), "v")
+    marker = {ORIGINAL: "*", "dream": "o", "meat": "s", "oracle": "D", "seed": "^"}.get(_family(method), "v")
     marker = "p" if method.endswith(RELEASED) else marker
     return Line2D([], [], color=_colour(method), marker=marker, markerfacecolor=face, ls="", label=method)
 

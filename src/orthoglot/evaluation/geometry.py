@@ -67,7 +67,7 @@ def divergence(vectors: np.ndarray) -> Divergence:
 
 def diagonal_divergence(vectors: np.ndarray) -> float:
     """`divergence` of Gaussians with diagonal covariance."""
-    whole = vectors.astype(np.float64)
+    whole = np.asarray(vectors, dtype=np.float64)
     means = whole.mean(axis=1)
     variances = np.maximum(whole.var(axis=1), FLOOR)
     distances = [((means - mean) ** 2 / own).sum(axis=1) for mean, own in zip(means, variances, strict=True)]
@@ -76,7 +76,7 @@ def diagonal_divergence(vectors: np.ndarray) -> float:
 
 def full_divergence(vectors: np.ndarray) -> float:
     """`divergence` of Gaussians with a full, shrunk covariance."""
-    whole = vectors.astype(np.float64)
+    whole = np.asarray(vectors, dtype=np.float64)
     languages, _, width = whole.shape
     means = whole.mean(axis=1)
     covariances = np.stack([ledoit_wolf(rows)[0] + FLOOR * np.eye(width) for rows in whole])
@@ -97,18 +97,19 @@ def _symmetric(traces: np.ndarray, distances: np.ndarray, width: int) -> float:
 
 def canonical_form(vectors: np.ndarray) -> CanonicalForm:
     """How much further sentences are from each other than from their translations."""
-    whole = vectors.astype(np.float64)
+    whole = np.asarray(vectors, dtype=np.float64)
     languages, sentences, _ = whole.shape
     centres = whole.mean(axis=0)
     between = languages * ((centres - centres.mean(axis=0)) ** 2).sum()
-    within = ((whole - centres) ** 2).sum()
+    apart = whole - centres
+    within = np.vdot(apart, apart)
     ratio = float(between / within) if within else float("inf")
     return CanonicalForm(ratio, ratio * (languages * sentences - sentences) / (sentences - 1))
 
 
 def isotropy(vectors: np.ndarray) -> Isotropy:
     """How evenly the vectors of all languages together point in all directions."""
-    rows = vectors.reshape(-1, vectors.shape[-1]).astype(np.float64)
+    rows = np.asarray(vectors, dtype=np.float64).reshape(-1, vectors.shape[-1])
     projected = rows @ np.linalg.eigh(rows.T @ rows)[1]
     grown = np.exp(projected)
     plus, minus = grown.sum(axis=0), (1 / grown).sum(axis=0)

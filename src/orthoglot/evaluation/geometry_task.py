@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     """One view of a text.
 
     Attributes:
-        directions: {language: (n, D) of length 1} of each seed; a single one where the seeds make no difference.
+        directions: {language: (n, D) of length 1} of each seed, float64; a single one where seeds make no difference.
         dropped: sentences left out of all of them.
     """
 
@@ -98,7 +98,10 @@ def look(text: NwaySet, store: EmbeddingStore, models: Mapping[int, Decomposer |
             f"geometry of {text.name}, {name} view: {kept.sum()} sentences have a direction in all languages; "
             f"it needs {FEWEST}, or leave the task out"
         )
-    directions = [{code: unit(rows[kept]) for code, rows in by_language.items()} for by_language in found]
+    directions = [
+        {code: unit(rows[kept].astype(np.float64)) for code, rows in by_language.items()}
+        for by_language in found
+    ]
     return Seen(directions, int((~kept).sum()))
 
 

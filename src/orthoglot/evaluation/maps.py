@@ -14,7 +14,7 @@ from orthoglot.evaluation.base import unit, usable
 from orthoglot.streams import derive
 
 # Of a map of one text; t-SNE takes the square of its points in time.
-LANGUAGES, POINTS = 20, 500
+LANGUAGES, POINTS = 20, 400
 
 
 class Map(NamedTuple):
@@ -69,7 +69,7 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
 def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
     """t-SNE (cosine, perplexity 10, 300 iterations) and PCA of a sample of {language: (n, D)}, row by row translations.
 
-    At most 20 languages, drawn, and the same sentences of each, together at most 500 points. t-SNE starts from
+    At most 20 languages, drawn, and the same sentences of each, together at most 400 points. t-SNE starts from
     the principal components and sums exactly, so that neither chance nor the number of threads decides.
     Source: methods 7.15 (Emma-X, ORACLE).
     """

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
-from orthoglot.evaluation import collapse, figures, frames, tables
+from orthoglot.evaluation import figures, frames, tables
 from orthoglot.evaluation.base import ALL, Record, read_records, write_records
 from orthoglot.evaluation.comparisons import ORIGINAL, compare_methods
 from orthoglot.evaluation.figures import Curve
@@ -26,6 +26,7 @@ from orthoglot.evaluation.maps import Map, TextMap, read_map, read_text_maps
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.evaluation.summary import Scored, read_scores
 from orthoglot.evaluation.tables import Cell, Table
+from orthoglot.objectives import collapse
 
 TEMPLATE = "report.html.j2"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")

@@ -222,8 +222,9 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
         "vectors scaled to length 1. KL-D: how differently languages are spread, in nats, symmetric KL divergence "
         "of Gaussians (diagonal covariance), mean over pairs of languages; 0 is the same. CH-I: Calinski and "
         "Harabasz's index with a sentence's translations as its cluster. PR: isotropy, 1 where no direction is "
-        "preferred. Intervals leave out a tenth of the sentences at a time and keep models and languages; ± is the "
-        "standard deviation over seeds. Groups differ in their number of languages, on which CH-I depends."
+        "preferred; a direction's sign is the solver's choice, which widens the interval. Intervals leave out a tenth "
+        "of the sentences at a time and keep models and languages; ± is the standard deviation over seeds. Groups "
+        "differ in their number of languages, on which CH-I depends."
     )
     if metrics is READINGS:
         note = (

@@ -13,6 +13,7 @@ from torch import nn
 
 from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, TextPhase
 from orthoglot.errors import ConfigError
+from orthoglot.objectives.collapse import alarming
 from orthoglot.streams import derive
 from orthoglot.training.contrast import Batch, Contrast, ContrastPupil, ParallelPupil, TextPupil
 from orthoglot.training.contrast_steps import ContrastSteps
@@ -24,8 +25,6 @@ from orthoglot.training.recipe import Place, train_steps
 from orthoglot.training.students import Student
 from orthoglot.training.validation import validate
 
-# One rank of nearly all pairs, nearly one vector of all sentences, two votes that have little to do with each other.
-NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
 # Points of retrieval that a phase may lose before it is told.
 FALLEN = 1.0
 # What learns in each training of Phase 1.
@@ -161,7 +160,12 @@ def _train(
         if len(steps.held_back.rows) > 1:
             of_few = validate(pupil, steps.held_back, steps.held_back.sizes)
             found["retrieval_of_few"] = of_few["retrieval"]
-        for alarm in alarms(found, settings.ranks, stage.before):
+        alarms = alarming({f"valid.{term}": value for term, value in found.items()})
+        if found["retrieval"] < stage.before - FALLEN:
+            alarms.append(
+                f"translations found first fell from {stage.before:.1f} to {found['retrieval']:.1f} %"
+            )
+        for alarm in alarms:
             logger.warning("%s, %s: %s", name, label, alarm)
         return found
 
@@ -184,33 +188,3 @@ def _train(
         keep="last" if last else "best",
     )
     return [{**row, "phase": 2.0 if last else 1.0} for row in history]
-
-
-def alarms(found: Mapping[str, float], ranks: int, before: float) -> list[str]:
-    """What a phase's validation tells of a collapse: one sentence each.
-
-    That nearly all pairs are of the last rank is as it should be: nearly all sentences are unrelated.
-
-    Args:
-        found: terms as `TextPupil` gives them, and `retrieval`.
-        ranks: N.
-        before: the retrieval with which the phase began.
-    """
-    told = []
-    for who in ("classifier", "encoder"):
-        shares = {number: found.get(f"{who}_rank_{number}", 0.0) for number in range(1, ranks)}
-        told += [
-            f"the {who} gives rank {number} to {share:.1%} of all pairs"
-            for number, share in shares.items()
-            if share > NEARLY_ALL
-        ]
-    scores = [found[key] for key in (f"score_{number}" for number in range(1, ranks + 1)) if key in found]
-    if scores != sorted(scores, reverse=True):
-        told.append(f"the ranks' scores are out of order: {', '.join(f'{score:.3f}' for score in scores)}")
-    if found.get("agreement", 1.0) < HALF:
-        told.append(f"encoder and classifier agree on {found['agreement']:.1%} of all pairs")
-    if "spread" in found and found["spread"] < NEARLY_ONE:
-        told.append(f"all vectors are nearly one: spread {found['spread']:.4f}")
-    if found["retrieval"] < before - FALLEN:
-        told.append(f"translations found first fell from {before:.1f} to {found['retrieval']:.1f} %")
-    return told

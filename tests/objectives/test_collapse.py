@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orthoglot.evaluation.collapse import alarms, is_told, signs
+from orthoglot.objectives.collapse import alarming, alarms, is_told, signs
 
 USUAL = {
     **{
@@ -44,6 +44,7 @@ def test_an_alarming_epoch_is_marked_and_told(change: dict[str, float], sign: in
         marked = [3, 5] if place == sign else []
         assert np.flatnonzero(found.alarming).tolist() == marked
     assert list(alarms(rows)) == [f"{told} (epoch 3, 5)"]
+    assert [alarming(row) for row in rows] == [[], [], [], [told], [], [told]]
 
 
 @pytest.mark.parametrize(
@@ -59,10 +60,14 @@ def test_what_is_as_it_should_be_is_not_told(change: dict[str, float]) -> None:
 
 
 def test_lines_are_the_history_and_nothing_in_phase_1() -> None:
-    votes, _, agreement, _, _, retrieval = signs(history({}, {"valid.agreement": 0.7}))
+    change = {"valid.agreement": 0.7, "valid.retrieval_of_few": 3.0, "valid.encoder_finds": 0.25}
+    votes, _, agreement, _, _, translations = signs(history({}, change))
     np.testing.assert_array_equal(votes.lines["rank 2"], [np.nan, np.nan, 90, 90])
     np.testing.assert_allclose(agreement.lines["agreement"], [np.nan, np.nan, 90, 70])
-    assert retrieval.lines["retrieval"].tolist() == [50, 51, 90, 90]
+    assert translations.lines["found first"].tolist() == [50, 51, 90, 90]
+    assert translations.lines["rank 1 by encoder"][-1] == 25
+    assert translations.lines["found first, few pairs"][-1] == 3
+    assert "rank 1 by classifier" not in translations.lines
 
 
 def test_only_histories_with_votes_are_told() -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# As the training warns: one rank of nearly all pairs, nearly one vector of all sentences, votes that do not agree.
+# One rank of nearly all pairs, nearly one vector of all sentences, votes that do not agree.
 NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
 Rows = Sequence[Mapping[str, float]]
 
@@ -58,9 +58,19 @@ def signs(rows: Rows) -> list[Sign]:
     spread = _values(rows, "spread")
     told = f"all vectors are nearly one: spread under {NEARLY_ONE}"
     found.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, told))
-    retrieval = _values(rows, "retrieval")
     never = np.zeros(len(rows), dtype=bool)
-    return [*found, Sign("Translations found first, % ↑", {"retrieval": retrieval}, never, "")]
+    lines = {
+        "found first": _values(rows, "retrieval"),
+        "found first, few pairs": _values(rows, "retrieval_of_few"),
+    }
+    lines |= {f"rank 1 by {who}": 100 * _values(rows, f"{who}_finds") for who in ("classifier", "encoder")}
+    told_of = {name: values for name, values in lines.items() if not np.isnan(values).all()}
+    return [*found, Sign("Translations, % ↑", told_of, never, "")]
+
+
+def alarming(row: Mapping[str, float]) -> list[str]:
+    """A sentence for each sign of an epoch that alarms; none in Phase 1."""
+    return [sign.alarm for sign in signs([row]) if sign.alarming.any()] if is_told([row]) else []
 
 
 def alarms(rows: Rows) -> Iterator[str]:
