@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -372,9 +373,10 @@ def test_the_same_settings_give_the_same_bytes_however_often_stopped(
         changed("parallel", order="apart", virtual="released", smoothing=0.3),
         changed("text", **KNOWN, smoothing=0.3),
         changed("text", text="both"),
+        changed("text", text="beside"),
         changed(queue=0),
     ],
-    ids=["linear", "released", "pairs", "both", "no-queue"],
+    ids=["linear", "released", "pairs", "both", "beside", "no-queue"],
 )
 def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_path: Path) -> None:
     rows = history(run(bitext, tmp_path, settings))
@@ -504,10 +506,11 @@ pretrain_emma_x(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sy
     ("parallel_phase", "text_phase"),
     [
         ({}, {"text": "both"}),
+        ({}, {"text": "beside", "known_pairs": 4}),
         ({"order": "apart", "virtual": "released"}, KNOWN),
         ({}, {"text": "both", "known_pairs": 8, "fixed_classifier": True}),
     ],
-    ids=["both", "released", "fixed"],
+    ids=["both", "beside", "released", "fixed"],
 )
 def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
     parallel_phase: dict[str, Any], text_phase: dict[str, Any], bitext: list[Path], tmp_path: Path
@@ -574,6 +577,7 @@ def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path)
     ("phase", "values", "message"),
     [
         ("text", {"text": "none"}, "text none with a batch_size of 16: none goes with 0"),
+        ("text", {"text": "beside", "batch_size": 7}, "its sentences come by twos"),
         ("text", {"batch_size": 0}, "text apart with a batch_size of 0"),
         (
             "text",
@@ -593,3 +597,34 @@ def test_settings_that_cannot_be_meant_are_refused(phase: str, values: dict[str,
     (whole[phase] if phase else whole).update(values)
     with pytest.raises(ValueError, match=message):
         EmmaXSettings.model_validate(whole)
+
+
+def test_pairs_beside_each_other_are_all_there_and_not_told(tmp_path: Path) -> None:
+    """Limits are on what is known; a step has both sides, and counts who finds them."""
+    rows = word_for_word(60, 0)
+    folders = [write_folder(tmp_path / "en-gn", {"train": rows[:40], "valid": rows[40:]})]
+    settings = changed("parallel", pairs={"en-gn": 5})
+    phase = settings.text.model_copy(
+        update={"text": "beside", "batch_size": 8, "steps": 10, "validate_every": 10}
+    )
+    made = parallel(folders, tmp_path, settings)
+    batches = list(made.text(phase, None, 0, 0))
+    assert {batch.parts for batch in batches} == {(4, 4)}
+    seen = {tuple(row.tolist()) for batch in batches for row in _sentences(batch)}
+    source, target = (
+        side.take(np.arange(40)) for side in (made.corpus["train"].source, made.corpus["train"].target)
+    )
+    every = {
+        tuple(side.ids[a:b].tolist())
+        for side in (source, target)
+        for a, b in itertools.pairwise(side.offsets)
+    }
+    assert seen == every
+    told, _ = TextPupil(contrast(rows=100), settings).eval().terms(batches[0])
+    assert "classifier_finds" in told
+    known = made.text(phase.model_copy(update={"known_pairs": 2}), None, 0, 0)
+    assert {batch.parts for batch in known} == {(2, 2, 4, 4)}
+
+
+def _sentences(batch: Batch) -> list[Tensor]:
+    return [row[row != 0] for chunk in batch.reading.chunks for row in chunk.ids]

@@ -266,7 +266,8 @@ class TextPhase(Phase):
     """Phase 2: encoder and classifier label text without translations for each other.
 
     text: the text corpora of the preset (`corpora`); sentences of both sides of every sentence pair (`both`), or of no
-        pair both (`apart`); or `none`, with a batch_size of 0.
+        pair both (`apart`); both sides of every pair in one step, without telling who translates whom (`beside`, as
+        in documents about the same things); or `none`, with a batch_size of 0.
     known_pairs: so many sentence pairs are added to a step, known to be of rank 1 (methods 6.10, X14). With the text
         `none` it is what the authors' code does.
     fixed_classifier: it stays as Phase 1 left it.
@@ -275,7 +276,7 @@ class TextPhase(Phase):
     """
 
     batch_size: Whole
-    text: Literal["corpora", "both", "apart", "none"]
+    text: Literal["corpora", "both", "apart", "beside", "none"]
     known_pairs: Whole
     fixed_classifier: bool
     lowest_temperature: Positive
@@ -286,6 +287,10 @@ class TextPhase(Phase):
     def _a_step_has_something_to_compare(self) -> Self:
         if (self.text == "none") != (self.batch_size == 0):
             raise ValueError(f"text {self.text} with a batch_size of {self.batch_size}: none goes with 0")
+        if self.text == "beside" and self.batch_size % 2:
+            raise ValueError(
+                f"text beside with a batch_size of {self.batch_size}: its sentences come by twos"
+            )
         if self.batch_size < 2 and self.known_pairs < 2:
             raise ValueError("a step needs two sentences or two known pairs: there is nothing to compare")
         if self.lowest_temperature > self.highest_temperature:

@@ -61,35 +61,40 @@ class ContrastSteps:
             yield batch._replace(draws=self._draws("train", len(rows), number))
 
     def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[Batch]:
-        """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both."""
-        plans: list[Iterator[tuple[int, np.ndarray]]] = []
+        """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both.
+
+        Where no pair is known but translations lie beside each other, the batch has them as parts, to be counted.
+        """
+        data, pairs = self.corpus["train"], self._pairs("train")
+        # (sides, the rows that may be drawn, which)
+        drawn: list[tuple[tuple[Ragged, ...], np.ndarray | None, Plan]] = []
         if phase.known_pairs:
-            known = self._plan(phase, phase.known_pairs, self.sizes)
-            plans.append(self._own(known, phase, epoch, first))
-        if text is not None:
-            alone = self._plan(phase, phase.batch_size, text.sizes)
-            plans.append(self._own(alone, phase, epoch, first))
-        for drawn in zip(*plans, strict=True):
-            number, rows = drawn[0]
-            sentences: list[Ragged] = []
-            if phase.known_pairs:
-                data = self.corpus["train"]
-                sentences += [side.take(self._rows[rows]) for side in (data.source, data.target)]
-            if text is not None:
-                sentences.append(text.sentences.take(drawn[-1][1]))
-            yield self._batch(sentences, "text", number)
+            drawn.append((pairs, self._rows, self._plan(phase, phase.known_pairs, self.sizes)))
+        if phase.text == "beside":
+            drawn.append((pairs, None, self._plan(phase, phase.batch_size // 2, data.sizes)))
+        elif text is not None:
+            drawn.append(((text.sentences,), None, self._plan(phase, phase.batch_size, text.sizes)))
+        steps = [self._own(plan, phase, epoch, first) for *_, plan in drawn]
+        for places in zip(*steps, strict=True):
+            parts: list[Ragged] = []
+            for (sides, allowed, _), (_, own) in zip(drawn, places, strict=True):
+                rows = own if allowed is None else allowed[own]
+                parts += [side.take(rows) for side in sides]
+            yield self._batch(parts, "text", places[0][0])
 
     def batch(self, split: Split, rows: np.ndarray, number: int) -> Batch:
         """Sources and targets of the named pairs."""
         if len(rows) < 2:
             raise DataError(f"a step of {len(rows)} sentence pairs: nothing to compare; raise batch_size")
-        data = self.corpus[split]
-        return self._batch([data.source.take(rows), data.target.take(rows)], split, number)
+        return self._batch([side.take(rows) for side in self._pairs(split)], split, number)
 
     def validation(self, rows: np.ndarray, number: int) -> Batch:
         """A step of validation pairs, the same each time."""
         batch = self.batch("valid", rows, number)
         return batch._replace(draws=self._draws("valid", len(rows), number))
+
+    def _pairs(self, split: Split) -> tuple[Ragged, Ragged]:
+        return self.corpus[split].source, self.corpus[split].target
 
     def _batch(self, parts: Sequence[Ragged], purpose: str, number: int) -> Batch:
         return Batch(

@@ -124,7 +124,7 @@ def _text(
 ) -> Text | None:
     """Sentences without known translations, as Phase 2 wants them."""
     kind, store = settings.text.text, place.checkpoint / "tokens"
-    if kind == "none" or not settings.text.steps:
+    if kind in ("none", "beside") or not settings.text.steps:
         return None
     if kind == "corpora":
         text = in_turn(lambda: tokenised_corpora(corpora, student.tokenise, store))
