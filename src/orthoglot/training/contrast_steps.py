@@ -69,7 +69,7 @@ class ContrastSteps:
         # (sides, the rows that may be drawn, which)
         drawn: list[tuple[tuple[Ragged, ...], np.ndarray | None, Plan]] = []
         if phase.known_pairs:
-            drawn.append((pairs, self._rows, self._plan(phase, phase.known_pairs, self.sizes)))
+            drawn.append((pairs, self._rows, self._plan(phase, phase.known_pairs, self.sizes, "known")))
         if phase.text == "beside":
             drawn.append((pairs, None, self._plan(phase, phase.batch_size // 2, data.sizes)))
         elif text is not None:
@@ -119,14 +119,15 @@ class ContrastSteps:
             sentences = replace(sentences, ids=shown)
         return reading_of(self.student, sentences, self.settings.chunk_tokens, self.device, expected)
 
-    def _plan(self, phase: Phase, size: int, sizes: Sequence[int]) -> Plan:
+    def _plan(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> Plan:
+        """Which rows each step has; what is drawn beside each other for a step has purposes that differ."""
         return Plan(
             sizes=sizes,
             batch_size=size * processes(),
             steps=phase.steps,
             steps_per_epoch=phase.validate_every,
             temperature=phase.sampling_temperature,
-            seed=self.settings.seed,
+            seed=derive(self.settings.seed, purpose) if purpose else self.settings.seed,
         )
 
     @staticmethod

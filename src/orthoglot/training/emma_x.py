@@ -71,7 +71,7 @@ def pretrain_emma_x(
 ) -> None:
     """Train an Emma-X encoder and write its folder; see `train_student`.
 
-    Phase 1 leaves the epoch with the lowest validation loss, Phase 2 its last one: losses under labels that move cannot
+    Phase 1 leaves the epoch with the lowest validation loss, of the encoder if it learns; Phase 2 its last one: losses under labels that move cannot
     be compared. Adam with a rate for the encoder and one for the classifier. `valid.retrieval_of_few` in the history is
     retrieval between the languages whose training pairs are limited; it chooses nothing.
 
@@ -157,6 +157,8 @@ def _train(
 
     def validated() -> dict[str, float]:
         found = validate(pupil, steps.held_out, steps.held_out.sizes)
+        # Of the two losses of Phase 1 the classifier's is the greater by far, and the encoder is what is kept.
+        found["total"] = found.get("contrastive", found["total"])
         if len(steps.held_back.rows) > 1:
             of_few = validate(pupil, steps.held_back, steps.held_back.sizes)
             found["retrieval_of_few"] = of_few["retrieval"]
