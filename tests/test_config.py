@@ -139,3 +139,13 @@ def test_every_entry_that_the_documentation_shows_is_valid(page: str, values: di
         for catalogue, entry in entries.items():
             values[catalogue] |= entry
     config.check(values, page)
+
+
+def test_a_variant_may_take_all_limits_away(values: dict[str, Any]) -> None:
+    values["variants"]["emma-x"]["all-pairs"] = {"parallel": {"pairs": {}, "steps": 7}}
+    params = config.check(values, "params.yaml")
+    ablation = next(one for one in params.selected.ablations if one.encoder == "emma-x-mini")
+    found, base = (params.variant(ablation, name, seed=1) for name in ("all-pairs", "full"))
+    assert base.parallel.pairs
+    assert (found.parallel.pairs, found.parallel.steps) == ({}, 7)
+    assert found.parallel.batch_size == base.parallel.batch_size

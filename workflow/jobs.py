@@ -286,6 +286,7 @@ class Plan:
         """The jobs of text without translations, one a language, after those of the pairs that they may not touch."""
         sources: dict[str, list[dict[str, str]]] = {}
         roots: dict[str, list[str]] = {}
+        outside: dict[str, list[str]] = {}
         for name in self.preset.corpora:
             corpus = self.params.corpora[name]
             if not isinstance(corpus, TextCorpusSettings):
@@ -297,6 +298,7 @@ class Plan:
                 path = corpus.path(language, world)
                 sources.setdefault(language, []).append({"name": name, "path": path})
                 roots.setdefault(language, []).extend([world] if world else [])
+                outside.setdefault(language, []).extend([] if world else [path])
         return [
             self._add(
                 "shard",
@@ -307,7 +309,7 @@ class Plan:
                     "bitext": self.bitext,
                     "benchmarks": self.benchmarks,
                 },
-                files=[one["path"] for one in found if not roots[language]],
+                files=outside[language],
             )
             for language, found in sorted(sources.items())
         ]

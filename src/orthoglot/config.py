@@ -264,10 +264,10 @@ def describe(error: ValidationError) -> str:
 
 
 def _merged(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """The values with some changed, at any depth."""
+    """The values with some changed, at any depth; an empty mapping takes the place of what was there."""
     return values | {
         name: _merged(values[name], new)
-        if isinstance(new, dict) and isinstance(values.get(name), dict)
+        if new and isinstance(new, dict) and isinstance(values.get(name), dict)
         else new
         for name, new in changes.items()
     }

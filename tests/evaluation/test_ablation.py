@@ -26,9 +26,9 @@ from orthoglot.evaluation.ablation import (
     read_variants,
     spread,
 )
-from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS, HEAD, LONG_TAIL
+from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
 from orthoglot.evaluation.ablation_table import write_ablation
-from orthoglot.evaluation.base import write_records
+from orthoglot.evaluation.base import HEAD, LONG_TAIL, write_records
 from orthoglot.evaluation.papers import NO_DATA, NO_LANGUAGE, WHOLE
 from orthoglot.evaluation.printed import MEMBERS, Paper, transcribed
 from orthoglot.evaluation.verdicts import FAILS, HOLDS, UNDECIDED, UNTESTABLE
@@ -327,7 +327,7 @@ def test_the_table_is_shaped_like_the_papers(made: SimpleNamespace) -> None:
         "Variant",
         "tatoeba, all of tatoeba here",
         "tatoeba, head of tatoeba here",
-        "tatoeba, long tail of tatoeba here",
+        "tatoeba, long-tail of tatoeba here",
         "nway, all of flores here",
         "Parameters at use",
     ]
@@ -418,8 +418,8 @@ def test_a_claim_may_compare_two_variants_neither_of_which_is_the_papers_own(
     phases, scarce, classifier, ranks = told.values()
     assert [one.verdict for one in told.values()] == [HOLDS, HOLDS, FAILS, UNTESTABLE]
     assert [(case.data, case.quantity, case.value) for case in scarce.cases] == [
-        ("tatoeba tatoeba, long tail", "fixed-mixture − phase-1-only, accuracy", 10.0),
-        ("tatoeba tatoeba, long tail", "full − fixed-mixture, accuracy", 10.0),
+        ("tatoeba tatoeba, long-tail", "fixed-mixture − phase-1-only, accuracy", 10.0),
+        ("tatoeba tatoeba, long-tail", "full − fixed-mixture, accuracy", 10.0),
     ]
     assert [case.value for case in phases.cases if case.data == "tatoeba tatoeba"] == [5.0, 6.0]
     assert [case.verdict for case in classifier.cases] == [FAILS, UNTESTABLE]

@@ -19,17 +19,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.corpora.bitext import SentencePair
+from orthoglot.encoders import collapse
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import EmmaXSettings, TrainingSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.objectives import collapse
 from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.training import emma_x, loop
 from orthoglot.training.bitext import tokenised
-from orthoglot.training.contrast import Batch, Contrast, Draws, ParallelPupil, TextPupil
-from orthoglot.training.contrast_steps import ContrastSteps
 from orthoglot.training.emma_x import pretrain_emma_x
+from orthoglot.training.emma_x_phases import Batch, Contrast, Draws, ParallelPupil, TextPupil
+from orthoglot.training.emma_x_steps import EmmaXSteps, Limited
 from orthoglot.training.monolingual import tokenised_text
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Chunk, Reading
@@ -385,7 +385,7 @@ def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_p
     assert not (rows[0].get("train.classifier") and settings.parallel.order == "apart")
 
 
-def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> ContrastSteps:
+def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> EmmaXSteps:
     class Letters:
         """Ids of letters."""
 
@@ -398,7 +398,7 @@ def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> Con
     corpus = {
         one: tokenised(bitext, one, student.tokenise, tmp_path / "tokens") for one in ("train", "valid")
     }
-    return ContrastSteps(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
+    return EmmaXSteps(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
 
 
 def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path: Path) -> None:
@@ -409,10 +409,10 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     ]
     made = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7}))
     assert made.sizes == (40, 7)
-    assert made._rows.tolist() == [*range(40), *range(40, 47)]
+    assert made._allowed.rows(np.arange(47)).tolist() == [*range(40), *range(40, 47)]
     assert made.held_out.sizes == (10, 0)
     assert sorted(row for places, _ in made.held_out for row in places) == list(range(10))
-    seen = [len(batch.reading.places) for batch in made.pairs(made.settings.parallel, 0, 0)]
+    seen = [len(batch.reading.places) for batch in made.pairs(made.settings.parallel, False, 0, 0)]
     assert len(seen) == 20
     assert set(seen) <= {30, 32}
     whole = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7, "en-de": 5}))
@@ -426,7 +426,7 @@ def test_steps_and_validations_of_one_pair_are_refused(tmp_path: Path) -> None:
         parallel(folders, tmp_path, EMMA)
     folders = [write_folder(tmp_path / "en-gn", {"train": rows[:40], "valid": rows[40:50]})]
     with pytest.raises(DataError, match="a step of 1 sentence pairs"):
-        parallel(folders, tmp_path / "more", EMMA).batch("train", np.array([3]), 0)
+        parallel(folders, tmp_path / "more", EMMA).batch("train", np.array([3]))
 
 
 def test_a_pair_that_is_not_there_is_refused(bitext: list[Path], tmp_path: Path) -> None:
@@ -493,7 +493,7 @@ import sys
 from pathlib import Path
 import torch
 from orthoglot.encoders.settings import EmmaXSettings
-from orthoglot.training.contrast_steps import ContrastSteps
+from orthoglot.training.emma_x_steps import EmmaXSteps, Limited
 from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.recipe import Place
 torch.set_num_threads(1)
@@ -626,5 +626,41 @@ def test_pairs_beside_each_other_are_all_there_and_not_told(tmp_path: Path) -> N
     assert {batch.parts for batch in known} == {(2, 2, 4, 4)}
 
 
+def test_limits_leave_the_first_rows_of_each_group() -> None:
+    limited = Limited([4, 0, 5, 3], [2, None, None, 0])
+    assert limited.kept == (2, 0, 5, 0)
+    assert limited.rows(np.array([6, 0, 1, 2])).tolist() == [8, 0, 1, 4]
+
+
+def test_known_pairs_are_not_those_that_lie_beside_them(tmp_path: Path) -> None:
+    """Both are drawn from the same pairs, each by draws of its own."""
+    rows = word_for_word(400, 0)
+    folders = [write_folder(tmp_path / "en-de", {"train": rows[:360], "valid": rows[360:]})]
+    made = parallel(folders, tmp_path, EMMA)
+    values = {"text": "beside", "batch_size": 16, "known_pairs": 8, "steps": 20, "validate_every": 20}
+    shared = 0
+    for batch in made.text(EMMA.text.model_copy(update=values), None, 0, 0):
+        sources = [tuple(row.tolist()) for row in _in_order(batch)]
+        shared += len({*sources[:8]} & {*sources[16:24]})
+    assert shared < 20 * 2  # by chance 8 * 8 / 360 in each
+
+
+def _in_order(batch: Batch) -> list[Tensor]:
+    every = _sentences(batch)
+    return [every[place] for place in batch.reading.places.tolist()]
+
+
 def _sentences(batch: Batch) -> list[Tensor]:
     return [row[row != 0] for chunk in batch.reading.chunks for row in chunk.ids]
+
+
+def test_an_encoder_that_does_not_learn_reads_as_at_use_and_its_keys_stay() -> None:
+    made = contrast(changed(key_dropout=True))
+    made.encoder.table.weight.data.add_(1.0)
+    before = made.keys.table.weight.clone()
+    pupil = ParallelPupil(made, changed(key_dropout=True), frozenset({"classifier"})).train()
+    pupil(Batch(reading(8), (4, 4), draws(8, 3)))
+    assert not made.encoder.training
+    assert not made.keys.training
+    assert made.classifier.training
+    torch.testing.assert_close(made.keys.table.weight, before)

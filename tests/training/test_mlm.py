@@ -15,7 +15,7 @@ from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import MlmSettings
 from orthoglot.training import loop, mlm
-from orthoglot.training.hiding import IGNORED, hidden_tokens
+from orthoglot.training.masking import IGNORED, hidden_tokens
 from orthoglot.training.recipe import Place
 
 SETTINGS = MlmSettings(

@@ -496,6 +496,12 @@ def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_
     before = keys(other)
     own.write_text("another line\n")
     assert changed(before, keys(other)) >= {"shard", "pretrain"}
+    # A language with text of both kinds watches the user's file all the same.
+    other["corpora"]["invented-too"] = TEXT | {"languages": ["qae"], "files": "{mini}/mono/{language}.txt.gz"}
+    other["presets"]["mini"]["corpora"].append("invented-too")
+    before = keys(other)
+    own.write_text("a third line\n")
+    assert changed(before, keys(other)) >= {"shard", "pretrain"}
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,9 @@ def clean_text(
 ) -> Iterator[str]:
     """Yield the tidied sentences that every filter accepts which can judge a sentence alone, in their order.
 
-    A sentence is counted as `clean` counts a pair; each comes once. Arguments as there.
+    A sentence is counted as `clean` counts a pair. Arguments as there.
     """
-    judges = filters(settings.model_copy(update={"drop_copies": False, "drop_duplicates": True}), banned)
+    judges = filters(settings.model_copy(update={"drop_copies": False}), banned)
     for sentence in sentences:
         tidied = tidy(sentence, language)
         key = normalised(tidied)

@@ -47,9 +47,9 @@ class PrepareTextSettings(Settings):
 def prepare_text(
     settings: PrepareTextSettings, bitext: Sequence[Path], benchmarks: Sequence[Path], output: Path
 ) -> None:
-    """Write shards of distinct sentences, text-00000.txt.gz and so on, and counts.json.
+    """Write shards of sentences, text-00000.txt.gz and so on, and counts.json.
 
-    Memory holds a digest of each sentence, not its text.
+    Memory holds what is banned and, where duplicates are dropped, a digest of each sentence.
 
     Args:
         settings: see the class.
@@ -65,8 +65,12 @@ def prepare_text(
     lines = chain.from_iterable(_counted(origin, read) for origin in settings.sources)
     sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped)
     shards: list[int] = []
-    while shard := list(islice(sentences, SHARD)):
-        shards.append(write_pairs(output / f"text-{len(shards):05d}.txt.gz", ([one] for one in shard)))
+    while True:
+        path = output / f"text-{len(shards):05d}.txt.gz"
+        if not (written := write_pairs(path, ([one] for one in islice(sentences, SHARD)))):
+            path.unlink()
+            break
+        shards.append(written)
     if not shards:
         raise DataError(
             f"{settings.language}: no sentence is left: read {read.total()}, dropped {dict(dropped)}"

@@ -158,15 +158,23 @@ def with_token_head(place: Path, name: str, model: Any) -> Any:
     Raises:
         ConfigError: another family, or a checkpoint without this head.
     """
-    with quiet():
-        whole, report = AutoModelForMaskedLM.from_pretrained(
-            place, use_safetensors=True, output_loading_info=True, dtype=torch.float32, local_files_only=True
-        )
-    missing = sorted(key for key in report["missing_keys"] if key.startswith("lm_head"))
+    refused = ConfigError(
+        f"encoder {name}: {place} has no head of the RoBERTa family that tells hidden tokens; give mlm.weight 0"
+    )
+    try:
+        with quiet():
+            whole, report = AutoModelForMaskedLM.from_pretrained(
+                place,
+                use_safetensors=True,
+                output_loading_info=True,
+                dtype=torch.float32,
+                local_files_only=True,
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise refused from error
+    missing = any(key.startswith("lm_head") for key in report["missing_keys"])
     if not hasattr(whole, "lm_head") or not hasattr(whole, "roberta") or missing:
-        raise ConfigError(
-            f"encoder {name}: {place} has no head of the RoBERTa family that tells hidden tokens; give mlm.weight 0"
-        )
+        raise refused
     whole.roberta = model
     whole.tie_weights()
     return whole

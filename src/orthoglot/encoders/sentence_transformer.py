@@ -163,12 +163,14 @@ def save_with_layers(
         training: for model cards.
     """
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Dense, Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 
     with tempfile.TemporaryDirectory() as bare, quiet():
         model.save_pretrained(bare)
         tokenizer.save_pretrained(bare)
-        modules: list[Any] = [Transformer(bare, max_seq_length=max_tokens), Pooling(dim, "cls")]
+        transformer: Any = Transformer(bare, max_seq_length=max_tokens)
+        transformer.model = model  # without the pooler that the library would draw where there is none
+        modules: list[Any] = [transformer, Pooling(dim, "cls")]
         for place, layer in enumerate(layers):
             if isinstance(layer, nn.Linear):
                 after = layers[place + 1] if place + 1 < len(layers) else layer

@@ -352,6 +352,8 @@ class EmmaXSettings(TrainingSettings):
                     f"{name}.smoothing of {self.ranks} ranks must be below {most:.3g}: from there on the label is not "
                     "the likeliest rank"
                 )
+        if self.mlm.weight and self.parallel.order == "classifier" and not self.text.steps:
+            raise ValueError("mlm.weight: the encoder does not learn; give it a weight of 0")
         if self.mlm.weight and isinstance(self.network, ScratchNetwork):
             raise ValueError("mlm.weight: a new network has no head that tells tokens; give it a weight of 0")
         if self.classifier == "linear" and self.mixture_start == "random":

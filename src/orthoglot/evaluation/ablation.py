@@ -19,8 +19,8 @@ from safetensors import safe_open
 from scipy.stats import t as student
 
 from orthoglot.errors import DataError
-from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS, HEAD, LONG_TAIL, Order
-from orthoglot.evaluation.base import ALL, Record, read_records
+from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS, Order
+from orthoglot.evaluation.base import ALL, HEAD, LONG_TAIL, Record, read_records
 from orthoglot.evaluation.claims import Claim, judged
 from orthoglot.evaluation.comparisons import ORIGINAL
 from orthoglot.evaluation.measured import ACCURACY, Measured, Name, Number
@@ -77,7 +77,7 @@ class Outcome:
         variant: its name in params.yaml.
         table: of the paper that has this column, "" for a data set of this run.
         task: and dataset, subset, direction, metric: of the column; for a data set of this run the direction is
-            "all" and the subset says whether the mean is over "all" its pairs of languages, the "long tail" or the
+            "all" and the subset says whether the mean is over "all" its pairs of languages, the "long-tail" or the
             "head".
         dataset_here: the run's data set, or several.
         published: the printed number, None where there is none.
@@ -258,12 +258,13 @@ def _case(mine: Spread, other: Spread, encoder: str, data: str, quantity: str, c
 
 
 def parameters(folder: Path) -> int | None:
-    """How many numbers an encoder's folder holds as weights, None where it has no such file."""
-    files = sorted(folder.glob("*.safetensors"))
+    """How many numbers an encoder's vectors need as weights, None where its folder has no such file."""
+    files = sorted(folder.rglob("*.safetensors"))
     if not files:
         return None
     total = 0
     for path in files:
         with safe_open(path, framework="numpy") as weights:
-            total += sum(int(np.prod(weights.get_slice(name).get_shape())) for name in weights.keys())  # noqa: SIM118 - not a dict
+            names = [name for name in weights.keys() if not name.startswith("lm_head.")]  # noqa: SIM118 - not a dict
+            total += sum(int(np.prod(weights.get_slice(name).get_shape())) for name in names)
     return total

@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from orthoglot.evaluation.base import ALL
-
-HEAD = "head"
-LONG_TAIL = "long tail"
+from orthoglot.evaluation.base import ALL, LONG_TAIL
 
 
 class Order(NamedTuple):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 View = Literal["sentence", "meaning", "language"]
 VIEWS: tuple[View, ...] = ("meaning", "language", "sentence")
 ALL = "all"
+# Languages of which a preset has little text, and the others.
+HEAD, LONG_TAIL = "head", "long-tail"
 LEFT_OUT = -1
 
 

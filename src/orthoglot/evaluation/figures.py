@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from orthoglot.encoders.collapse import signs
 from orthoglot.evaluation.base import ALL
 from orthoglot.evaluation.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
 from orthoglot.evaluation.frames import (
@@ -29,7 +30,6 @@ from orthoglot.evaluation.frames import (
 from orthoglot.evaluation.geometry_task import GROUPS
 from orthoglot.evaluation.maps import Map, TextMap
 from orthoglot.evaluation.summary import ACCURACY
-from orthoglot.objectives.collapse import signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,21 +15,6 @@ from sklearn.covariance import ledoit_wolf
 FLOOR = 1e-8
 
 
-class Divergence(NamedTuple):
-    """KL-D in nats, lower is more alike, at least 0; 0 where all languages have the same Gaussian.
-
-    Attributes:
-        diagonal: of Gaussians with diagonal covariance.
-        full: with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004). Two samples of
-            one distribution are apart as well, by more the larger D is beside n.
-        full_per_dimension: the same over D.
-    """
-
-    diagonal: float
-    full: float
-    full_per_dimension: float
-
-
 class CanonicalForm(NamedTuple):
     """CH-I, higher is better: translations lie close together, different sentences apart.
 
@@ -56,17 +41,12 @@ class Isotropy(NamedTuple):
     both_signs: float
 
 
-def divergence(vectors: np.ndarray) -> Divergence:
-    """How differently the languages' vectors are spread: the mean of (KL(a, b) + KL(b, a)) / 2 over pairs of languages.
+def diagonal_divergence(vectors: np.ndarray) -> float:
+    """KL-D: how differently the languages' vectors are spread; nats, at least 0, lower is more alike.
 
+    The mean over pairs of languages of (KL(a, b) + KL(b, a)) / 2 of Gaussians with diagonal covariance,
     KL(a, b) = (tr(S_b^-1 S_a) + (m_b - m_a)^T S_b^-1 (m_b - m_a) - D + ln |S_b| / |S_a|) / 2; the logarithms cancel.
     """
-    full = full_divergence(vectors)
-    return Divergence(diagonal_divergence(vectors), full, full / vectors.shape[-1])
-
-
-def diagonal_divergence(vectors: np.ndarray) -> float:
-    """`divergence` of Gaussians with diagonal covariance."""
     whole = np.asarray(vectors, dtype=np.float64)
     means = whole.mean(axis=1)
     variances = np.maximum(whole.var(axis=1), FLOOR)
@@ -75,7 +55,10 @@ def diagonal_divergence(vectors: np.ndarray) -> float:
 
 
 def full_divergence(vectors: np.ndarray) -> float:
-    """`divergence` of Gaussians with a full, shrunk covariance."""
+    """The same of Gaussians with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004).
+
+    Two samples of one distribution are apart as well, by more the larger D is beside n.
+    """
     whole = np.asarray(vectors, dtype=np.float64)
     languages, _, width = whole.shape
     means = whole.mean(axis=1)

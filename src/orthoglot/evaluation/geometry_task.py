@@ -29,13 +29,12 @@ from orthoglot.corpora.benchmarks import NwaySet
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
-from orthoglot.evaluation.base import ALL, VIEWS, Record, View, sign, unit, usable, view
+from orthoglot.evaluation.base import ALL, HEAD, LONG_TAIL, Record, View, sign, unit, usable, view
 from orthoglot.evaluation.geometry import canonical_form, diagonal_divergence, full_divergence, isotropy
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.streams import derive
 
 NAME = "geometry"
-HEAD, LONG_TAIL = "head", "long-tail"
 GROUPS = (HEAD, LONG_TAIL, ALL)
 BLOCKS = 10
 # Sentences below which a block holds one or none.
@@ -72,7 +71,9 @@ def measure(
     """
     records: list[Record] = []
     for text in texts:
-        for name in VIEWS if all(models.values()) else ("sentence",):
+        # The undivided vector is the same for every method, and told once: by the evaluation without one.
+        views: tuple[View, ...] = ("meaning", "language") if all(models.values()) else ("sentence",)
+        for name in views:
             seen = look(text, store, models, name)
             for group, languages in groups(text.sentences, settings.long_tail).items():
                 about = NAME, text.name, group, name, encoder, method
@@ -106,10 +107,10 @@ def look(text: NwaySet, store: EmbeddingStore, models: Mapping[int, Decomposer |
 
 
 def groups(languages: Sequence[str] | Mapping[str, object], long_tail: Sequence[str]) -> dict[str, list[str]]:
-    """{group: its languages}, those with two or more."""
+    """{group: its languages}, those with two or more; head and long tail where there are both."""
     tail = [code for code in languages if code in long_tail]
     head = [code for code in languages if code not in long_tail]
-    found = {HEAD: head, LONG_TAIL: tail, ALL: list(languages)}
+    found = {**({HEAD: head, LONG_TAIL: tail} if head and tail else {}), ALL: list(languages)}
     return {name: codes for name, codes in found.items() if len(codes) > 1}
 
 

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from orthoglot import __version__
+from orthoglot.encoders import collapse
 from orthoglot.errors import DataError
 from orthoglot.evaluation import figures, frames, tables
 from orthoglot.evaluation.base import ALL, Record, read_records, write_records
@@ -26,7 +27,6 @@ from orthoglot.evaluation.maps import Map, TextMap, read_map, read_text_maps
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.evaluation.summary import Scored, read_scores
 from orthoglot.evaluation.tables import Cell, Table
-from orthoglot.objectives import collapse
 
 TEMPLATE = "report.html.j2"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
@@ -86,6 +86,7 @@ def report(
             if _has_parts(table)
         ],
         curves=_figure(figures.curves, trainings) if trainings else None,
+        collapse=collapse,
         votes=_figure(figures.votes, ranked) if ranked else None,
         alarms=[f"{one.encoder}: {told}" for one in ranked for told in collapse.alarms(one.rows)],
         shapes={name: _figure(figures.geometry, table, name) for name in text_maps},

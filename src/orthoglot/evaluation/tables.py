@@ -198,8 +198,6 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
         own = values[values["encoder"] == encoder]
         for method in ordered(own["method"]):
             views = own.loc[own["method"] == method, "view"].unique()
-            if method != ORIGINAL and ORIGINAL in set(own["method"]):
-                views = [view for view in views if view != "sentence"]  # told once, as the original
             for view in views:
                 found = [cells.get((encoder, method, view, g, m)) for g in groups for m in metrics]
                 rows.append(

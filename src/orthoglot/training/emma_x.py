@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from orthoglot.encoders.collapse import alarming
 from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, TextPhase
 from orthoglot.errors import ConfigError
-from orthoglot.objectives.collapse import alarming
 from orthoglot.streams import derive
-from orthoglot.training.contrast import Batch, Contrast, ContrastPupil, ParallelPupil, TextPupil
-from orthoglot.training.contrast_steps import ContrastSteps
+from orthoglot.training.emma_x_phases import Batch, Contrast, ContrastPupil, ParallelPupil, TextPupil
+from orthoglot.training.emma_x_steps import EmmaXSteps
 from orthoglot.training.loop import History
 from orthoglot.training.monolingual import Text, tokenised_corpora, tokenised_text
 from orthoglot.training.pairs import Corpus, train_student
@@ -71,9 +71,10 @@ def pretrain_emma_x(
 ) -> None:
     """Train an Emma-X encoder and write its folder; see `train_student`.
 
-    Phase 1 leaves the epoch with the lowest validation loss, of the encoder if it learns; Phase 2 its last one: losses under labels that move cannot
-    be compared. Adam with a rate for the encoder and one for the classifier. `valid.retrieval_of_few` in the history is
-    retrieval between the languages whose training pairs are limited; it chooses nothing.
+    Phase 1 leaves the epoch with the lowest validation loss, of the encoder if it learns. Phase 2 leaves its last one:
+    losses under labels that move cannot be compared. Adam with a rate for the encoder and one for the classifier.
+    `valid.retrieval_of_few` in the history is retrieval between the languages whose training pairs are limited; it
+    chooses nothing.
 
     Args:
         corpora: prepared text folders; a folder's name is its language.
@@ -92,7 +93,7 @@ def pretrain_emma_x(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(settings.seed, "weights", "classifier"))
             contrast = Contrast(settings, student.network, student.dim).to(device)
-        steps = ContrastSteps(settings, bitext, student, corpus, device)
+        steps = EmmaXSteps(settings, bitext, student, corpus, device)
         first, second = settings.parallel, settings.text
         text = _text(settings, bitext, corpora, student, place)
         rates: dict[str, Learner] = {
@@ -103,7 +104,9 @@ def pretrain_emma_x(
         for learns in TURNS[first.order]:
             pupil = ParallelPupil(contrast, settings, frozenset(learns)).to(device)
             stage = Stage("-".join(["parallel", *learns]), first, pupil, [rates[part] for part in learns])
-            history += _train(settings, name, stage, steps, partial(steps.pairs, first), place)
+            history += _train(
+                settings, name, stage, steps, partial(steps.pairs, first, "encoder" in learns), place
+            )
         rates = {
             "encoder": (contrast.encoder, second.learning_rate),
             "classifier": (contrast.classifier, second.classifier_rate),
@@ -139,7 +142,7 @@ def _train(
     settings: EmmaXSettings,
     name: str,
     stage: Stage,
-    steps: ContrastSteps,
+    steps: EmmaXSteps,
     batches: MakeBatches,
     place: Place,
 ) -> History:

@@ -23,7 +23,7 @@ from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
 from orthoglot.training.bitext import languages_of, monolingual
-from orthoglot.training.hiding import IGNORED, hidden_tokens
+from orthoglot.training.masking import IGNORED, hidden_tokens
 from orthoglot.training.recipe import Place, train_steps, write_history
 from orthoglot.training.sampling import Plan, length_batches
 

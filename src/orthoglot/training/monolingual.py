@@ -22,7 +22,7 @@ from orthoglot.training.bitext import Tokenise, append, blocks, languages_of, ma
 
 @dataclass(frozen=True)
 class Text:
-    """Distinct sentences of every language, one language after the other.
+    """Sentences of every language, one language after the other.
 
     Attributes:
         sentences: N of them.
@@ -60,7 +60,7 @@ def tokenised_text(
 
 
 def tokenised_corpora(corpora: Sequence[Path], tokenise: Tokenise, store: Path) -> Text:
-    """The sentences of prepared text folders, tokenised shard by shard if that was not done before.
+    """The sentences of prepared text folders, tokenised block by block if that was not done before.
 
     Args:
         corpora: the folders; a folder's name is its language.

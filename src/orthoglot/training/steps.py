@@ -15,7 +15,8 @@ from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.objectives.bags import Bags, bags_of
 from orthoglot.training.bitext import Bitext
-from orthoglot.training.hiding import IGNORED
+from orthoglot.training.masking import IGNORED
+from orthoglot.training.ranks import added, processes
 from orthoglot.training.students import Student
 
 # Draws of a token to hide, until it is not punctuation (methods 5.9, E9).
@@ -85,8 +86,11 @@ def read_and_predict(network: Predicting, reading: Reading, smoothing: float) ->
         vectors.append(found)
         logits.append(told.float())
         expected.append(wanted[hidden])
-    loss = functional.cross_entropy(torch.cat(logits), torch.cat(expected), label_smoothing=smoothing)
-    return torch.cat(vectors)[reading.places], loss
+    labels = torch.cat(expected)
+    loss = functional.cross_entropy(torch.cat(logits), labels, label_smoothing=smoothing, reduction="sum")
+    # Several processes take the mean of their gradients, and hide unlike numbers of tokens.
+    everywhere = added(torch.tensor(float(len(labels)), device=labels.device))
+    return torch.cat(vectors)[reading.places], loss * processes() / everywhere
 
 
 def reading_of(

@@ -23,6 +23,8 @@ from orthoglot.errors import ConfigError
 from orthoglot.training.bitext import monolingual
 
 TOKENIZER = "tokenizer.model"
+# Of a new linear map's weights, as of BERT's and XLM-R's.
+SPREAD = 0.02
 logger = logging.getLogger(__name__)
 
 
@@ -239,7 +241,7 @@ def _pooler_linear(model: Any, width: int) -> nn.Sequential:
     """A linear map and tanh, the checkpoint's pooler where it has one, then a new linear map; methods 6.1."""
     first, second = nn.Linear(width, width), nn.Linear(width, width)
     for layer in (first, second):
-        nn.init.normal_(layer.weight, std=model.config.initializer_range)
+        nn.init.normal_(layer.weight, std=SPREAD)
         nn.init.zeros_(layer.bias)
     pooler = getattr(model, "pooler", None)
     if pooler is not None:

@@ -15,8 +15,8 @@ from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, Phase, Tex
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
-from orthoglot.training.contrast import Batch, Draws
-from orthoglot.training.hiding import hidden_tokens
+from orthoglot.training.emma_x_phases import Batch, Draws
+from orthoglot.training.masking import hidden_tokens
 from orthoglot.training.monolingual import Text
 from orthoglot.training.pairs import Corpus
 from orthoglot.training.ranks import processes, rank
@@ -24,8 +24,11 @@ from orthoglot.training.sampling import Plan
 from orthoglot.training.steps import Reading, reading_of
 from orthoglot.training.students import Student
 
+# The purpose and number of a step in which tokens are hidden; None where none are.
+Hidden = tuple[str, int] | None
 
-class ContrastSteps:
+
+class EmmaXSteps:
     """Steps of both phases, this process's share of each, and of validation.
 
     Attributes:
@@ -44,21 +47,22 @@ class ContrastSteps:
     ):
         self.settings, self.student, self.corpus, self.device = settings, student, corpus, device
         limits = [settings.parallel.pairs.get(folder.name) for folder in bitext]
-        self.sizes, self._rows = _limited(corpus["train"].sizes, limits)
+        self._allowed = Limited(corpus["train"].sizes, limits)
+        self.sizes = self._allowed.kept
         valid = corpus["valid"].sizes
         # Pairs held back from training are not there to choose an epoch by, either, unless there are no others.
         spared = [0 if limit and not all(limits) else None for limit in limits]
-        self.held_out = HeldOut(self, *_limited(valid, spared))
-        self.held_back = HeldOut(self, *_limited(valid, [None if limit == 0 else 0 for limit in spared]))
+        self.held_out = HeldOut(self, Limited(valid, spared))
+        self.held_back = HeldOut(self, Limited(valid, [None if limit == 0 else 0 for limit in spared]))
         if len(self.held_out.rows) < 2:
             raise DataError(f"{len(self.held_out.rows)} validation pairs: nothing to compare")
 
-    def pairs(self, phase: ParallelPhase, epoch: int, first: int) -> Iterator[Batch]:
-        """An epoch's steps of Phase 1, from one on."""
+    def pairs(self, phase: ParallelPhase, hide: bool, epoch: int, first: int) -> Iterator[Batch]:
+        """An epoch's steps of Phase 1, from one on; tokens are hidden, if any are, where `hide` is true."""
         plan = self._plan(phase, phase.batch_size, self.sizes)
-        for number, rows in self._own(plan, phase, epoch, first):
-            batch = self.batch("train", self._rows[rows], number)
-            yield batch._replace(draws=self._draws("train", len(rows), number))
+        for number, places in self._own(plan, phase, epoch, first):
+            batch = self.batch("train", self._allowed.rows(places), ("train", number) if hide else None)
+            yield batch._replace(draws=self._draws("train", len(places), number))
 
     def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[Batch]:
         """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both.
@@ -66,10 +70,10 @@ class ContrastSteps:
         Where no pair is known but translations lie beside each other, the batch has them as parts, to be counted.
         """
         data, pairs = self.corpus["train"], self._pairs("train")
-        # (sides, the rows that may be drawn, which)
-        drawn: list[tuple[tuple[Ragged, ...], np.ndarray | None, Plan]] = []
+        # (sides, which rows may be drawn, the draws)
+        drawn: list[tuple[tuple[Ragged, ...], Limited | None, Plan]] = []
         if phase.known_pairs:
-            drawn.append((pairs, self._rows, self._plan(phase, phase.known_pairs, self.sizes, "known")))
+            drawn.append((pairs, self._allowed, self._plan(phase, phase.known_pairs, self.sizes, "known")))
         if phase.text == "beside":
             drawn.append((pairs, None, self._plan(phase, phase.batch_size // 2, data.sizes)))
         elif text is not None:
@@ -78,46 +82,43 @@ class ContrastSteps:
         for places in zip(*steps, strict=True):
             parts: list[Ragged] = []
             for (sides, allowed, _), (_, own) in zip(drawn, places, strict=True):
-                rows = own if allowed is None else allowed[own]
+                rows = own if allowed is None else allowed.rows(own)
                 parts += [side.take(rows) for side in sides]
-            yield self._batch(parts, "text", places[0][0])
+            yield self._batch(parts, ("text", places[0][0]))
 
-    def batch(self, split: Split, rows: np.ndarray, number: int) -> Batch:
+    def batch(self, split: Split, rows: np.ndarray, hidden: Hidden = None) -> Batch:
         """Sources and targets of the named pairs."""
         if len(rows) < 2:
             raise DataError(f"a step of {len(rows)} sentence pairs: nothing to compare; raise batch_size")
-        return self._batch([side.take(rows) for side in self._pairs(split)], split, number)
+        return self._batch([side.take(rows) for side in self._pairs(split)], hidden)
 
     def validation(self, rows: np.ndarray, number: int) -> Batch:
-        """A step of validation pairs, the same each time."""
-        batch = self.batch("valid", rows, number)
-        return batch._replace(draws=self._draws("valid", len(rows), number))
+        """A step of validation pairs, the same each time and with no token hidden."""
+        return self.batch("valid", rows)._replace(draws=self._draws("valid", len(rows), number))
 
     def _pairs(self, split: Split) -> tuple[Ragged, Ragged]:
         return self.corpus[split].source, self.corpus[split].target
 
-    def _batch(self, parts: Sequence[Ragged], purpose: str, number: int) -> Batch:
-        return Batch(
-            self._reading(Ragged.join(parts), purpose, number), tuple(len(part.lengths) for part in parts)
-        )
+    def _batch(self, parts: Sequence[Ragged], hidden: Hidden) -> Batch:
+        reading = self._reading(Ragged.join(parts), hidden)
+        return Batch(reading, tuple(len(part.lengths) for part in parts))
 
-    def _reading(self, sentences: Ragged, purpose: str, number: int) -> Reading:
-        mlm, expected = self.settings.mlm, None
-        if mlm.weight:
-            own = [rank()] if purpose != "valid" and rank() else []
-            generator = np.random.default_rng(derive(self.settings.seed, "mask", purpose, number, *own))
-            student = self.student
+    def _reading(self, sentences: Ragged, hidden: Hidden) -> Reading:
+        mlm, student, expected = self.settings.mlm, self.student, None
+        if mlm.weight and hidden:
             assert student.mask is not None
+            # Each process hides tokens of its own sentences, drawn by its own number.
+            seed = derive(self.settings.seed, "mask", *hidden, rank())
             shown, expected = hidden_tokens(
                 sentences.ids,
                 mlm.mask_share,
                 student.mask,
                 student.vocabulary,
-                generator,
+                np.random.default_rng(seed),
                 special=1 + max(student.pad, *student.before, *student.after),
             )
             sentences = replace(sentences, ids=shown)
-        return reading_of(self.student, sentences, self.settings.chunk_tokens, self.device, expected)
+        return reading_of(student, sentences, self.settings.chunk_tokens, self.device, expected)
 
     def _plan(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> Plan:
         """Which rows each step has; what is drawn beside each other for a step has purposes that differ."""
@@ -155,11 +156,31 @@ class ContrastSteps:
         )
 
 
+class Limited:
+    """Which rows may be drawn where some groups are limited: the first of each.
+
+    Attributes:
+        kept: how many of each group (G,).
+    """
+
+    def __init__(self, sizes: Sequence[int], limits: Sequence[int | None]):
+        self.kept = tuple(
+            size if limit is None else min(size, limit) for size, limit in zip(sizes, limits, strict=True)
+        )
+        self._ends = np.cumsum(self.kept)
+        self._shift = np.cumsum([0, *sizes[:-1]]) - (self._ends - self.kept)
+
+    def rows(self, places: np.ndarray) -> np.ndarray:
+        """The rows of places among those that may be drawn."""
+        return places + self._shift[np.searchsorted(self._ends, places, side="right")]
+
+
 class HeldOut:
     """Validation pairs and their steps, the same each time."""
 
-    def __init__(self, steps: ContrastSteps, sizes: tuple[int, ...], rows: np.ndarray):
-        self.sizes, self.rows = sizes, rows
+    def __init__(self, steps: EmmaXSteps, limited: Limited):
+        self.sizes = limited.kept
+        self.rows = limited.rows(np.arange(sum(limited.kept)))
         self._steps = steps
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, Batch]]:
@@ -169,11 +190,3 @@ class HeldOut:
         size = settings.parallel.batch_size * settings.processes
         for number, places in enumerate(np.array_split(order, max(1, count // size))):
             yield places, self._steps.validation(self.rows[places], number)
-
-
-def _limited(sizes: Sequence[int], limits: Sequence[int | None]) -> tuple[tuple[int, ...], np.ndarray]:
-    """Sizes under the limits, and the row of each place among the rows that are left."""
-    kept = [size if limit is None else min(size, limit) for size, limit in zip(sizes, limits, strict=True)]
-    starts = np.cumsum([0, *sizes[:-1]])
-    rows = [start + np.arange(count) for start, count in zip(starts, kept, strict=True)]
-    return tuple(kept), np.concatenate(rows)

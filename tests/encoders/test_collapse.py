@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orthoglot.objectives.collapse import alarming, alarms, is_told, signs
+from orthoglot.encoders.collapse import alarming, alarms, is_told, signs
 
 USUAL = {
     **{

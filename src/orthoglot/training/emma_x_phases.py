@@ -130,6 +130,14 @@ class ContrastPupil(Pupil):
         self.learns = learns
         self.mlm: MaskedLanguageModelling = settings.mlm
 
+    def train(self, mode: bool = True) -> Self:
+        """Switch dropout; an encoder that does not learn reads as it will at use."""
+        super().train(mode)
+        if "encoder" not in self.learns:
+            self.contrast.encoder.eval()
+            self.contrast.keys.eval()
+        return self
+
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Terms of a step, which is then remembered."""
         terms, seen, sums = self._all_terms(batch)
@@ -144,7 +152,7 @@ class ContrastPupil(Pupil):
     def _all_terms(self, batch: Batch) -> tuple[dict[str, Tensor], Seen, Tensor | None]:
         seen = self._seen(batch)
         terms, sums = self._terms(seen, batch)
-        if self.mlm.weight and "encoder" in self.learns:
+        if batch.reading.expected:
             terms |= {"mlm": seen.mlm, "total": terms["total"] + self.mlm.weight * seen.mlm}
         return terms, seen, sums
 
@@ -155,7 +163,7 @@ class ContrastPupil(Pupil):
     def _seen(self, batch: Batch) -> Seen:
         contrast, parts = self.contrast, batch.parts
         device = batch.reading.places.device
-        if self.training:
+        if self.training and "encoder" in self.learns:
             contrast.follow()
         with self.reduced(device):
             if batch.reading.expected:
