@@ -47,9 +47,9 @@ def test_variants_are_trained_measured_and_tabulated_on_demand(fresh: Workspace,
             if one["direction"] == "all"
         }
         assert set(cells) == {
-            (v, d, s) for v in (base, variant) for d in datasets for s in ("all", "head", "long tail")
+            (v, d, s) for v in (base, variant) for d in datasets for s in ("all", "head", "long-tail")
         }
-        own, other = (cells[v, "mini-tatoeba", "long tail"] for v in (base, variant))
+        own, other = (cells[v, "mini-tatoeba", "long-tail"] for v in (base, variant))
         assert set(own["over"]) == {"qaa->qac", "qac->qaa"}
         assert set(own["measured_by_seed"]) == {"3"}
         assert other["difference"] == round(other["measured"] - own["measured"], 6)
