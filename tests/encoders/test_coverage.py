@@ -115,6 +115,8 @@ def test_a_seen_script_is_told_apart_from_a_seen_language(tmp_path: Path) -> Non
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose params.yaml has one frozen encoder beside those that its presets need."""
     content = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for preset in content["presets"].values():
+        del preset["ablations"]
     needed = {name for preset in content["presets"].values() for name in preset["encoders"]}
     content["encoders"] = {name: content["encoders"][name] for name in needed}
     content["encoders"]["tiny"] = _pretrained(xlmr(tmp_path / "xlmr"), ["qaa", "qab"]).model_dump()
