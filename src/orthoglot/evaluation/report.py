@@ -165,7 +165,7 @@ def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
         "Encoders": ", ".join(records["encoder"].unique()),
         "Methods": ", ".join(frames.ordered(records["method"])),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
-        "Tasks": ", ".join(frames.title(*task) for task in frames.tasks(records)),
+        "Tasks": ", ".join(_tasks(records)),
         "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
         "Numbers": f"{len(records):,} records",
         "Day": _now().strftime("%Y-%m-%d"),
@@ -174,6 +174,14 @@ def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
         ),
         "Machine of this report": _machine(),
     }
+
+
+def _tasks(records: pd.DataFrame) -> list[str]:
+    """What methods are compared by, then what is measured beside."""
+    beside = [
+        frames.TITLES[task] for task in (frames.LEAKAGE, frames.GEOMETRY) if (records["task"] == task).any()
+    ]
+    return [*(frames.title(*task) for task in frames.tasks(records)), *beside]
 
 
 def corpus_table(counts: Sequence[Mapping[str, Any]]) -> Table:
