@@ -252,3 +252,13 @@ def test_t_sne_keeps_neighbours(settings: EvaluationSettings) -> None:
     apart = np.linalg.norm(points[side == 0].mean(axis=0) - points[side == 1].mean(axis=0))
     assert apart > 3 * points[side == 0].std()
     assert np.isfinite(project_text({"a": np.ones((20, 4)), "b": np.ones((20, 4))}, 1).tsne).all()
+
+
+def test_an_interval_stays_where_its_metric_can_be(settings: EvaluationSettings) -> None:
+    """One sentence that is elsewhere in one language decides all: the interval would reach below 0 and beyond 1."""
+    vectors = {code: drawn(0, 20) + 0.01 * drawn(seed, 20) for seed, code in enumerate("abc", start=1)}
+    vectors["c"][3] *= -1
+    records = [one for one in measured(Vectors(vectors), settings) if one.low is not None]
+    assert all(0 <= one.low <= one.value <= one.high for one in records)
+    assert any(one.low == 0 for one in records)
+    assert all(one.high <= 1 for one in records if one.metric.startswith("pr"))

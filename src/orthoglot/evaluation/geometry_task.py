@@ -11,8 +11,9 @@ Metrics are the measures of `geometry`, after a colon their other readings:
 
 Their intervals are delete-a-tenth jackknifes over sentences: drawing sentences again would make doubles of them, which
 have no distance, and lift CH-I. With u_b the number without the b-th of B = 10 blocks, u its mean and t Student's with
-B - 1 degrees, the interval of a number x is x -+ t sqrt((B - 1) / B sum_b (u_b - u)^2). Full covariances have none:
-what they say depends on the number of sentences. Source: methods 7.12; Efron and Tibshirani 1993, chapter 11.
+B - 1 degrees, the interval of a number x is x -+ t sqrt((B - 1) / B sum_b (u_b - u)^2), cut where the metric ends.
+Full covariances have none: what they say depends on the number of sentences. Source: methods 7.12; Efron and
+Tibshirani 1993, chapter 11.
 """
 
 from __future__ import annotations
@@ -170,7 +171,9 @@ def _records(
             low, high = None, None
             if metric in found[0][1]:
                 without = np.mean([found[place][1][metric] for place in own], axis=0)
-                low, high = (round(end, 6) for end in jackknife(value, without, settings.confidence))
+                ends = jackknife(value, without, settings.confidence)
+                most = 1.0 if metric.startswith("pr") else math.inf
+                low, high = (round(min(max(end, 0.0), most), 6) for end in ends)
             trained = {"seeds": ",".join(str(seeds[place]) for place in own)}
             how = {"interval": "none"} if low is None else drawn
             signature = sign({"metric": metric, **facts, **trained, **how})
