@@ -135,14 +135,18 @@ class Plan:
         # What comes after runs only when its target is named.
         self.unasked = set(self.jobs)
         self._tables()
+        # Why there is no table of an ablation, by its folder: told to whoever asks for it, and to nobody else.
+        self.refused: dict[str, str] = {}
         self._ablations()
 
     def job(self, folder: str) -> Job:
         """The job of an output folder.
 
         Raises:
-            ConfigError: params.yaml asks for no such folder.
+            ConfigError: params.yaml asks for no such folder, or for one that its other settings do not allow.
         """
+        if folder in self.refused:
+            raise ConfigError(self.refused[folder])
         if folder not in self.jobs:
             kind = folder.removeprefix("tables/")
             hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
@@ -154,8 +158,10 @@ class Plan:
         """The markers of the tables of the preset's ablations.
 
         Raises:
-            ConfigError: it has none.
+            ConfigError: it has none, or one that its other settings do not allow.
         """
+        for reason in self.refused.values():
+            raise ConfigError(reason)
         tables = [job.output for job in self.jobs.values() if job.verb == "tabulate_variants"]
         if not tables:
             raise ConfigError(f"presets.{self.name} has no `ablations`")
@@ -523,7 +529,12 @@ class Plan:
         # No vector of a training pair is asked for.
         stored = self.preset.embedding.model_copy(update={"train_pairs": 1})
         for ablation in self.preset.ablations:
-            self._ablation(ablation, retrieval, stored.model_dump(), measured.model_dump())
+            planned = dict(self.jobs)
+            try:
+                self._ablation(ablation, retrieval, stored.model_dump(), measured.model_dump())
+            except ConfigError as error:
+                self.jobs = planned
+                self.refused[f"tables/{self.params.encoders[ablation.encoder].kind}"] = str(error)
 
     def _ablation(
         self,

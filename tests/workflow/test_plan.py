@@ -46,6 +46,11 @@ def keys(values: dict[str, Any], on_demand: bool = False) -> dict[str, tuple[str
     return {job.output: (job.verb, job.key) for job in wanted}
 
 
+def on_demand_of(kind: str, values: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Those on demand for the ablation of one kind of encoder."""
+    return {name: job for name, job in keys(values, on_demand=True).items() if f"/{kind}/" in f"{name}/"}
+
+
 def changed(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> set[str]:
     return {verb for folder, (verb, key) in after.items() if before.get(folder, ("", ""))[1] != key}
 
@@ -327,13 +332,22 @@ def test_a_preset_may_do_without_an_ablation(values: dict[str, Any]) -> None:
         plan.job("tables/orakle")
 
 
-def test_an_ablation_of_pairs_that_the_preset_has_not_is_refused_before_any_job(
+def test_an_ablation_that_the_preset_does_not_allow_is_refused_to_whoever_asks_for_it(
     values: dict[str, Any],
 ) -> None:
+    unasked, ems = keys(values), on_demand_of("ems", values)
     values["encoders"]["emma-x-mini"]["parallel"]["pairs"] = {"qaa-qaz": 100}
-    with pytest.raises(
-        ConfigError, match=r"encoders\.emma-x-mini\.parallel\.pairs: the preset has no qaa-qaz"
-    ):
+    reason = r"encoders\.emma-x-mini\.parallel\.pairs: the preset has no qaa-qaz"
+    assert keys(values) == unasked
+    assert on_demand_of("ems", values) == ems
+    assert on_demand_of("emma-x", values) == {}
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    assert plan.job("tables/ems").verb == "tabulate_variants"
+    for ask in (plan.ablations, lambda: plan.job("tables/emma-x")):
+        with pytest.raises(ConfigError, match=reason):
+            ask()
+    values["presets"]["mini"]["encoders"].append("emma-x-mini")
+    with pytest.raises(ConfigError, match=reason):
         keys(values)
 
 
