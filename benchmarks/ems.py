@@ -25,6 +25,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from orthoglot.training.bitext import tokenised_bitext
+from orthoglot.training.tokens import TOKENIZER, tokenise
+
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/training"))
 
@@ -35,7 +38,7 @@ import torch
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.settings import EmsSettings, ScratchNetwork
-from orthoglot.training.bitext import Bitext, languages_of, tokenised
+from orthoglot.training.bitext import Bitext, languages_of
 from orthoglot.training.pretrain import Network
 from orthoglot.training.sampling import Plan
 from orthoglot.training.schedule import scheduler
@@ -207,8 +210,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         bitext = sorted(arguments.bitext.iterdir()) if arguments.bitext else generated(home / "text", 60_000)
-        student = EmsStudent.new(settings.network, bitext, home / "store")
-        data = tokenised(bitext, "train", student.tokenise, home / "tokens")
+        (home / "tokens").mkdir()
+        tokenise(settings.tokens, bitext, checkpoint=home / "cutting", output=home / "tokens")
+        student = EmsStudent.new(settings.network, home / "tokens" / TOKENIZER)
+        data = tokenised_bitext(bitext, "train", home / "tokens")
         plan = Plan(
             sizes=data.sizes,
             batch_size=settings.batch_size,

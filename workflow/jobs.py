@@ -55,6 +55,7 @@ ENTRY = {
     "benchmark": "orthoglot.corpora.benchmarks",
     "prepare": "orthoglot.corpora.prepare",
     "shard": "orthoglot.corpora.text",
+    "tokenise": "orthoglot.training.tokens",
     "embed": "orthoglot.embeddings.embed",
     "decompose": "orthoglot.training.decompose",
     "evaluate": "orthoglot.evaluation.evaluate",
@@ -188,6 +189,8 @@ class Plan:
     def announce(self) -> None:
         """Write every job's file and set or take away every marker."""
         done: dict[Path, bool] = {}
+        # DVC asks for it even where no encoder is trained on text.
+        Path(f"models/{self.name}/tokens").mkdir(parents=True, exist_ok=True)
         for folder, job in self.jobs.items():
             job.announce()
             marker = self.marker(folder)
@@ -369,6 +372,8 @@ class Plan:
         for role, origin in _origins(settings).items():
             folder = f"models/{self.name}/encoders/{origin}"
             inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
+        if isinstance(settings, TrainingSettings):
+            inputs["tokens"] = [self._tokens(settings, inputs.get("start", []))]
         code = [ENTRY_OF_KIND[settings.kind]]
         free: dict[str, Any] = {"device": self.params.device}
         if trained and self.params.curves:
@@ -376,6 +381,17 @@ class Plan:
             free["curves"] = {"folder": folder, "tools": self.params.curves}
         settled = {"name": name, "encoder": settings.model_dump()}
         return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
+
+    def _tokens(self, settings: TrainingSettings, start: list[str]) -> str:
+        """The job that cuts the text for an encoder, and for every other one that cuts it alike."""
+        cut = settings.tokens
+        inputs = {
+            "bitext": self.bitext,
+            "corpora": self.text if cut.text == "corpora" else [],
+            "start": [] if cut.tokenizer else start,
+        }
+        name = digest([cut.model_dump(), inputs["start"]])[:12]
+        return self._add("tokenise", f"models/{self.name}/tokens/{name}", cut.model_dump(), inputs=inputs)
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse now what would stop the job hours later: a movable revision, a missing language, another size."""
@@ -592,10 +608,11 @@ class Plan:
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
 
-    def threads(self, encoder: str) -> int:
-        """How many threads the pretraining of the encoder in this folder takes."""
-        settings = self.jobs[encoder].settings["encoder"]
-        return int(settings.get("threads", 1) * settings.get("processes", 1))
+    def threads(self, folder: str) -> int:
+        """How many threads the job of this folder takes: of an encoder, or of tokens with a new tokenizer."""
+        settings = self.jobs[folder].settings
+        learnt = settings.get("encoder") or settings["tokenizer"] or {}
+        return int(learnt.get("threads", 1) * learnt.get("processes", 1))
 
 
 def _origins(settings: EncoderSettings) -> dict[str, str]:
@@ -603,7 +620,7 @@ def _origins(settings: EncoderSettings) -> dict[str, str]:
 
 
 def _reads_corpora(settings: EncoderSettings) -> bool:
-    return isinstance(settings, EmmaXSettings) and settings.text.text == "corpora" and settings.text.steps > 0
+    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"
 
 
 def _decisive(settings: Any) -> Any:

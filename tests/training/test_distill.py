@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from cut_text import tokens_of
 from test_pretrain import SETTINGS, word_for_word, write_folder
 from test_students import encoder_folder
 from torch import nn
@@ -45,7 +46,8 @@ def teacher(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pat
     place = tmp_path_factory.mktemp("teacher")
     output = place / "encoder"
     output.mkdir()
-    pretrain_ems(SETTINGS, "toy", bitext, place=Place("cpu", place / "state"), output=output)
+    tokens, home = tokens_of(SETTINGS, bitext, place), Place("cpu", place / "state")
+    pretrain_ems(SETTINGS, "toy", bitext, tokens=tokens, place=home, output=output)
     return output
 
 
@@ -53,7 +55,8 @@ def run(bitext: list[Path], teacher: Path, place: Path, **changed: Any) -> Path:
     output = place / "student"
     output.mkdir(parents=True)
     settings = RECIPE.model_copy(update=changed)
-    distill(settings, "pupil", bitext, teacher=teacher, place=Place("cpu", place / "state"), output=output)
+    tokens, home = tokens_of(settings, bitext, place), Place("cpu", place / "state")
+    distill(settings, "pupil", bitext, teacher=teacher, tokens=tokens, place=home, output=output)
     return output
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from cut_text import tokens_of
 from safetensors.torch import load_file
 from test_emma_x_training import EMMA, KNOWN, changed
 from test_mlm import SETTINGS as MLM
@@ -26,6 +28,7 @@ from orthoglot.encoders.settings import EmmaXSettings, EncoderNetwork
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.ablation import parameters
+from orthoglot.training.bitext import Tokenise
 from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.emma_x_phases import Batch, Contrast, TextPupil
 from orthoglot.training.masking import IGNORED, hidden_tokens
@@ -33,6 +36,7 @@ from orthoglot.training.mlm import pretrain_mlm
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import read, read_and_predict, reading_of
 from orthoglot.training.students import TrainedStudent, student_of
+from orthoglot.training.tokens import tokeniser
 
 CPU = torch.device("cpu")
 PREDICTING = {"mlm": EMMA.mlm.model_copy(update={"weight": 0.5})}
@@ -58,20 +62,28 @@ def on_top(vector: str = "own", **values: Any) -> EmmaXSettings:
     return EMMA.model_copy(update={"network": network, **values})
 
 
-def run(settings: EmmaXSettings, bitext: list[Path], start: Path, place: Path, **more: Any) -> Path:
+def run(
+    settings: EmmaXSettings, bitext: list[Path], start: Path, place: Path, corpora: Sequence[Path] = ()
+) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    place_of = Place("cpu", place / "state")
-    pretrain_emma_x(settings, "toy", bitext, place=place_of, start=start, output=output, **more)
+    tokens, home = tokens_of(settings, bitext, place, start, corpora), Place("cpu", place / "state")
+    given: dict[str, Any] = {"tokens": tokens, "place": home, "start": start, "output": output}
+    pretrain_emma_x(settings, "toy", bitext, corpora=corpora, **given)
     return output
+
+
+def chain(folder: Path) -> Tokenise:
+    """How the student of an encoder folder cuts sentences."""
+    return tokeniser(on_top().tokens, [], folder, folder)
 
 
 def history(folder: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
-def masked_reading(student: TrainedStudent, text: list[str]) -> Any:
-    ids = student.tokenise(text, "en")
+def masked_reading(folder: Path, student: TrainedStudent, text: list[str]) -> Any:
+    ids = chain(folder)(text, "en")
     assert student.mask is not None
     generator = np.random.default_rng(3)
     shown, expected = hidden_tokens(ids.ids, 0.4, student.mask, student.vocabulary, generator, special=5)
@@ -82,7 +94,7 @@ def test_hidden_tokens_cost_what_the_library_says(small: Path) -> None:
     student = TrainedStudent(small, predicts=True)
     student.network.eval()
     text = [pair.source for pair in word_for_word(12, 4)] + ["a"]
-    ids, shown, expected, reading = masked_reading(student, text)
+    ids, shown, expected, reading = masked_reading(small, student, text)
     assert len(reading.chunks) > 1
     with torch.no_grad():
         vectors, loss = read_and_predict(student.network, reading, 0.1)
@@ -106,7 +118,7 @@ def test_hidden_tokens_teach_the_encoder_alone_and_both_encoders_read_what_is_sh
     student = TrainedStudent(small, predicts=True)
     settings = on_top(**PREDICTING)
     text = [pair.source for pair in word_for_word(8, 4)]
-    _, _, _, reading = masked_reading(student, text)
+    _, _, _, reading = masked_reading(small, student, text)
     made = Contrast(settings, student.network, student.dim)
     pupil = TextPupil(made, settings).train()
     terms, seen = pupil._all_terms(Batch(reading, (len(text),)))[:2]
@@ -127,7 +139,7 @@ def test_it_goes_on_from_a_checkpoint_by_any_vector(
 
     def told(student: TrainedStudent, *arguments: Any) -> None:
         with torch.no_grad():
-            sentences = student.tokenise(text, "en")
+            sentences = chain(small)(text, "en")
             trained.append(read(student.network.eval(), reading_of(student, sentences, 64, CPU)).numpy())
         save(student, *arguments)
 
@@ -162,10 +174,10 @@ def test_the_released_head_is_the_pooler_then_a_linear_map(pooler: bool, tmp_pat
     student.network.eval()
     text = ["the cat sat on a mat", "cat", "a query on the mat"]
     with torch.no_grad():
-        found = read(student.network, reading_of(student, student.tokenise(text, "en"), 12, CPU))
+        found = read(student.network, reading_of(student, chain(folder)(text, "en"), 12, CPU))
         first, _, last = student.network.projection  # type: ignore[misc]
         states = TrainedStudent(folder, "cls").network.eval()
-        cls = read(states, reading_of(student, student.tokenise(text, "en"), 12, CPU))
+        cls = read(states, reading_of(student, chain(folder)(text, "en"), 12, CPU))
         torch.testing.assert_close(found, last(torch.tanh(first(cls))))
     output = tmp_path / "saved"
     output.mkdir()
@@ -205,7 +217,7 @@ def test_a_checkpoint_without_the_head_and_an_ems_network_are_refused(tmp_path: 
     for vector, predicts in (("cls", False), ("own", True)):
         network = EncoderNetwork.model_validate({"start": "encoder", "encoder": "small", "vector": vector})
         with pytest.raises(ConfigError, match="an EMS network has one vector"):
-            student_of(network, [], ems, tmp_path, 1, predicts=predicts)
+            student_of(network, ems, tmp_path, 1, predicts=predicts)
 
 
 def test_a_language_without_any_pair_is_learnt_from_its_text(

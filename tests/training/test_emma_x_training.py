@@ -8,12 +8,14 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from cut_text import tokens_of
 from test_pretrain import SETTINGS, word_for_word, write_folder
 from torch import Tensor, nn
 from torch.nn import functional
@@ -26,11 +28,11 @@ from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.training import emma_x, loop
-from orthoglot.training.bitext import tokenised
+from orthoglot.training.bitext import SPLITS, tokenise_bitext, tokenised_bitext
 from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.emma_x_phases import Batch, Contrast, Draws, ParallelPupil, TextPupil
 from orthoglot.training.emma_x_steps import EmmaXSteps, Limited
-from orthoglot.training.monolingual import tokenised_text
+from orthoglot.training.monolingual import tokenise_sides, tokenised_text
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Chunk, Reading
 
@@ -115,7 +117,8 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def run(bitext: list[Path], place: Path, settings: EmmaXSettings = EMMA) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    pretrain_emma_x(settings, "toy", bitext, place=Place("cpu", place / "state"), output=output)
+    tokens, home = tokens_of(settings, bitext, place), Place("cpu", place / "state")
+    pretrain_emma_x(settings, "toy", bitext, tokens=tokens, place=home, output=output)
     return output
 
 
@@ -387,17 +390,15 @@ def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_p
 
 def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> EmmaXSteps:
     class Letters:
-        """Ids of letters."""
-
         pad, mask, before, after = 0, None, (), ()
 
-        def tokenise(self, sentences: list[str], language: str) -> Ragged:
-            return Ragged.of([[ord(letter) % 90 for letter in one] for one in sentences])
+    def letters(sentences: Sequence[str], language: str) -> Ragged:
+        return Ragged.of([[ord(letter) % 90 for letter in one] for one in sentences])
 
     student: Any = Letters()
-    corpus = {
-        one: tokenised(bitext, one, student.tokenise, tmp_path / "tokens") for one in ("train", "valid")
-    }
+    for split in SPLITS:
+        tokenise_bitext(bitext, split, letters, tmp_path / "tokens")
+    corpus = {split: tokenised_bitext(bitext, split, tmp_path / "tokens") for split in SPLITS}
     return EmmaXSteps(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
 
 
@@ -455,14 +456,15 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     ]
     known: list[str] = []
 
-    def tokenise(sentences: list[str], language: str) -> Ragged:
+    def tokenise(sentences: Sequence[str], language: str) -> Ragged:
         known.extend(f"{language} {one}" for one in sentences)
         return Ragged.of([[1] * len(one) for one in sentences])
 
     found = {}
     for apart in (True, False):
         known.clear()
-        text = tokenised_text(folders, "train", tokenise, tmp_path / str(apart), apart=apart)
+        tokenise_sides(folders, "train", tokenise, tmp_path / str(apart), apart=apart)
+        text = tokenised_text(tmp_path / str(apart))
         assert sum(text.sizes) == len(known) == len(text.sentences.lengths)
         found[apart] = set(known)
         assert len(known) == len(found[apart])
@@ -473,7 +475,8 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     languages = {one.split()[0] for one in found[True]}
     assert languages == {"en", "de", "gn"}
     assert found[False] == set().union(*groups)
-    turned = tokenised_text(folders[::-1], "train", tokenise, tmp_path / "turned", apart=True)
+    tokenise_sides(folders[::-1], "train", tokenise, tmp_path / "turned", apart=True)
+    turned = tokenised_text(tmp_path / "turned")
     assert sum(turned.sizes) == len(rows)
 
 
@@ -498,7 +501,8 @@ from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.recipe import Place
 torch.set_num_threads(1)
 settings = EmmaXSettings.model_validate_json(Path(sys.argv[1]).read_text())
-pretrain_emma_x(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sys.argv[4])), output=Path(sys.argv[3]))
+bitext, output, state, tokens = map(Path, sys.argv[2:])
+pretrain_emma_x(settings, "toy", [bitext], tokens=tokens, place=Place("cpu", state), output=output)
 """
 
 
@@ -539,7 +543,8 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
     (tmp_path / "run.py").write_text(SCRIPT)
     (tmp_path / "settings.json").write_text(two.model_dump_json())
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    files = [tmp_path / "run.py", tmp_path / "settings.json", bitext[0], output, tmp_path / "state"]
+    tokens = tokens_of(two, bitext, tmp_path)
+    files = [tmp_path / "run.py", tmp_path / "settings.json", bitext[0], output, tmp_path / "state", tokens]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     told = subprocess.run(
         [*command, *map(str, files)], env=environment, capture_output=True, text=True, timeout=300
@@ -563,7 +568,8 @@ def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path)
     settings = changed("parallel", pairs={"en-gn": 7}).model_copy(update={"queue": 0})
     output = tmp_path / "encoder"
     output.mkdir()
-    pretrain_emma_x(settings, "toy", folders, place=Place("cpu", tmp_path / "state"), output=output)
+    tokens, home = tokens_of(settings, folders, tmp_path), Place("cpu", tmp_path / "state")
+    pretrain_emma_x(settings, "toy", folders, tokens=tokens, place=home, output=output)
     told = history(output)
     assert all(0 <= row["valid.retrieval_of_few"] <= 100 for row in told)
     assert any(row["valid.retrieval_of_few"] != row["valid.retrieval"] for row in told)

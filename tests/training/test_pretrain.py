@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import straightforward_ems as straightforward
 import torch
+from cut_text import tokens_of
 from safetensors.torch import load_file
 
 from orthoglot import config
@@ -116,8 +117,8 @@ def _train(
 ) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    home = Place("cpu", place / "state")
-    pretrain.pretrain_ems(settings, "toy", bitext, place=home, start=start, output=output)
+    tokens, home = tokens_of(settings, bitext, place, start), Place("cpu", place / "state")
+    pretrain.pretrain_ems(settings, "toy", bitext, tokens=tokens, place=home, start=start, output=output)
     return output
 
 
@@ -390,7 +391,8 @@ loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
 settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
 output = Path(sys.argv[3])
 output.mkdir(parents=True)
-pretrain_ems(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sys.argv[4])), output=output)
+place = Place("cpu", Path(sys.argv[4]))
+pretrain_ems(settings, "toy", [Path(sys.argv[2])], tokens=Path(sys.argv[5]), place=place, output=output)
 """
 
 
@@ -399,7 +401,8 @@ def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
 ) -> None:
     (tmp_path / "settings.json").write_text(SETTINGS.model_dump_json())
     state = tmp_path / "state"
-    arguments = [tmp_path / "settings.json", bitext[0], tmp_path / "cut", state]
+    tokens = tokens_of(SETTINGS, bitext, tmp_path)
+    arguments = [tmp_path / "settings.json", bitext[0], tmp_path / "cut", state, tokens]
     process = subprocess.Popen([sys.executable, "-c", KILLED, *map(str, arguments)])
     while process.poll() is None and not (state / loop.FILE).exists():
         time.sleep(0.01)

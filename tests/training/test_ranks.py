@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from cut_text import tokens_of
 from safetensors.torch import load_file
 from test_pretrain import SETTINGS, word_for_word, write_folder
 
@@ -28,17 +29,18 @@ from orthoglot.training.recipe import Place
 from orthoglot.training.pretrain import pretrain_ems
 torch.set_num_threads(1)
 settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
-if len(sys.argv) > 5:
+if len(sys.argv) > 6:
     loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
     loop.WINDOW = 10**9
     done, step = [], loop._Saves.now
     def now(self):
         step(self)
         done.append(1)
-        if len(done) == int(sys.argv[5]):
+        if len(done) == int(sys.argv[6]):
             raise SystemExit(9)
     loop._Saves.now = now
-pretrain_ems(settings, "toy", [Path(sys.argv[2])], place=Place("cpu", Path(sys.argv[4])), output=Path(sys.argv[3]))
+bitext, output, state, tokens = map(Path, sys.argv[2:6])
+pretrain_ems(settings, "toy", [bitext], tokens=tokens, place=Place("cpu", state), output=output)
 """
 # No dropout: processes draw their own. Each has half of the pairs of a step.
 NETWORK = SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0})
@@ -60,7 +62,8 @@ def together(bitext: Path, place: Path, negatives: str, *stop: str) -> subproces
     (place / "run.py").write_text(SCRIPT)
     (place / "settings.json").write_text(TWO.model_copy(update={"negatives": negatives}).model_dump_json())
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    files = [place / "run.py", place / "settings.json", bitext, output, place / "state"]
+    tokens = tokens_of(TWO, [bitext], place)
+    files = [place / "run.py", place / "settings.json", bitext, output, place / "state", tokens]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [*command, *map(str, files), *stop], env=environment, capture_output=True, text=True, timeout=300
@@ -70,7 +73,8 @@ def together(bitext: Path, place: Path, negatives: str, *stop: str) -> subproces
 def alone(bitext: Path, place: Path) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    pretrain_ems(ONE, "toy", [bitext], place=Place("cpu", place / "state"), output=output)
+    tokens, home = tokens_of(ONE, [bitext], place), Place("cpu", place / "state")
+    pretrain_ems(ONE, "toy", [bitext], tokens=tokens, place=home, output=output)
     return output
 
 
@@ -113,8 +117,9 @@ def test_processes_that_were_stopped_go_on_where_they_were(bitext: Path, tmp_pat
 def test_another_number_of_processes_than_the_settings_say_is_refused(
     bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    place = Place("cpu", tmp_path / "state")
     with pytest.raises(ConfigError, match="processes is 2, but 1 run: start them with torchrun"):
-        pretrain_ems(TWO, "toy", [bitext], place=Place("cpu", tmp_path / "state"), output=tmp_path)
+        pretrain_ems(TWO, "toy", [bitext], tokens=tmp_path, place=place, output=tmp_path)
 
 
 def test_a_process_that_fails_fails_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

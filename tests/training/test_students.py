@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from cut_text import tokens_of
 from safetensors.torch import load_file
 
 from checkpoints import bert, xlmr
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import write_card
-from orthoglot.encoders.settings import EmsSettings
+from orthoglot.encoders.settings import EmsSettings, TokensSettings
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.training.pretrain import pretrain_ems
 from orthoglot.training.recipe import Place
 from orthoglot.training.steps import Steps, read, reading_of
 from orthoglot.training.students import TrainedStudent
+from orthoglot.training.tokens import tokeniser
 
 TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]
 
@@ -41,13 +43,16 @@ def encoder_folder(place: Path, checkpoint: Path, pooling: Any, dim: int = 8) ->
     return place
 
 
+STARTED = TokensSettings(tokenizer=None, max_tokens=None, text="none")
+
+
 @pytest.mark.parametrize("make", [xlmr, bert])
 @pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
 def test_a_student_reads_as_the_encoder_it_starts_from(make: Any, pooling: str, tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "encoder", make(tmp_path / "checkpoint"), pooling)
     student = TrainedStudent(folder)
     student.network.eval()
-    ids = student.tokenise(TEXT, "en")
+    ids = tokeniser(STARTED, [], folder, tmp_path)(TEXT, "en")
     assert ids.lengths.tolist() == [6, 1, 5]  # <s> and </s> are read, and are no part of the bag
     with torch.no_grad():
         found = read(student.network, reading_of(student, ids, 12, torch.device("cpu")))
@@ -58,7 +63,7 @@ def test_a_student_reads_as_the_encoder_it_starts_from(make: Any, pooling: str, 
 def test_sentences_are_cut_so_that_their_ends_still_fit(tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
     student = TrainedStudent(folder)
-    assert student.tokenise(["the " * 30], "en").lengths.tolist() == [8]
+    assert tokeniser(STARTED, [], folder, tmp_path)(["the " * 30], "en").lengths.tolist() == [8]
     assert (student.before, student.after) == ((0,), (2,))
 
 
@@ -124,9 +129,8 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
     output = tmp_path / "output"
     output.mkdir()
     settings = EmsSettings.model_validate(SETTINGS | {"tied_output": tied})
-    pretrain_ems(
-        settings, "more", [bitext], place=Place("cpu", tmp_path / "state"), start=folder, output=output
-    )
+    tokens, home = tokens_of(settings, [bitext], tmp_path, folder), Place("cpu", tmp_path / "state")
+    pretrain_ems(settings, "more", [bitext], tokens=tokens, place=home, start=folder, output=output)
     history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
     encoder = load_encoder(output, "cpu")
     assert (encoder.name, encoder.dim, encoder.languages) == ("more", 8, ("de", "en"))

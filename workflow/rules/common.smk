@@ -16,9 +16,9 @@ def needs(folder):
     return lambda wildcards: ancient(plan.first(folder.format(**wildcards)))
 
 
-def threads_of(encoder):
-    """Thread function: what the pretraining in this output folder takes."""
-    return lambda wildcards: plan.threads(encoder.format(**wildcards))
+def threads_of(folder):
+    """Thread function: what the learning in this output folder takes."""
+    return lambda wildcards: plan.threads(folder.format(**wildcards))
 
 
 def jobs_of(part):

@@ -1,3 +1,18 @@
+# For every encoder that is trained on pairs here; those that cut text alike share one folder.
+rule tokenise:
+    input:
+        job=job("models/{preset}/tokens/{tokens}"),
+        needs=needs("models/{preset}/tokens/{tokens}"),
+    output:
+        touch(".jobs/models/{preset}/tokens/{tokens}.done"),
+    log:
+        "logs/{preset}/tokenise/{tokens}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: threads_of("models/{preset}/tokens/{tokens}")
+    shell:
+        "orthoglot tokenise {input.job} 2>&1 | tee {log}"
+
 
 rule pretrain:
     input:
@@ -16,4 +31,4 @@ rule pretrain:
 
 rule stage_encoders:
     input:
-        plan.markers("pretrain"),
+        plan.markers("tokenise", "pretrain"),

@@ -153,6 +153,25 @@ def shard(job_file: JobFile) -> None:
 
 
 @app.command()
+def tokenise(job_file: JobFile) -> None:
+    """Cut the text for training into ids, by a new tokenizer or by that of the encoder that training starts from."""
+    from orthoglot.encoders.settings import TokensSettings
+    from orthoglot.training import tokens
+
+    job = Job(job_file)
+    job.run(
+        lambda output: tokens.tokenise(
+            TokensSettings.model_validate(job.settings),
+            job.folders("bitext"),
+            corpora=job.folders("corpora"),
+            start=next(iter(job.folders("start")), None),
+            checkpoint=job.checkpoint,
+            output=output,
+        )
+    )
+
+
+@app.command()
 def pretrain(job_file: JobFile) -> None:
     """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
     from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
@@ -197,32 +216,32 @@ def _encoder_settings(job: Job) -> Any:
 
 
 def _train(job: Job, settings: Any, output: Path) -> None:
-    from orthoglot.encoders.settings import DistillationSettings, EmmaXSettings, EmsSettings
+    from orthoglot.encoders.settings import DistillationSettings, EmsSettings, MlmSettings
     from orthoglot.training.recipe import Place
 
     name, bitext = job.settings["name"], job.folders("bitext")
     place = Place(job.device, job.checkpoint)
     if job.curves:
         place = replace(place, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
-    start = next(iter(job.folders("start")), None)
-    if isinstance(settings, EmsSettings):
-        from orthoglot.training.pretrain import pretrain_ems
-
-        pretrain_ems(settings, name, bitext, place=place, start=start, output=output)
-    elif isinstance(settings, DistillationSettings):
-        from orthoglot.training.distill import distill
-
-        teacher = job.folder("teacher")
-        distill(settings, name, bitext, teacher=teacher, place=place, start=start, output=output)
-    elif isinstance(settings, EmmaXSettings):
-        from orthoglot.training.emma_x import pretrain_emma_x
-
-        corpora = job.folders("corpora")
-        pretrain_emma_x(settings, name, bitext, corpora=corpora, place=place, start=start, output=output)
-    else:
+    if isinstance(settings, MlmSettings):
         from orthoglot.training.mlm import pretrain_mlm
 
         pretrain_mlm(settings, name, bitext, place=place, output=output)
+        return
+    start = next(iter(job.folders("start")), None)
+    given: dict[str, Any] = {"tokens": job.folder("tokens"), "place": place, "start": start, "output": output}
+    if isinstance(settings, EmsSettings):
+        from orthoglot.training.pretrain import pretrain_ems
+
+        pretrain_ems(settings, name, bitext, **given)
+    elif isinstance(settings, DistillationSettings):
+        from orthoglot.training.distill import distill
+
+        distill(settings, name, bitext, teacher=job.folder("teacher"), **given)
+    else:
+        from orthoglot.training.emma_x import pretrain_emma_x
+
+        pretrain_emma_x(settings, name, bitext, corpora=job.folders("corpora"), **given)
 
 
 @app.command()

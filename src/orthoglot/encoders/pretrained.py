@@ -123,24 +123,38 @@ class PretrainedEncoder:
         return self.tokenizer.pad_token_type_id if name == "token_type_ids" else self.tokenizer.pad_token_id
 
 
+def open_tokenizer(place: Path, name: str) -> Any:
+    """The tokenizer of a folder.
+
+    Raises:
+        ConfigError: it needs code of its own, which is never run.
+    """
+    try:
+        with quiet():
+            return AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _not_opened(place, name, error) from error
+
+
 def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
     """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint."""
     if not (place / "config.json").is_file():
         raise OfflineError(f"encoder {name}: {place} holds no config.json; fetch the checkpoint again")
     if not any(place.glob("*.safetensors")):
         raise DataError(f"encoder {name}: {place} holds no .safetensors weights; other formats are not read")
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = open_tokenizer(place, name)
     try:
         with quiet():
-            tokenizer = AutoTokenizer.from_pretrained(place, **local)
             model, report = AutoModel.from_pretrained(
-                place, use_safetensors=True, output_loading_info=True, dtype=torch.float32, **local
+                place,
+                use_safetensors=True,
+                output_loading_info=True,
+                dtype=torch.float32,
+                local_files_only=True,
+                trust_remote_code=False,
             )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        cause = " ".join(str(error).split())
-        raise ConfigError(
-            f"encoder {name}: {place} cannot be opened without its own code ({cause})"
-        ) from error
+        raise _not_opened(place, name, error) from error
     missing = sorted(report["missing_keys"])
     if pooling == "pooler" and (any("pooler" in key for key in missing) or not hasattr(model, "pooler")):
         raise ConfigError(f"encoder {name}: {place} has no pooler weights; use pooling `cls` or `mean`")
@@ -148,6 +162,11 @@ def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]
     if missing:
         raise DataError(f"encoder {name}: {place} lacks {len(missing)} weights, first {missing[0]}")
     return model, tokenizer
+
+
+def _not_opened(place: Path, name: str, error: Exception) -> ConfigError:
+    cause = " ".join(str(error).split())
+    return ConfigError(f"encoder {name}: {place} cannot be opened without its own code ({cause})")
 
 
 def with_token_head(place: Path, name: str, model: Any) -> Any:

@@ -72,6 +72,19 @@ class EncoderNetwork(Settings):
     vector: Vector = "own"
 
 
+class TokensSettings(Settings):
+    """How text is cut for training, once for all encoders that cut it alike.
+
+    tokenizer: of a new one; none where it is that of the encoder that training starts from.
+    max_tokens: where a new network's sentences are cut; none where it is as for that encoder.
+    text: sentences without known translations beside the pairs; see `TextPhase`.
+    """
+
+    tokenizer: TokenizerSettings | None
+    max_tokens: Count | None
+    text: Literal["corpora", "both", "apart", "none"]
+
+
 def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
     """Settings within settings by their whole names: ("text.steps", 300)."""
     for name, value in values.items():
@@ -106,6 +119,14 @@ class TrainingSettings(Settings):
     def predicts_tokens(self) -> bool:
         """Whether the network is to tell hidden tokens, by a head that its checkpoint brings."""
         return False
+
+    @property
+    def tokens(self) -> TokensSettings:
+        """How the text that it learns from is cut."""
+        if isinstance(self.network, ScratchNetwork):
+            tokenizer, most = self.network.tokenizer, self.network.max_tokens
+            return TokensSettings(tokenizer=tokenizer, max_tokens=most, text="none")
+        return TokensSettings(tokenizer=None, max_tokens=None, text="none")
 
     @property
     def objective(self) -> dict[str, Any]:
@@ -342,6 +363,12 @@ class EmmaXSettings(TrainingSettings):
     def predicts_tokens(self) -> bool:
         """See `TrainingSettings.predicts_tokens`."""
         return self.mlm.weight > 0
+
+    @property
+    def tokens(self) -> TokensSettings:
+        """See `TrainingSettings.tokens`; where translations lie beside each other, text is that of the pairs."""
+        kind = "none" if self.text.text == "beside" or not self.text.steps else self.text.text
+        return super().tokens.model_copy(update={"text": kind})
 
     @model_validator(mode="after")
     def _labels_say_something(self) -> Self:

@@ -1,4 +1,4 @@
-"""Tokenised sentence pairs on disk: written once, a block at a time, and read as memory maps."""
+"""Tokenised sentence pairs on disk: written a block at a time, and read as memory maps."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from orthoglot.languages import parse_pair
 # Pairs whose text is in memory at once.
 BLOCK = 50_000
 SIDES = ("source", "target")
+# What training reads.
+SPLITS: tuple[Split, ...] = ("train", "valid")
 Item = TypeVar("Item")
 Tokenise = Callable[[Sequence[str], str], Ragged]
 logger = logging.getLogger(__name__)
@@ -74,26 +76,29 @@ def monolingual(bitext: Sequence[Path], split: Split) -> dict[str, list[str]]:
     return {language: list(sentences) for language, sentences in found.items()}
 
 
-def tokenised(bitext: Sequence[Path], split: Split, tokenise: Tokenise, store: Path) -> Bitext:
-    """One split of every pair folder, tokenised if that was not done before, and mapped from disk.
+def tokenise_bitext(bitext: Sequence[Path], split: Split, tokenise: Tokenise, tokens: Path) -> None:
+    """Write the ids of one split of every pair folder, if that was not done before.
 
     Args:
         bitext: prepared pair folders; a folder's name is its pair.
         split: train, valid or test.
         tokenise: (sentences, language) -> ids.
-        store: folder to keep the ids in; a later call with the same store reads them.
+        tokens: folder to keep them in.
     Raises:
         DataError: no pair has tokens on both sides.
     """
-    folder = store / split
-    if not folder.exists():
-        store.mkdir(parents=True, exist_ok=True)
-        with atomic.building(folder) as partial:
+    if not (tokens / split).exists():
+        with atomic.building(tokens / split) as partial:
             sizes = [_write(pairs, split, tokenise, partial) for pairs in bitext]
+            if not sum(sizes):
+                raise DataError(f"{split}: no sentence pair in {', '.join(map(str, bitext))}")
             (partial / "sizes.json").write_text(json.dumps(sizes))
+
+
+def tokenised_bitext(bitext: Sequence[Path], split: Split, tokens: Path) -> Bitext:
+    """What `tokenise_bitext` wrote for the same pair folders, mapped from disk."""
+    folder = tokens / split
     sizes = json.loads((folder / "sizes.json").read_text())
-    if not sum(sizes):
-        raise DataError(f"{split}: no sentence pair in {', '.join(map(str, bitext))}")
     names = languages_of(bitext)
     pairs = [parse_pair(path.name) for path in bitext]
     return Bitext(

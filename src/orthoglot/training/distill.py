@@ -22,9 +22,9 @@ from orthoglot.encoders.settings import DistillationSettings, Precision
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
-from orthoglot.training.bitext import Bitext, blocks
+from orthoglot.training.bitext import SPLITS, Bitext, blocks
 from orthoglot.training.loop import History
-from orthoglot.training.pairs import SPLITS, Corpus, train_on_pairs, train_student
+from orthoglot.training.pairs import Corpus, train_on_pairs, train_student
 from orthoglot.training.pupil import Pupil
 from orthoglot.training.ranks import in_turn
 from orthoglot.training.recipe import Place
@@ -70,6 +70,7 @@ def distill(
     bitext: Sequence[Path],
     *,
     teacher: Path,
+    tokens: Path,
     place: Place,
     start: Path | None = None,
     output: Path,
@@ -97,7 +98,7 @@ def distill(
         pupil = Distillation(student.network, settings.precision).to(device)
         return train_on_pairs(settings, name, pupil, corpus, lesson, place)
 
-    train_student(settings, name, bitext, course, place=place, start=start, output=output)
+    train_student(settings, name, bitext, course, tokens=tokens, place=place, start=start, output=output)
 
 
 def _lectures(

@@ -18,9 +18,9 @@ from orthoglot.streams import derive
 from orthoglot.training.emma_x_phases import Batch, Contrast, ContrastPupil, ParallelPupil, TextPupil
 from orthoglot.training.emma_x_steps import EmmaXSteps
 from orthoglot.training.loop import History
-from orthoglot.training.monolingual import Text, tokenised_corpora, tokenised_text
+from orthoglot.training.monolingual import tokenised_text
 from orthoglot.training.pairs import Corpus, train_student
-from orthoglot.training.ranks import in_turn, shared
+from orthoglot.training.ranks import shared
 from orthoglot.training.recipe import Place, train_steps
 from orthoglot.training.students import Student
 from orthoglot.training.validation import validate
@@ -65,6 +65,7 @@ def pretrain_emma_x(
     bitext: Sequence[Path],
     *,
     corpora: Sequence[Path] = (),
+    tokens: Path,
     place: Place,
     start: Path | None = None,
     output: Path,
@@ -79,10 +80,8 @@ def pretrain_emma_x(
     Args:
         corpora: prepared text folders; a folder's name is its language.
     Raises:
-        ConfigError: `parallel.pairs` names a language pair that is not there, or `text.text` corpora that are not.
+        ConfigError: `parallel.pairs` names a language pair that is not there.
     """
-    if settings.text.steps and settings.text.text == "corpora" and not corpora:
-        raise ConfigError(f"encoder {name}: text.text is corpora, and there is no corpus of text")
     names = [folder.name for folder in bitext]
     if strange := sorted(set(settings.parallel.pairs) - set(names)):
         raise ConfigError(
@@ -95,7 +94,9 @@ def pretrain_emma_x(
             contrast = Contrast(settings, student.network, student.dim).to(device)
         steps = EmmaXSteps(settings, bitext, student, corpus, device)
         first, second = settings.parallel, settings.text
-        text = _text(settings, bitext, corpora, student, place)
+        text = tokenised_text(tokens) if settings.tokens.text != "none" else None
+        if text:
+            logger.info("%s: %d sentences without known translations", name, sum(text.sizes))
         rates: dict[str, Learner] = {
             "encoder": (contrast.encoder, first.learning_rate),
             "classifier": (contrast.classifier, first.classifier_rate),
@@ -118,24 +119,10 @@ def pretrain_emma_x(
         history += _train(settings, name, stage, steps, partial(steps.text, second, text), place)
         return [{**row, "epoch": float(epoch)} for epoch, row in enumerate(history)]
 
-    read = corpora if settings.text.text == "corpora" and settings.text.steps else ()
-    train_student(settings, name, bitext, course, corpora=read, place=place, start=start, output=output)
-
-
-def _text(
-    settings: EmmaXSettings, bitext: Sequence[Path], corpora: Sequence[Path], student: Student, place: Place
-) -> Text | None:
-    """Sentences without known translations, as Phase 2 wants them."""
-    kind, store = settings.text.text, place.checkpoint / "tokens"
-    if kind in ("none", "beside") or not settings.text.steps:
-        return None
-    if kind == "corpora":
-        text = in_turn(lambda: tokenised_corpora(corpora, student.tokenise, store))
-    else:
-        apart = kind == "apart"
-        text = in_turn(lambda: tokenised_text(bitext, "train", student.tokenise, store, apart=apart))
-    logger.info("text without known translations: %d sentences", sum(text.sizes))
-    return text
+    read = corpora if settings.tokens.text == "corpora" else ()
+    train_student(
+        settings, name, bitext, course, corpora=read, tokens=tokens, place=place, start=start, output=output
+    )
 
 
 def _train(

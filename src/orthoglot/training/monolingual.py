@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.training.bitext import Tokenise, append, blocks, languages_of, mapped
+
+# Their folder among the tokens.
+TEXT = "text"
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,10 @@ class Text:
     sizes: tuple[int, ...]
 
 
-def tokenised_text(
-    bitext: Sequence[Path], split: Split, tokenise: Tokenise, store: Path, *, apart: bool
-) -> Text:
-    """One split of all pair folders as text of each language, tokenised if that was not done before.
+def tokenise_sides(
+    bitext: Sequence[Path], split: Split, tokenise: Tokenise, tokens: Path, *, apart: bool
+) -> None:
+    """Write the ids of one split of all pair folders as text of each language, if that was not done before.
 
     With `apart` a first sentence and all its translations, in whatever folders, give one sentence, drawn by a hash.
     Memory then holds some hundred bytes for each first sentence.
@@ -45,7 +48,7 @@ def tokenised_text(
         bitext: prepared pair folders; a folder's name is its pair.
         split: train or valid.
         tokenise: (sentences, language) -> ids.
-        store: folder to keep the ids in.
+        tokens: folder to keep them in.
         apart: leave out translations.
     Raises:
         DataError: no sentence has tokens.
@@ -56,42 +59,37 @@ def tokenised_text(
         for language in languages_of(bitext):
             yield language, _distinct(_sentences(bitext, language, split, kept))
 
-    return _stored(store / f"{split}-text", sentences, tokenise, bitext)
+    _tokenise(sentences(), tokenise, tokens, bitext)
 
 
-def tokenised_corpora(corpora: Sequence[Path], tokenise: Tokenise, store: Path) -> Text:
-    """The sentences of prepared text folders, tokenised block by block if that was not done before.
+def tokenise_corpora(corpora: Sequence[Path], tokenise: Tokenise, tokens: Path) -> None:
+    """Write the ids of prepared text folders, block by block, if that was not done before.
 
     Args:
         corpora: the folders; a folder's name is its language.
         tokenise: (sentences, language) -> ids.
-        store: folder to keep the ids in.
+        tokens: folder to keep them in.
     Raises:
         DataError: no sentence has tokens.
     """
-
-    def sentences() -> Iterator[tuple[str, Iterator[str]]]:
-        for folder in corpora:
-            yield folder.name, stream_text(folder)
-
-    return _stored(store / "corpora-text", sentences, tokenise, corpora)
+    _tokenise(((folder.name, stream_text(folder)) for folder in corpora), tokenise, tokens, corpora)
 
 
-def _stored(
-    folder: Path,
-    sentences: Callable[[], Iterator[tuple[str, Iterator[str]]]],
-    tokenise: Tokenise,
-    origins: Sequence[Path],
-) -> Text:
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with atomic.building(folder) as partial:
-            sizes = [_write(lines, language, tokenise, partial) for language, lines in sentences()]
+def tokenised_text(tokens: Path) -> Text:
+    """What `tokenise_sides` or `tokenise_corpora` wrote, mapped from disk."""
+    folder = tokens / TEXT
+    return Text(mapped(folder, "text"), tuple(json.loads((folder / "sizes.json").read_text())))
+
+
+def _tokenise(
+    sentences: Iterable[tuple[str, Iterator[str]]], tokenise: Tokenise, tokens: Path, origins: Sequence[Path]
+) -> None:
+    if not (tokens / TEXT).exists():
+        with atomic.building(tokens / TEXT) as partial:
+            sizes = [_write(lines, language, tokenise, partial) for language, lines in sentences]
+            if not sum(sizes):
+                raise DataError(f"text: no sentence in {', '.join(map(str, origins))}")
             (partial / "sizes.json").write_text(json.dumps(sizes))
-    sizes = json.loads((folder / "sizes.json").read_text())
-    if not sum(sizes):
-        raise DataError(f"{folder.name}: no sentence in {', '.join(map(str, origins))}")
-    return Text(mapped(folder, "text"), tuple(sizes))
 
 
 def _write(sentences: Iterator[str], language: str, tokenise: Tokenise, output: Path) -> int:

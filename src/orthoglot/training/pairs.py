@@ -16,16 +16,15 @@ from orthoglot.corpora.text import told_of_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.settings import PretrainingSettings, TrainingSettings
 from orthoglot.streams import derive
-from orthoglot.training.bitext import Bitext, languages_of, tokenised
+from orthoglot.training.bitext import SPLITS, Bitext, languages_of, tokenised_bitext
 from orthoglot.training.loop import History
 from orthoglot.training.pupil import Pupil
-from orthoglot.training.ranks import in_turn, joined, processes, rank, shared
+from orthoglot.training.ranks import joined, processes, rank, shared
 from orthoglot.training.recipe import Place, train_steps, write_history
 from orthoglot.training.sampling import Plan
 from orthoglot.training.students import Student, student_of
 from orthoglot.training.validation import validate
 
-SPLITS: tuple[Split, ...] = ("train", "valid")
 Corpus = Mapping[Split, Bitext]
 # (split, rows of it, number of the step) -> what the pupil takes
 MakeStep = Callable[[Split, np.ndarray, int], Any]
@@ -41,6 +40,7 @@ def train_student(
     course: Course,
     *,
     corpora: Sequence[Path] = (),
+    tokens: Path,
     place: Place,
     start: Path | None,
     output: Path,
@@ -55,6 +55,7 @@ def train_student(
         bitext: prepared pair folders; a folder's name is its pair.
         course: trains it on tokenised pairs.
         corpora: prepared text folders that it learns from, too; a folder's name is its language.
+        tokens: folder that `tokenise` wrote of both for `settings.tokens`.
         place: device, checkpoint, curves.
         start: folder of the encoder whose training goes on, if the settings name one.
         output: an existing empty folder.
@@ -63,11 +64,8 @@ def train_student(
     with joined(settings.processes, resolve_device(place.device)) as device:
         weights = derive(settings.seed, "weights")
         predicts = settings.predicts_tokens
-        student = in_turn(
-            lambda: student_of(settings.network, bitext, start, place.checkpoint, weights, predicts=predicts)
-        )
-        store = place.checkpoint / "tokens"
-        corpus = in_turn(lambda: {one: tokenised(bitext, one, student.tokenise, store) for one in SPLITS})
+        student = student_of(settings.network, start, tokens, weights, predicts=predicts)
+        corpus = {split: tokenised_bitext(bitext, split, tokens) for split in SPLITS}
         logger.info(
             "%s: %d pairs, %d for validation, %d languages, %d pieces, on %s, seed %d",
             *(name, len(corpus["train"]), len(corpus["valid"]), len(languages_of(bitext))),

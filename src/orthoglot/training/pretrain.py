@@ -74,6 +74,7 @@ def pretrain_ems(
     name: str,
     bitext: Sequence[Path],
     *,
+    tokens: Path,
     place: Place,
     start: Path | None = None,
     output: Path,
@@ -92,4 +93,4 @@ def pretrain_ems(
 
         return train_on_pairs(settings, name, network, corpus, step, place)
 
-    train_student(settings, name, bitext, course, place=place, start=start, output=output)
+    train_student(settings, name, bitext, course, tokens=tokens, place=place, start=start, output=output)

@@ -18,18 +18,17 @@ from orthoglot.encoders.folder import card, stated
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint, with_token_head
 from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork, Vector, Words
-from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
+from orthoglot.encoders.tokenization import MASK, Tokenizer
 from orthoglot.errors import ConfigError
-from orthoglot.training.bitext import monolingual
+from orthoglot.training.tokens import TOKENIZER, CheckpointChain
 
-TOKENIZER = "tokenizer.model"
 # Of a new linear map's weights, as of BERT's and XLM-R's.
 SPREAD = 0.02
 logger = logging.getLogger(__name__)
 
 
 class Student(Protocol):
-    """A network, how text becomes its tokens, and how it is written down.
+    """A network, what it reads, and how it is written down.
 
     Attributes:
         network: (ids (B, T), padded) -> vectors (B, D), not normalised.
@@ -51,10 +50,6 @@ class Student(Protocol):
 
     @property
     def network(self) -> nn.Module: ...  # noqa: D102 - told above
-
-    def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
-        """Ids of each sentence alone, cut so that the network can read it."""
-        ...
 
     def words(self) -> np.ndarray:
         """Which ids stand for text with a letter or digit in it (V,) booleans."""
@@ -86,16 +81,8 @@ class EmsStudent:
         self._tokenizer = Tokenizer(tokenizer, words)
 
     @classmethod
-    def new(cls, settings: ScratchNetwork, bitext: Sequence[Path], store: Path) -> EmsStudent:
-        """A network from scratch, with a tokenizer learnt from the training text.
-
-        The tokenizer that lies in `store` from an interrupted run is taken as it is. Weights are drawn from PyTorch's
-        global generator.
-        """
-        place = store / TOKENIZER
-        if not place.exists():
-            store.mkdir(parents=True, exist_ok=True)
-            train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), place)
+    def new(cls, settings: ScratchNetwork, place: Path) -> EmsStudent:
+        """A network from scratch for the tokenizer in `place`; weights are drawn from PyTorch's global generator."""
         words = settings.tokenizer.words
         shape = settings.model_dump(include=set(ems.Sizes.__dataclass_fields__))
         sizes = ems.Sizes(vocabulary=Tokenizer(place, words).size, **shape)
@@ -111,10 +98,6 @@ class EmsStudent:
         encoder = ems.EmsEncoder.load(folder)
         sizes = ems.Sizes(**card(folder)["sizes"])
         return cls(encoder.model, sizes, folder / TOKENIZER, encoder.tokenizer.words)
-
-    def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
-        """See `Student.tokenise`."""
-        return self._tokenizer.encode(sentences, language, self.sizes.max_tokens)
 
     def words(self) -> np.ndarray:
         """See `Student.words`."""
@@ -203,15 +186,8 @@ class TrainedStudent:
         )
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self._card = {**described, "pooling": pooling}
-        self.before, self.after = _around(self._tokenizer)
-
-    def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
-        """See `Student.tokenise`."""
-        room = self._card["max_tokens"] - len(self.before) - len(self.after)
-        rows = self._tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
-        if cut := sum(len(row) > room for row in rows):
-            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, room)
-        return Ragged.of([row[:room] for row in rows])
+        chain = CheckpointChain(self._tokenizer, described["max_tokens"])
+        self.before, self.after = chain.before, chain.after
 
     def words(self) -> np.ndarray:
         """See `Student.words`."""
@@ -249,22 +225,14 @@ def _pooler_linear(model: Any, width: int) -> nn.Sequential:
     return nn.Sequential(first, nn.Tanh(), second)
 
 
-def _around(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids that a tokenizer puts before and after any sentence."""
-    whole, alone = (tokenizer("a", add_special_tokens=added)["input_ids"] for added in (True, False))
-    first = next(n for n in range(len(whole)) if whole[n : n + len(alone)] == alone)
-    return tuple(whole[:first]), tuple(whole[first + len(alone) :])
-
-
 def _with_words(pieces: Sequence[str | None]) -> np.ndarray:
     return np.array([any(map(str.isalnum, piece or "")) for piece in pieces])
 
 
 def student_of(
     network: ScratchNetwork | EncoderNetwork,
-    bitext: Sequence[Path],
     start: Path | None,
-    store: Path,
+    tokens: Path,
     seed: int,
     *,
     predicts: bool = False,
@@ -273,9 +241,8 @@ def student_of(
 
     Args:
         network: its settings.
-        bitext: prepared pair folders, for a new tokenizer.
         start: folder of the encoder that goes on, where the settings name one.
-        store: folder that outlives an interruption.
+        tokens: folder of `tokenise`, with the tokenizer of a new network.
         seed: of new weights.
         predicts: it is to tell hidden tokens, too.
     Raises:
@@ -293,4 +260,4 @@ def student_of(
                     "tokens"
                 )
             return EmsStudent.load(start)
-        return EmsStudent.new(network, bitext, store)
+        return EmsStudent.new(network, tokens / TOKENIZER)
