@@ -373,7 +373,8 @@ class Plan:
             folder = f"models/{self.name}/encoders/{origin}"
             inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
         if isinstance(settings, TrainingSettings):
-            inputs["tokens"] = [self._tokens(settings, inputs.get("start", []))]
+            room = output.partition("/")[0]
+            inputs["tokens"] = [self._tokens(settings, inputs.get("start", []), f"{room}/{self.name}/tokens")]
         code = [ENTRY_OF_KIND[settings.kind]]
         free: dict[str, Any] = {"device": self.params.device}
         if trained and self.params.curves:
@@ -382,16 +383,16 @@ class Plan:
         settled = {"name": name, "encoder": settings.model_dump()}
         return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
 
-    def _tokens(self, settings: TrainingSettings, start: list[str]) -> str:
-        """The job that cuts the text for an encoder, and for every other one that cuts it alike."""
+    def _tokens(self, settings: TrainingSettings, start: list[str], home: str) -> str:
+        """The job in `home` that cuts the text for an encoder, and for every other one that cuts it alike."""
         cut = settings.tokens
         inputs = {
             "bitext": self.bitext,
             "corpora": self.text if cut.text == "corpora" else [],
             "start": [] if cut.tokenizer else start,
         }
-        name = digest([cut.model_dump(), inputs["start"]])[:12]
-        return self._add("tokenise", f"models/{self.name}/tokens/{name}", cut.model_dump(), inputs=inputs)
+        output = f"{home}/{digest([cut.model_dump(), inputs['start']])[:12]}"
+        return self._add("tokenise", output, cut.model_dump(), inputs=inputs)
 
     def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse now what would stop the job hours later: a movable revision, a missing language, another size."""

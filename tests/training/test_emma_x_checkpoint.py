@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 import transformers
 from cut_text import tokens_of
 from safetensors.torch import load_file
-from test_emma_x_training import EMMA, KNOWN, changed
+from test_emma_x_training import EMMA, KNOWN, changed, same, together
 from test_mlm import SETTINGS as MLM
 from test_pretrain import word_for_word, write_folder
 from torch.nn import functional
@@ -158,6 +159,27 @@ def test_it_goes_on_from_a_checkpoint_by_any_vector(
     assert kind == ("sentence-transformers" if vector == "pooler_linear" else "pretrained")
     if vector != "pooler_linear":  # its head goes with it, so that it may go on
         assert TrainedStudent(output, predicts=True).vocabulary == student.vocabulary
+
+
+def test_two_processes_hide_the_tokens_that_one_would(
+    small: Path, bitext: list[Path], tmp_path: Path
+) -> None:
+    start = tmp_path / "start"
+    shutil.copytree(small, start)
+    config = json.loads((start / "config.json").read_text())
+    without = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)
+    (start / "config.json").write_text(json.dumps(config | without))
+
+    def settings(processes: int) -> EmmaXSettings:
+        short: Any = {"steps": 8, "validate_every": 4, "batch_size": 16 // processes}
+        phases = {
+            "parallel": EMMA.parallel.model_copy(update=short),
+            "text": EMMA.text.model_copy(update=short | {"text": "both", "known_pairs": 8 // processes}),
+        }
+        return on_top(**PREDICTING, **phases, processes=processes)
+
+    alone = run(settings(1), bitext, start, tmp_path / "one")
+    same(alone, together(settings(2), bitext, tmp_path / "two", start))
 
 
 def encoder_folder(place: Path, checkpoint: Path) -> Path:

@@ -420,14 +420,11 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     assert whole.held_out.sizes == (10, 10)
 
 
-def test_steps_and_validations_of_one_pair_are_refused(tmp_path: Path) -> None:
+def test_one_validation_pair_is_refused(tmp_path: Path) -> None:
     rows = word_for_word(60, 0)
     folders = [write_folder(tmp_path / "en-de", {"train": rows[:40], "valid": rows[40:41]})]
     with pytest.raises(DataError, match="1 validation pairs: nothing to compare"):
         parallel(folders, tmp_path, EMMA)
-    folders = [write_folder(tmp_path / "en-gn", {"train": rows[:40], "valid": rows[40:50]})]
-    with pytest.raises(DataError, match="a step of 1 sentence pairs"):
-        parallel(folders, tmp_path / "more", EMMA).batch("train", np.array([3]))
 
 
 def test_a_pair_that_is_not_there_is_refused(bitext: list[Path], tmp_path: Path) -> None:
@@ -501,9 +498,43 @@ from orthoglot.training.emma_x import pretrain_emma_x
 from orthoglot.training.recipe import Place
 torch.set_num_threads(1)
 settings = EmmaXSettings.model_validate_json(Path(sys.argv[1]).read_text())
-bitext, output, state, tokens = map(Path, sys.argv[2:])
-pretrain_emma_x(settings, "toy", [bitext], tokens=tokens, place=Place("cpu", state), output=output)
+bitext, output, state, tokens, *start = map(Path, sys.argv[2:])
+given = {"tokens": tokens, "place": Place("cpu", state), "start": start[0] if start else None}
+pretrain_emma_x(settings, "toy", [bitext], output=output, **given)
 """
+
+
+def together(settings: EmmaXSettings, bitext: list[Path], place: Path, start: Path | None = None) -> Path:
+    """The encoder that two processes train."""
+    output = place / "encoder"
+    output.mkdir(parents=True)
+    (place / "run.py").write_text(SCRIPT)
+    (place / "settings.json").write_text(settings.model_dump_json())
+    tokens = tokens_of(settings, bitext, place, start)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    files = [place / "run.py", place / "settings.json", bitext[0], output, place / "state", tokens]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    told = subprocess.run(
+        [*command, *map(str, [*files, start] if start else files)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert told.returncode == 0, told.stderr
+    return output
+
+
+def same(alone: Path, both: Path) -> None:
+    """Two trainings gave the same encoder and history, but for the order of sums."""
+    # Vectors, not weights: a bias of attention's keys changes nothing, and Adam scales its rounding errors up.
+    text = [pair.source for pair in word_for_word(20, 5)]
+    a, b = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (alone, both))
+    np.testing.assert_allclose(b, a, atol=2e-3 * np.abs(a).max())
+    for row, other in zip(history(alone), history(both), strict=True):
+        assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-3)
+    last = [history(folder)[-1] for folder in (alone, both)]
+    assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -538,26 +569,7 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
             "text": EMMA.text.model_copy(update=half | text_phase | halved),
         }
     )
-    alone, output = run(bitext, tmp_path / "one", one), tmp_path / "two"
-    output.mkdir()
-    (tmp_path / "run.py").write_text(SCRIPT)
-    (tmp_path / "settings.json").write_text(two.model_dump_json())
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    tokens = tokens_of(two, bitext, tmp_path)
-    files = [tmp_path / "run.py", tmp_path / "settings.json", bitext[0], output, tmp_path / "state", tokens]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    told = subprocess.run(
-        [*command, *map(str, files)], env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert told.returncode == 0, told.stderr
-    # Vectors, not weights: a bias of attention's keys changes nothing, and Adam scales its rounding errors up.
-    text = [pair.source for pair in word_for_word(20, 5)]
-    a, b = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (alone, output))
-    np.testing.assert_allclose(b, a, atol=2e-3 * np.abs(a).max())
-    for row, other in zip(history(alone), history(output), strict=True):
-        assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-3)
-    last = [history(folder)[-1] for folder in (alone, output)]
-    assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
+    same(run(bitext, tmp_path / "one", one), together(two, bitext, tmp_path / "two"))
 
 
 def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path) -> None:

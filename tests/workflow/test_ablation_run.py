@@ -36,7 +36,9 @@ def test_variants_are_trained_measured_and_tabulated_on_demand(fresh: Workspace,
     homes = [f"ablation/mini/{kind}/{variant}/seed3" for kind, some in VARIANTS.items() for variant in some]
     made = [f"{home}/{part}" for home in homes for part in ("embeddings", "encoder", "evaluation")]
     tables = [f"tables/{kind}" for kind in VARIANTS]
-    assert [folder for folder in done if not folder.startswith("data/")] == sorted([*made, *tables])
+    tokens = [folder for folder in done if folder.startswith("ablation/mini/tokens/")]
+    assert len(tokens) == 1  # all cut alike
+    assert [folder for folder in done if not folder.startswith("data/")] == sorted([*made, *tables, *tokens])
     datasets = {one["dataset"] for one in table(workspace, "ems")["cells"] if one["direction"] == "all"}
     assert datasets >= {"mini-tatoeba", "test"}
     for kind, (base, variant) in {kind: tuple(some) for kind, some in VARIANTS.items()}.items():

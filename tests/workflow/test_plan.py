@@ -228,7 +228,9 @@ def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(va
     made = {
         f"{home}/{part}": verb for some in homes.values() for home in some for part, verb in verbs.items()
     }
-    assert {name: job.verb for name, job in plan.jobs.items() if name.startswith("ablation/")} == made
+    planned = {name: job.verb for name, job in plan.jobs.items() if name.startswith("ablation/")}
+    tokens = {name for name in planned if name.startswith(f"{HOME}/tokens/")}
+    assert planned == made | dict.fromkeys(tokens, "tokenise")
     assert not set(made) & plan.unasked
     encoder = plan.jobs[f"{HOME}/ems/without-xtr/seed7/encoder"]
     own = values["encoders"]["ems-mini"]
@@ -266,6 +268,49 @@ def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(va
         f".jobs/{HOME}/ems/ems/seed4/{part}.done" for part in ("encoder", "embeddings")
     }
     assert plan.threads(f"{HOME}/ems/ems/seed4/encoder") == own["threads"] * own["processes"]
+
+
+def test_text_is_cut_once_for_all_that_cut_it_alike(values: dict[str, Any]) -> None:
+    def cut(values: dict[str, Any], home: str) -> dict[str, list[str]]:
+        """Tokens by what reads them."""
+        plan = jobs.Plan(config.check(values, "params.yaml"))
+        found: dict[str, list[str]] = {}
+        for job in plan.jobs.values():
+            for folder in job.inputs.get("tokens", []) if job.output.startswith(home) else []:
+                found.setdefault(folder, []).append(job.output.removeprefix(home))
+        return found
+
+    variants = cut(values, f"{HOME}/ems/")
+    assert len(variants) == 1
+    ((folder, readers),) = variants.items()
+    assert len(readers) == len(values["variants"]["ems"]) * 3
+    assert folder.startswith(f"{HOME}/tokens/")
+    alike = [
+        {reader.partition("/")[0] for reader in readers}
+        for readers in cut(values, f"{HOME}/emma-x/").values()
+    ]
+    assert sorted(map(len, alike)) == [1, len(values["variants"]["emma-x"]) - 1]
+    assert {"without-translations"} in alike
+
+    encoders = values["encoders"]
+    for name in ("same", "other", "shorter", "on-top", "on-other"):
+        encoders[name] = copy.deepcopy(encoders["ems-mini"])
+    encoders["same"].update(seed=8, threads=2)
+    encoders["same"]["network"]["layers"] = 1
+    encoders["other"]["network"]["tokenizer"]["seed"] = 9
+    encoders["shorter"]["network"]["max_tokens"] = 30
+    encoders["on-top"]["network"] = {"start": "encoder", "encoder": "ems-mini"}
+    encoders["on-other"]["network"] = {"start": "encoder", "encoder": "other"}
+    values["presets"]["mini"]["encoders"] = ["xlmr-mini", "ems-mini", *list(encoders)[-5:]]
+    found = cut(values, "models/mini/encoders/")
+    assert sorted(found.values()) == [["ems-mini", "same"], ["on-other"], ["on-top"], ["other"], ["shorter"]]
+    before = keys(values)
+    encoders["ems-mini"]["steps"] += 1
+    after = keys(values)
+    due = {
+        reader for folder, readers in found.items() if after[folder] != before[folder] for reader in readers
+    }
+    assert due == {"on-top"}
 
 
 @pytest.mark.parametrize(

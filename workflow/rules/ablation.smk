@@ -1,5 +1,16 @@
 # On demand: every variant of a kind of encoder, trained and measured like any encoder but in a folder of its own, which
 # no DVC stage watches; then the paper's tables with these beside them.
+use rule tokenise as tokenise_variants with:
+    input:
+        job=job("ablation/{preset}/tokens/{tokens}"),
+        needs=needs("ablation/{preset}/tokens/{tokens}"),
+    output:
+        touch(".jobs/ablation/{preset}/tokens/{tokens}.done"),
+    log:
+        "logs/{preset}/ablation/{tokens}.tokenise.log",
+    threads: threads_of("ablation/{preset}/tokens/{tokens}")
+
+
 use rule pretrain as pretrain_variant with:
     input:
         job=job("ablation/{preset}/{kind}/{variant}/{seed}/encoder"),

@@ -21,11 +21,13 @@ from orthoglot.training.monolingual import Text
 from orthoglot.training.pairs import Corpus
 from orthoglot.training.ranks import processes, rank
 from orthoglot.training.sampling import Plan
-from orthoglot.training.steps import Reading, reading_of
+from orthoglot.training.steps import reading_of
 from orthoglot.training.students import Student
 
 # The purpose and number of a step in which tokens are hidden; None where none are.
 Hidden = tuple[str, int] | None
+# Sentences, and which of them all processes read together in a step.
+Part = tuple[Ragged, np.ndarray]
 
 
 class EmmaXSteps:
@@ -60,9 +62,10 @@ class EmmaXSteps:
     def pairs(self, phase: ParallelPhase, hide: bool, epoch: int, first: int) -> Iterator[Batch]:
         """An epoch's steps of Phase 1, from one on; tokens are hidden, if any are, where `hide` is true."""
         plan = self._plan(phase, phase.batch_size, self.sizes)
-        for number, places in self._own(plan, phase, epoch, first):
-            batch = self.batch("train", self._allowed.rows(places), ("train", number) if hide else None)
-            yield batch._replace(draws=self._draws("train", len(places), number))
+        for number, places in _numbered(plan, phase, epoch, first):
+            hidden = ("train", number) if hide else None
+            batch = self._batch([(side, self._allowed.rows(places)) for side in self._pairs("train")], hidden)
+            yield batch._replace(draws=self._draws("train", batch.parts[0], number))
 
     def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[Batch]:
         """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both.
@@ -78,47 +81,52 @@ class EmmaXSteps:
             drawn.append((pairs, None, self._plan(phase, phase.batch_size // 2, data.sizes)))
         elif text is not None:
             drawn.append(((text.sentences,), None, self._plan(phase, phase.batch_size, text.sizes)))
-        steps = [self._own(plan, phase, epoch, first) for *_, plan in drawn]
+        steps = [_numbered(plan, phase, epoch, first) for *_, plan in drawn]
         for places in zip(*steps, strict=True):
-            parts: list[Ragged] = []
-            for (sides, allowed, _), (_, own) in zip(drawn, places, strict=True):
-                rows = own if allowed is None else allowed.rows(own)
-                parts += [side.take(rows) for side in sides]
+            parts: list[Part] = []
+            for (sides, allowed, _), (_, found) in zip(drawn, places, strict=True):
+                rows = found if allowed is None else allowed.rows(found)
+                parts += [(side, rows) for side in sides]
             yield self._batch(parts, ("text", places[0][0]))
-
-    def batch(self, split: Split, rows: np.ndarray, hidden: Hidden = None) -> Batch:
-        """Sources and targets of the named pairs."""
-        if len(rows) < 2:
-            raise DataError(f"a step of {len(rows)} sentence pairs: nothing to compare; raise batch_size")
-        return self._batch([side.take(rows) for side in self._pairs(split)], hidden)
 
     def validation(self, rows: np.ndarray, number: int) -> Batch:
         """A step of validation pairs, the same each time and with no token hidden."""
-        return self.batch("valid", rows)._replace(draws=self._draws("valid", len(rows), number))
+        sides = [side.take(rows) for side in self._pairs("valid")]
+        return self._read(sides, None)._replace(draws=self._draws("valid", len(rows), number))
 
     def _pairs(self, split: Split) -> tuple[Ragged, Ragged]:
         return self.corpus[split].source, self.corpus[split].target
 
-    def _batch(self, parts: Sequence[Ragged], hidden: Hidden) -> Batch:
-        reading = self._reading(Ragged.join(parts), hidden)
-        return Batch(reading, tuple(len(part.lengths) for part in parts))
-
-    def _reading(self, sentences: Ragged, hidden: Hidden) -> Reading:
-        mlm, student, expected = self.settings.mlm, self.student, None
-        if mlm.weight and hidden:
-            assert student.mask is not None
-            # Each process hides tokens of its own sentences, drawn by its own number.
-            seed = derive(self.settings.seed, "mask", *hidden, rank())
-            shown, expected = hidden_tokens(
-                sentences.ids,
-                mlm.mask_share,
-                student.mask,
-                student.vocabulary,
-                np.random.default_rng(seed),
-                special=1 + max(student.pad, *student.before, *student.after),
+    def _batch(self, parts: Sequence[Part], hidden: Hidden) -> Batch:
+        """This process's share of every part, with tokens hidden as if one process read everything."""
+        sizes = [len(rows) // processes() for _, rows in parts]
+        shares = [slice(rank() * size, (rank() + 1) * size) for size in sizes]
+        mlm, student = self.settings.mlm, self.student
+        if not (mlm.weight and hidden):
+            return self._read(
+                [side.take(rows[own]) for (side, rows), own in zip(parts, shares, strict=True)], None
             )
-            sentences = replace(sentences, ids=shown)
-        return reading_of(student, sentences, self.settings.chunk_tokens, self.device, expected)
+        assert student.mask is not None
+        everyones = Ragged.join([side.take(rows) for side, rows in parts])
+        shown, expected = hidden_tokens(
+            everyones.ids,
+            mlm.mask_share,
+            student.mask,
+            student.vocabulary,
+            np.random.default_rng(derive(self.settings.seed, "mask", *hidden)),
+            special=1 + max(student.pad, *student.before, *student.after),
+        )
+        firsts = np.cumsum([0, *(len(rows) for _, rows in parts)])
+        mine = [first + np.arange(own.start, own.stop) for first, own in zip(firsts, shares, strict=False)]
+        told = Ragged(expected, everyones.offsets).take(np.concatenate(mine)).ids
+        return self._read([replace(everyones, ids=shown).take(own) for own in mine], told)
+
+    def _read(self, parts: Sequence[Ragged], expected: np.ndarray | None) -> Batch:
+        sizes = tuple(len(part.lengths) for part in parts)
+        sentences = Ragged.join(parts)
+        return Batch(
+            reading_of(self.student, sentences, self.settings.chunk_tokens, self.device, expected), sizes
+        )
 
     def _plan(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> Plan:
         """Which rows each step has; what is drawn beside each other for a step has purposes that differ."""
@@ -130,12 +138,6 @@ class EmmaXSteps:
             temperature=phase.sampling_temperature,
             seed=derive(self.settings.seed, purpose) if purpose else self.settings.seed,
         )
-
-    @staticmethod
-    def _own(plan: Plan, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
-        for number, rows in enumerate(plan.steps_at_random(epoch)[first:], start=first):
-            size = len(rows) // processes()
-            yield epoch * phase.validate_every + number, rows[rank() * size : (rank() + 1) * size]
 
     def _draws(self, split: Split, size: int, number: int) -> Draws:
         """Drawn for the sentences of all processes, so that it does not depend on how many share them."""
@@ -154,6 +156,12 @@ class EmmaXSteps:
             placed(torch.from_numpy(others[mine]), self.device),
             placed(torch.from_numpy(shares[mine]), self.device),
         )
+
+
+def _numbered(plan: Plan, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
+    """An epoch's steps from one on: the number in the phase, and what all processes draw."""
+    for number, rows in enumerate(plan.steps_at_random(epoch)[first:], start=first):
+        yield epoch * phase.validate_every + number, rows
 
 
 class Limited:
