@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from checks import EncoderChecks, origins, reads_corpora
 from digests import SOURCE, digest, files_digest, modules, shape_digest, verb_code
 from orthoglot import __version__, config
 from orthoglot.atomic import replacing
@@ -28,20 +29,14 @@ from orthoglot.corpora.settings import (
     RetrievalSettings,
     TextCorpusSettings,
 )
-from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import (
-    DistillationSettings,
-    EmmaXSettings,
     EncoderSettings,
     FrozenSettings,
-    LaserSettings,
-    ScratchNetwork,
     TrainingSettings,
 )
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
 from orthoglot.evaluation.printed import Paper
-from orthoglot.languages import parse_pair
 from orthoglot.objectives import TERMS
 from orthoglot.receipts import read_key
 from orthoglot.training.settings import MethodSettings
@@ -290,6 +285,8 @@ class Plan:
         ]
 
         self.text = self._text(invented)
+        pairs, languages = ([Path(folder).name for folder in found] for found in (self.bitext, self.text))
+        self._checks = EncoderChecks(self.params, pairs, languages)
 
     def _text(self, invented: dict[str, str]) -> list[str]:
         """The jobs of text without translations, one a language, after those of the pairs that they may not touch."""
@@ -344,7 +341,7 @@ class Plan:
         self.encoders: dict[str, str] = {}
         for name in self.preset.encoders:
             settings = self.params.encoders[name]
-            self._check_encoder(name, settings)
+            self._checks.encoder(name, settings)
             self.encoders[name] = self._encoder(name, settings, f"models/{self.name}/encoders/{name}")
             self.embeddings[name] = self._add(
                 "embed",
@@ -367,9 +364,9 @@ class Plan:
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
         inputs = {"bitext": self.bitext if trained else []}
-        if _reads_corpora(settings):
+        if reads_corpora(settings):
             inputs["corpora"] = self.text
-        for role, origin in _origins(settings).items():
+        for role, origin in origins(settings).items():
             folder = f"models/{self.name}/encoders/{origin}"
             inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
         if isinstance(settings, TrainingSettings):
@@ -393,62 +390,6 @@ class Plan:
         }
         output = f"{home}/{digest([cut.model_dump(), inputs['start']])[:12]}"
         return self._add("tokenise", output, cut.model_dump(), inputs=inputs)
-
-    def _check_encoder(self, name: str, settings: EncoderSettings) -> None:
-        """Refuse now what would stop the job hours later: a movable revision, a missing language, another size."""
-        chosen = [self.params.benchmarks[benchmark] for benchmark in self.preset.benchmarks]
-        self._check_covers(name, settings, self._languages.union(*(one.codes for one in chosen)))
-        for role, origin in _origins(settings).items():
-            sources = {parse_pair(Path(folder).name)[0] for folder in self.bitext}
-            self._check_covers(origin, self.params.encoders[origin], sources if role == "teacher" else set())
-        self._check_text(name, settings)
-        if isinstance(settings, DistillationSettings):
-            width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
-            if width and taught and width != taught:
-                raise ConfigError(
-                    f"encoders.{name}: has vectors of {width} numbers, its teacher {settings.teacher} of {taught}; "
-                    "give both networks one width"
-                )
-
-    def _check_text(self, name: str, settings: EncoderSettings) -> None:
-        """Refuse an Emma-X encoder whose pairs or text the preset has not, or whose new tokenizer would not know it."""
-        if not isinstance(settings, EmmaXSettings):
-            return
-        names = [Path(folder).name for folder in self.bitext]
-        if strange := sorted(set(settings.parallel.pairs) - set(names)):
-            raise ConfigError(
-                f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
-                f"it has {', '.join(names)}"
-            )
-        if not _reads_corpora(settings):
-            return
-        if not self.text:
-            raise ConfigError(f"encoders.{name}.text.text: the preset's corpora have none of kind text")
-        strange = sorted({Path(folder).name for folder in self.text} - self._languages)
-        if strange and isinstance(settings.network, ScratchNetwork):
-            raise ConfigError(
-                f"encoders.{name}: text of {', '.join(strange)}, which no sentence pair has: a new tokenizer is learnt "
-                "from sentence pairs; start from another encoder"
-            )
-
-    @functools.cached_property
-    def _languages(self) -> set[str]:
-        """Of all pairs of the preset."""
-        return {code for folder in self.bitext for code in parse_pair(Path(folder).name)}
-
-    def _check_covers(self, name: str, settings: EncoderSettings, needed: set[str]) -> None:
-        covered = self._languages
-        if _reads_corpora(settings):
-            covered = covered.union(Path(folder).name for folder in self.text)
-        if isinstance(settings, FrozenSettings):
-            if not isinstance(settings, LaserSettings):  # always a folder
-                check_revision(settings.checkpoint, settings.revision)
-            covered = set(settings.languages)
-        if covered and (missing := sorted(needed - covered)):
-            raise ConfigError(
-                f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "
-                f"it covers {', '.join(sorted(covered))}"
-            )
 
     def _decomposers(self) -> None:
         self.decomposers: dict[tuple[str, str], list[str]] = {}
@@ -562,7 +503,7 @@ class Plan:
     ) -> None:
         """Every variant of one encoder, once for each seed, and their table."""
         kind = self.params.encoders[ablation.encoder].kind
-        self._check_text(ablation.encoder, self.params.encoders[ablation.encoder])
+        self._checks.text_of(ablation.encoder, self.params.encoders[ablation.encoder])
         encoders: list[str] = []
         evaluations: list[str] = []
         for variant in self.params.variants[kind]:
@@ -614,14 +555,6 @@ class Plan:
         settings = self.jobs[folder].settings
         learnt = settings.get("encoder") or settings["tokenizer"] or {}
         return int(learnt.get("threads", 1) * learnt.get("processes", 1))
-
-
-def _origins(settings: EncoderSettings) -> dict[str, str]:
-    return settings.origins if isinstance(settings, TrainingSettings) else {}
-
-
-def _reads_corpora(settings: EncoderSettings) -> bool:
-    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"
 
 
 def _decisive(settings: Any) -> Any:

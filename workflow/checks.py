@@ -1,0 +1,93 @@
+"""What is refused when the plan is made, because it would stop a job hours later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from orthoglot.config import Params
+from orthoglot.encoders.folder import check_revision
+from orthoglot.encoders.settings import (
+    DistillationSettings,
+    EmmaXSettings,
+    EncoderSettings,
+    FrozenSettings,
+    LaserSettings,
+    ScratchNetwork,
+    TrainingSettings,
+)
+from orthoglot.errors import ConfigError
+from orthoglot.languages import parse_pair
+
+
+class EncoderChecks:
+    """Whether encoders fit the data of the selected preset.
+
+    Args:
+        params: all settings.
+        pairs: names of the language pairs that it has.
+        text: languages of its text without translations.
+    """
+
+    def __init__(self, params: Params, pairs: Sequence[str], text: Collection[str]) -> None:
+        self.params = params
+        self.pairs = pairs
+        self.text = set(text)
+        self.languages = {code for pair in pairs for code in parse_pair(pair)}
+
+    def encoder(self, name: str, settings: EncoderSettings) -> None:
+        """Refuse a movable revision, a missing language, a teacher of another size, and what `text` refuses."""
+        chosen = [self.params.benchmarks[benchmark] for benchmark in self.params.selected.benchmarks]
+        self._covers(name, settings, self.languages.union(*(one.codes for one in chosen)))
+        for role, origin in origins(settings).items():
+            pivots = {parse_pair(pair)[0] for pair in self.pairs}
+            self._covers(origin, self.params.encoders[origin], pivots if role == "teacher" else set())
+        self.text_of(name, settings)
+        if isinstance(settings, DistillationSettings):
+            width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
+            if width and taught and width != taught:
+                raise ConfigError(
+                    f"encoders.{name}: has vectors of {width} numbers, its teacher {settings.teacher} of {taught}; "
+                    "give both networks one width"
+                )
+
+    def text_of(self, name: str, settings: EncoderSettings) -> None:
+        """Refuse an Emma-X encoder whose pairs or text the preset has not, or whose new tokenizer would not know it."""
+        if not isinstance(settings, EmmaXSettings):
+            return
+        if strange := sorted(set(settings.parallel.pairs) - set(self.pairs)):
+            raise ConfigError(
+                f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
+                f"it has {', '.join(self.pairs)}"
+            )
+        if not reads_corpora(settings):
+            return
+        if not self.text:
+            raise ConfigError(f"encoders.{name}.text.text: the preset's corpora have none of kind text")
+        strange = sorted(self.text - self.languages)
+        if strange and isinstance(settings.network, ScratchNetwork):
+            raise ConfigError(
+                f"encoders.{name}: text of {', '.join(strange)}, which no sentence pair has: a new tokenizer is learnt "
+                "from sentence pairs; start from another encoder"
+            )
+
+    def _covers(self, name: str, settings: EncoderSettings, needed: Collection[str]) -> None:
+        covered = self.languages | (self.text if reads_corpora(settings) else set())
+        if isinstance(settings, FrozenSettings):
+            if not isinstance(settings, LaserSettings):  # always a folder
+                check_revision(settings.checkpoint, settings.revision)
+            covered = set(settings.languages)
+        if covered and (missing := sorted(set(needed) - covered)):
+            raise ConfigError(
+                f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "
+                f"it covers {', '.join(sorted(covered))}"
+            )
+
+
+def origins(settings: EncoderSettings) -> dict[str, str]:
+    """The other encoders that an encoder's training needs, by what they are to it."""
+    return settings.origins if isinstance(settings, TrainingSettings) else {}
+
+
+def reads_corpora(settings: EncoderSettings) -> bool:
+    """Whether an encoder is trained on the text corpora of the preset."""
+    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"
