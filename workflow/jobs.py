@@ -504,6 +504,7 @@ class Plan:
                 "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
                 "encoders": list(self.encoders.values()),
                 "bitext": self.bitext,
+                "text": self.text,
             },
         )
 
