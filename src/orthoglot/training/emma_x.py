@@ -96,6 +96,7 @@ def pretrain_emma_x(
         steps = EmmaXSteps(settings, bitext, student, corpus, device)
         first, second = settings.parallel, settings.text
         text = _text(settings, bitext, corpora, student, place)
+        student.unknown.tell(name)
         rates: dict[str, Learner] = {
             "encoder": (contrast.encoder, first.learning_rate),
             "classifier": (contrast.classifier, first.classifier_rate),

@@ -68,6 +68,7 @@ def train_student(
         )
         store = place.checkpoint / "tokens"
         corpus = in_turn(lambda: {one: tokenised(bitext, one, student.tokenise, store) for one in SPLITS})
+        student.unknown.tell(name)
         logger.info(
             "%s: %d pairs, %d for validation, %d languages, %d pieces, on %s, seed %d",
             *(name, len(corpus["train"]), len(corpus["valid"]), len(languages_of(bitext))),

@@ -18,9 +18,10 @@ from orthoglot.encoders.folder import card, stated
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint, with_token_head
 from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork, Vector, Words
-from orthoglot.encoders.tokenization import MASK, Ragged, Tokenizer, train_tokenizer
+from orthoglot.encoders.tokenization import MASK, UNKNOWN, Ragged, Tokenizer, train_tokenizer
 from orthoglot.errors import ConfigError
 from orthoglot.training.bitext import monolingual
+from orthoglot.training.unknown import UnknownPieces
 
 TOKENIZER = "tokenizer.model"
 # Of a new linear map's weights, as of BERT's and XLM-R's.
@@ -39,6 +40,7 @@ class Student(Protocol):
         mask: id of what hides a token; None if there is none.
         before, after: ids that the network reads around a sentence and that are no part of it.
         dropout: of its hidden states.
+        unknown: what it did not know of the text that it made ids of.
     """
 
     dim: int
@@ -48,6 +50,7 @@ class Student(Protocol):
     before: tuple[int, ...]
     after: tuple[int, ...]
     dropout: float
+    unknown: UnknownPieces
 
     @property
     def network(self) -> nn.Module: ...  # noqa: D102 - told above
@@ -84,6 +87,7 @@ class EmsStudent:
         self.dim, self.vocabulary, self.dropout = sizes.width, sizes.vocabulary, sizes.dropout
         self._place = tokenizer
         self._tokenizer = Tokenizer(tokenizer, words)
+        self.unknown = UnknownPieces(UNKNOWN)
 
     @classmethod
     def new(cls, settings: ScratchNetwork, bitext: Sequence[Path], store: Path) -> EmsStudent:
@@ -114,7 +118,9 @@ class EmsStudent:
 
     def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
         """See `Student.tokenise`."""
-        return self._tokenizer.encode(sentences, language, self.sizes.max_tokens)
+        return self.unknown.counted(
+            self._tokenizer.encode(sentences, language, self.sizes.max_tokens), language
+        )
 
     def words(self) -> np.ndarray:
         """See `Student.words`."""
@@ -204,6 +210,7 @@ class TrainedStudent:
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self._card = {**described, "pooling": pooling}
         self.before, self.after = _around(self._tokenizer)
+        self.unknown = UnknownPieces(self._tokenizer.unk_token_id)
 
     def tokenise(self, sentences: Sequence[str], language: str) -> Ragged:
         """See `Student.tokenise`."""
@@ -211,7 +218,7 @@ class TrainedStudent:
         rows = self._tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
         if cut := sum(len(row) > room for row in rows):
             logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, room)
-        return Ragged.of([row[:room] for row in rows])
+        return self.unknown.counted(Ragged.of([row[:room] for row in rows]), language)
 
     def words(self) -> np.ndarray:
         """See `Student.words`."""
