@@ -29,6 +29,8 @@ class Bridge:
         self.plan = plan
         if not workflow.is_main_process:
             return
+        if plan.unread:
+            logger.warning(plan.unread)
         self._conda_fallback()
         self._be_the_only_run()
         plan.announce()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -76,7 +76,8 @@ class Job:
     """One verb, what it is given and where its result goes.
 
     `settings` change the result; `inputs` are the folders of earlier jobs by role; `free` (device, addresses)
-    reaches the verb without being part of the key.
+    reaches the verb without being part of the key; `own` are the user's files that it reads, each with the entry of
+    params.yaml that names it.
     """
 
     verb: str
@@ -86,11 +87,22 @@ class Job:
     before: dict[str, str]
     key: str
     free: dict[str, Any]
+    own: Mapping[str, str]
 
     @property
     def file(self) -> Path:
         """The JSON file that the verb reads."""
         return JOB_FILES / f"{self.output}.json"
+
+    @property
+    def missing(self) -> str:
+        """Which of the user's files is not there, in one line; empty if all are."""
+        told = (
+            f"{entry}: {path} does not exist; put it there or mend the entry"
+            for path, entry in self.own.items()
+            if not Path(path).is_file()
+        )
+        return next(told, "")
 
     def announce(self) -> None:
         """Write the job file."""
@@ -139,7 +151,8 @@ class Plan:
         """The job of an output folder.
 
         Raises:
-            ConfigError: params.yaml asks for no such folder, or for one that its other settings do not allow.
+            ConfigError: params.yaml asks for no such folder, or for one that its other settings do not allow; the
+                job is due and a file of the user's that it reads is not there.
         """
         if folder in self.refused:
             raise ConfigError(self.refused[folder])
@@ -148,7 +161,27 @@ class Plan:
             hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
             hint = hint if kind in ABLATION_PAPERS else ""
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
+        if folder in self.due and (missing := self.jobs[folder].missing):
+            raise ConfigError(missing)
         return self.jobs[folder]
+
+    @functools.cached_property
+    def unread(self) -> str:
+        """One line about the preset's text if no encoder reads it, of those on demand neither; else empty."""
+        text = [
+            name for name in self.preset.corpora if isinstance(self.params.corpora[name], TextCorpusSettings)
+        ]
+        # An ablation that was refused has no jobs.
+        named = [self.params.encoders[ablation.encoder] for ablation in self.preset.ablations]
+        read = any(job.inputs.get("corpora") for job in self.jobs.values()) or any(map(reads_corpora, named))
+        if read or not text:
+            return ""
+        where = f"presets.{self.name}"
+        return (
+            f"{', '.join(f'corpora.{name}' for name in text)}: text that no encoder of {where} reads; name an Emma-X "
+            f"encoder with text.text: corpora and steps under {where}.encoders, or take {', '.join(text)} out of "
+            f"{where}.corpora"
+        )
 
     def ablations(self) -> list[str]:
         """The markers of the tables of the preset's ablations.
@@ -229,13 +262,16 @@ class Plan:
         inputs: dict[str, list[str]],
         entries: Sequence[str] = (),
         files: Sequence[str] = (),
+        own: Mapping[str, str] | None = None,
         free: dict[str, Any] | None = None,
     ) -> str:
         used = modules(*(entries or [ENTRY[verb]]))
         code = [verb_code(verb), {module: shape_digest(module) for module in used}]
         before = {folder: self.jobs[folder].key for folders in inputs.values() for folder in folders}
-        key = digest([verb, output, _decisive(settings), code, files_digest(files), inputs, before])
-        self.jobs[output] = Job(verb, output, settings, inputs, before, key, free or {})
+        own = own or {}
+        read = files_digest([*own, *files])
+        key = digest([verb, output, _decisive(settings), code, read, inputs, before])
+        self.jobs[output] = Job(verb, output, settings, inputs, before, key, free or {}, own)
         return output
 
     def _corpora(self) -> None:
@@ -279,7 +315,12 @@ class Plan:
                 f"{data}/bitext/{pair}",
                 {"pair": pair, "sources": found, **shared},
                 inputs={"roots": sorted(set(roots[pair])), "benchmarks": self.benchmarks},
-                files=[path for source in found if source["kind"] == "files" for path in source["paths"]],
+                own={
+                    path: f"corpora.{source['name']}"
+                    for source in found
+                    if source["kind"] == "files"
+                    for path in source["paths"]
+                },
             )
             for pair, found in sorted(sources.items())
         ]
@@ -292,7 +333,7 @@ class Plan:
         """The jobs of text without translations, one a language, after those of the pairs that they may not touch."""
         sources: dict[str, list[dict[str, str]]] = {}
         roots: dict[str, list[str]] = {}
-        outside: dict[str, list[str]] = {}
+        outside: dict[str, dict[str, str]] = {}
         for name in self.preset.corpora:
             corpus = self.params.corpora[name]
             if not isinstance(corpus, TextCorpusSettings):
@@ -304,7 +345,7 @@ class Plan:
                 path = corpus.path(language, world)
                 sources.setdefault(language, []).append({"name": name, "path": path})
                 roots.setdefault(language, []).extend([world] if world else [])
-                outside.setdefault(language, []).extend([] if world else [path])
+                outside.setdefault(language, {}).update({} if world else {path: f"corpora.{name}"})
         return [
             self._add(
                 "shard",
@@ -315,7 +356,7 @@ class Plan:
                     "bitext": self.bitext,
                     "benchmarks": self.benchmarks,
                 },
-                files=outside[language],
+                own=outside[language],
             )
             for language, found in sorted(sources.items())
         ]
@@ -332,7 +373,7 @@ class Plan:
             f"data/{self.name}/benchmarks/{name}",
             settings.model_dump(),
             inputs={"roots": roots},
-            files=settings.outside,
+            own=dict.fromkeys(settings.outside, f"benchmarks.{name}"),
         )
 
     def _encoders(self) -> None:
@@ -462,6 +503,7 @@ class Plan:
                 "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
                 "encoders": list(self.encoders.values()),
                 "bitext": self.bitext,
+                "text": self.text,
             },
         )
 

@@ -73,13 +73,25 @@ def test_every_sentence_is_kept_or_counted_and_what_is_held_out_goes(
     counts: dict[str, Any] = json.loads((output / "counts.json").read_text())
     assert counts["shards"] == [2, 2, 1]
     assert counts["in"] == {"first": 6, "second": 5}
-    assert counts["dropped"] == {"duplicate": 1, "empty": 1, "too_short": 1, "too_long": 1, "benchmark": 2}
+    reasons = ("duplicate", "empty", "too_short", "too_long", "benchmark", "held_out")
+    assert counts["dropped"] == dict.fromkeys(reasons, 1)
     assert told_of_text(output) == {"corpora": ["first", "second"], "sentences": 5}
     shards = sorted(output.glob("text-*.txt.gz"))
     again = tmp_path / "again"
     again.mkdir()
     prepare_text(settings(first, second), pairs, [benchmark], again)
     assert [path.read_bytes() for path in shards] == [(again / path.name).read_bytes() for path in shards]
+
+
+def test_a_held_out_sentence_that_a_benchmark_has_is_counted_as_the_benchmarks(tmp_path: Path) -> None:
+    pairs = [bitext(tmp_path, "es-gn", test=[("uno", "both")])]
+    benchmark = tmp_path / "benchmark"
+    benchmark.mkdir()
+    write_pairs(benchmark / "gn-en.tsv.gz", [SentencePair("both", "prueba")])
+    output = tmp_path / "gn"
+    output.mkdir()
+    prepare_text(settings(write_lines(tmp_path / "own", ["Both.", "mine"])), pairs, [benchmark], output)
+    assert json.loads((output / "counts.json").read_text())["dropped"] == {"benchmark": 1}
 
 
 def test_nothing_left_and_a_damaged_file_are_told(tmp_path: Path) -> None:

@@ -67,6 +67,11 @@ def test_only_unicode_is_a_chain_of_the_tokenizers_library(tokenizer: Tokenizer)
             _ = tokenizer.chain
 
 
+def test_a_piece_is_counted_in_all_sentences_and_none_where_there_is_no_such_piece() -> None:
+    rows = Ragged.of([[1, 5], [], [1, 1]])
+    assert [rows.count(piece) for piece in (1, 5, 2, None)] == [3, 1, 0, 0]
+
+
 def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: Tokenizer) -> None:
     pieces = tokenizer._pieces
     assert [pieces.id_to_piece(i) for i in range(5)] == ["<pad>", "<unk>", "<mask>", "<2en>", "<2de>"]

@@ -282,6 +282,26 @@ def test_votes_are_shown_where_a_history_has_them(
     assert "<i>" not in page
 
 
+def test_text_is_told_beside_the_pairs_where_there_is_any(
+    made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    assert 'id="corpora"' in made.page
+    assert 'id="text"' not in made.page
+    folder, output = tmp_path / "qad", tmp_path / "results"
+    folder.mkdir()
+    output.mkdir()
+    counts = {"language": "qad", "in": {"<i>": 12}, "dropped": {"held_out": 2}, "shards": [6, 4]}
+    (folder / "counts.json").write_text(json.dumps(counts))
+    inputs = made.folders[:1], [], world.bitext, "t", settings
+    report(*inputs, text=[folder], licences={"<i>": "own"}, output=output)
+    page = (output / "report.html").read_text()
+    assert page.index('<section id="corpora">') < page.index('<section id="text">')
+    assert '<a href="#text">' in page
+    row = "".join(f"<td>{cell}</td>" for cell in ("qad", "&lt;i&gt;", "12", "2", "10"))
+    assert row in page
+    assert "<dt>Licences</dt><dd>&lt;i&gt; own</dd>" in page
+
+
 def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNamespace) -> None:
     table = comparisons(frame(made.records))
     rows = table[(table["task"] == "sts") & (table["view"] == "language")].assign(p=0.0, agreed=True)

@@ -76,7 +76,7 @@ def run(
 
 def chain(folder: Path) -> Tokenise:
     """How the student of an encoder folder cuts sentences."""
-    return tokeniser(on_top().tokens, [], folder, folder)
+    return tokeniser(on_top().tokens, [], folder, folder)[0]
 
 
 def history(folder: Path) -> list[dict[str, float]]:
@@ -243,7 +243,7 @@ def test_a_checkpoint_without_the_head_and_an_ems_network_are_refused(tmp_path: 
 
 
 def test_a_language_without_any_pair_is_learnt_from_its_text(
-    small: Path, bitext: list[Path], tmp_path: Path
+    small: Path, bitext: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cleaning = {"min_characters": 1, "max_characters": 500, "max_ratio": 4.0, "drop_copies": True}
     corpora = []
@@ -251,7 +251,8 @@ def test_a_language_without_any_pair_is_learnt_from_its_text(
         corpora.append(tmp_path / "text" / language)
         corpora[-1].mkdir(parents=True)
         lines = tmp_path / f"{language}.txt"
-        lines.write_text("".join(f"{pair.source}\n" for pair in word_for_word(40, seed)))
+        strange = " кот" if language == "gn" else ""
+        lines.write_text("".join(f"{pair.source}{strange}\n" for pair in word_for_word(40, seed)))
         values = {
             "language": language,
             "sources": [{"name": "invented", "path": str(lines)}],
@@ -263,6 +264,8 @@ def test_a_language_without_any_pair_is_learnt_from_its_text(
     assert load_encoder(output, "cpu").languages == ("de", "en", "gn")
     training = json.loads((output / "encoder.json").read_text())["training"]
     assert training["text"]["gn"] == {"corpora": ["invented"], "sentences": 40}
+    (told,) = [one for record in caplog.records if "unknown to the" in (one := record.getMessage())]
+    assert "pieces of gn are unknown" in told
     assert training["work"].endswith(
         "40 steps of 16 sentences without known translations and 4 known sentence pairs"
     )

@@ -52,7 +52,7 @@ def test_a_student_reads_as_the_encoder_it_starts_from(make: Any, pooling: str, 
     folder = encoder_folder(tmp_path / "encoder", make(tmp_path / "checkpoint"), pooling)
     student = TrainedStudent(folder)
     student.network.eval()
-    ids = tokeniser(STARTED, [], folder, tmp_path)(TEXT, "en")
+    ids = tokeniser(STARTED, [], folder, tmp_path)[0](TEXT, "en")
     assert ids.lengths.tolist() == [6, 1, 5]  # <s> and </s> are read, and are no part of the bag
     with torch.no_grad():
         found = read(student.network, reading_of(student, ids, 12, torch.device("cpu")))
@@ -63,7 +63,7 @@ def test_a_student_reads_as_the_encoder_it_starts_from(make: Any, pooling: str, 
 def test_sentences_are_cut_so_that_their_ends_still_fit(tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
     student = TrainedStudent(folder)
-    assert tokeniser(STARTED, [], folder, tmp_path)(["the " * 30], "en").lengths.tolist() == [8]
+    assert tokeniser(STARTED, [], folder, tmp_path)[0](["the " * 30], "en").lengths.tolist() == [8]
     assert (student.before, student.after) == ((0,), (2,))
 
 

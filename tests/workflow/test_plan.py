@@ -548,6 +548,8 @@ def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_
     assert made.inputs["bitext"] == plan.bitext
     assert plan.jobs["models/mini/encoders/emma-x-mini"].inputs["corpora"] == folders
     assert "corpora" not in plan.jobs["models/mini/encoders/ems-mini"].inputs
+    assert plan.jobs["results"].inputs["text"] == folders
+    assert plan.jobs["results"].settings["licences"]["mono"] == "CC0-1.0"
     own = tmp_path / "own.qae"
     own.write_text("a line\n")
     values["presets"]["mini"]["corpora"] = ["mini", "mono"]
@@ -586,3 +588,80 @@ def test_text_that_is_not_there_is_refused(values: dict[str, Any]) -> None:
     values["presets"]["mini"] |= {"corpora": ["elrc-health", "mono"], "benchmarks": ["tatoeba"]}
     with pytest.raises(ConfigError, match=r"corpora\.mono: needs an invented corpus in the preset"):
         jobs.Plan(config.check(values, "params.yaml"))
+
+
+def test_text_that_no_encoder_reads_is_told(values: dict[str, Any]) -> None:
+    def unread(values: dict[str, Any]) -> str:
+        return jobs.Plan(config.check(values, "params.yaml")).unread
+
+    assert unread(values) == ""
+    assert unread(with_text(values)) == ""
+    # An ablation on demand reads it, too.
+    values["presets"]["mini"]["encoders"] = ["ems-mini"]
+    assert unread(values) == ""
+    values["encoders"]["emma-x-mini"]["parallel"]["pairs"] = {"qaa-qaz": 100}  # and where it is refused
+    assert unread(values) == ""
+    values["encoders"]["emma-x-mini"]["parallel"]["pairs"] = {}
+    del values["presets"]["mini"]["ablations"]
+    told = (
+        "corpora.mono: text that no encoder of presets.mini reads; name an Emma-X encoder with text.text: corpora and "
+        "steps under presets.mini.encoders, or take mono out of presets.mini.corpora"
+    )
+    assert unread(values) == told
+    values["presets"]["mini"]["encoders"] = ["ems-mini", "emma-x-mini"]
+    values["encoders"]["emma-x-mini"]["text"]["steps"] = 0
+    assert unread(values) == told
+
+
+OUTSIDE = {
+    "mine": {"kind": "local", "pairs": ["qaa-qab"], "files": ["mine.qaa", "mine.qab"], "licence": "own"},
+    "mono": TEXT | {"files": "own.{language}"},
+}
+TEST_SET = {
+    "kind": "local",
+    "files": "test.{foreign}",
+    "languages": ["qab"],
+    "pivot": "qaa",
+    "licence": "own",
+}
+
+
+def test_a_missing_file_is_told_to_whoever_asks_for_the_job_that_reads_it(values: dict[str, Any]) -> None:
+    with_text(values)
+    values["corpora"] |= OUTSIDE
+    values["benchmarks"]["own"] = TEST_SET
+    values["presets"]["mini"]["corpora"].append("mine")
+    values["presets"]["mini"]["benchmarks"].append("own")
+
+    def refusal(folder: str) -> str:
+        with pytest.raises(ConfigError) as error:
+            jobs.Plan(config.check(values, "params.yaml")).job(folder)
+        return str(error.value)
+
+    remedy = "; put it there or mend the entry"
+    pair, test_set, text = "data/mini/bitext/qaa-qab", "data/mini/benchmarks/own", "data/mini/text/qaf"
+    Path("mine.qaa").write_text("a line\n")
+    assert refusal(pair) == f"corpora.mine: mine.qab does not exist{remedy}"
+    assert refusal(test_set) == f"benchmarks.own: test.qab does not exist{remedy}"
+    assert refusal(text) == f"corpora.mono: own.qaf does not exist{remedy}"
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    for folder in (
+        "data/mini/bitext/qaa-qac",
+        "data/mini/benchmarks/mini-sts",
+        "models/mini/encoders/ems-mini",
+    ):
+        assert plan.job(folder).output == folder
+    for name in ("mine.qab", "own.qaf", "test.qab"):
+        Path(name).write_text("a line\n")
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    assert [plan.job(folder).output for folder in (pair, test_set, text)] == [pair, test_set, text]
+
+
+def test_a_missing_file_is_not_missed_where_the_result_is_there(
+    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values["corpora"] |= {"mine": OUTSIDE["mine"]}
+    values["presets"]["mini"]["corpora"] = ["mini", "mine"]
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    monkeypatch.setattr(jobs, "read_key", lambda folder: plan.jobs[str(folder)].key)
+    assert plan.job("data/mini/bitext/qaa-qab").output == "data/mini/bitext/qaa-qab"

@@ -346,6 +346,7 @@ def report(job_file: JobFile) -> None:
             [folder / "counts.json" for folder in job.folders("bitext")],
             job.settings["title"],
             EvaluationSettings.model_validate(job.settings["evaluation"]),
+            text=[folder / "counts.json" for folder in job.folders("text")],
             licences=job.settings["licences"],
             output=output,
         )

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -61,8 +61,13 @@ def tidy(sentence: str, language: str) -> str:
     return text if has_spaces(language) else _INNER_SPACE.sub("", text)
 
 
-def filters(settings: CleaningSettings, banned: set[str]) -> list[Filter]:
-    """The filters that judge one pair at a time, in the order in which they are asked."""
+def filters(settings: CleaningSettings, banned: Mapping[str, set[str]]) -> list[Filter]:
+    """The filters that judge one pair at a time, in the order in which they are asked.
+
+    Args:
+        settings: the thresholds.
+        banned: by reason, keys of sentences that may stand on neither side.
+    """
     chosen = [
         Filter("empty", lambda c: min(len(c.source_key), len(c.target_key)), lambda score: score > 0),
         Filter("too_short", lambda c: min(map(len, c.pair)), lambda score: score >= settings.min_characters),
@@ -70,10 +75,7 @@ def filters(settings: CleaningSettings, banned: set[str]) -> list[Filter]:
     ]
     if settings.drop_copies:
         chosen.append(Filter("copy", lambda c: c.source_key == c.target_key, lambda score: not score))
-    if banned:
-        chosen.append(
-            Filter("benchmark", lambda c: len(banned.intersection(c[1:])), lambda score: score == 0)
-        )
+    chosen += [Filter(reason, _Among(keys), lambda score: score == 0) for reason, keys in banned.items()]
     if settings.drop_duplicates:
         chosen.append(Filter("duplicate", _Repetitions(), lambda score: score == 0))
     return chosen
@@ -100,7 +102,7 @@ def clean(
         banned: keys (`normalised`) of sentences that may stand on neither side: the benchmarks'.
         counts: filled in.
     """
-    judges = filters(settings, banned)
+    judges = filters(settings, {"benchmark": banned})
     accepted = []
     for pair in pairs:
         tidied = SentencePair(tidy(pair.source, source), tidy(pair.target, target))
@@ -120,12 +122,13 @@ def clean_text(
     sentences: Iterable[str],
     settings: CleaningSettings,
     language: str,
-    banned: set[str],
+    banned: Mapping[str, set[str]],
     counts: Counter[str],
 ) -> Iterator[str]:
     """Yield the tidied sentences that every filter accepts which can judge a sentence alone, in their order.
 
-    A sentence is counted as `clean` counts a pair. Arguments as there.
+    A sentence is counted as `clean` counts a pair. Arguments as there, but for `banned`: keys of the sentences to
+    drop by the reason that each is counted under; of two reasons the first counts.
     """
     judges = filters(settings.model_copy(update={"drop_copies": False}), banned)
     for sentence in sentences:
@@ -136,6 +139,16 @@ def clean_text(
         counts[reason] += 1
         if reason == "kept":
             yield tidied
+
+
+class _Among:
+    """Scores how many of a pair's keys are among some."""
+
+    def __init__(self, keys: set[str]) -> None:
+        self._keys = keys
+
+    def __call__(self, candidate: Candidate) -> float:
+        return len(self._keys.intersection(candidate[1:]))
 
 
 class _Repetitions:

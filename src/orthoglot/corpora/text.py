@@ -53,15 +53,18 @@ def prepare_text(
 
     Args:
         settings: see the class.
-        bitext: prepared pair folders; a sentence that they hold out is dropped.
-        benchmarks: folders of `benchmarks.collect`; so is one of theirs.
+        bitext: prepared pair folders; a sentence that they hold out is dropped, and counted as `held_out`.
+        benchmarks: folders of `benchmarks.collect`; so is one of theirs, and counted as `benchmark`.
         output: an existing folder.
     Raises:
         DataError: unreadable input, or no sentence is left.
     """
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    banned = sentence_keys(list(benchmarks)) | _held_out(bitext, settings.language)
+    banned = {
+        "benchmark": sentence_keys(list(benchmarks)),
+        "held_out": _held_out(bitext, settings.language),
+    }
     lines = chain.from_iterable(_counted(origin, read) for origin in settings.sources)
     sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped)
     shards: list[int] = []

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from transformers import AutoTokenizer
 
 from orthoglot.encoders.folder import card, locate, locate_laser, modules, stated
@@ -81,7 +80,7 @@ def coverage(cut: Cut, sentences: Sequence[str], language: str) -> Coverage:
     if not pieces.size or not words:
         raise DataError(f"the sample of {language!r} has no token")
     return Coverage(
-        unknown=float(np.mean(pieces == cut.unknown)) if cut.unknown is not None else 0.0,
+        unknown=cut.tokens.count(cut.unknown) / pieces.size,
         pieces_per_word=pieces.size / len(words) if has_spaces(language) else None,
         pieces_per_character=pieces.size / sum(map(len, words)),
     )

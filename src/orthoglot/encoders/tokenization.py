@@ -59,6 +59,10 @@ class Ragged:
         """Tokens per sentence (N,)."""
         return np.diff(self.offsets)
 
+    def count(self, piece: int | None) -> int:
+        """How many of all ids are this one; 0 where there is no such piece."""
+        return 0 if piece is None else int(np.count_nonzero(self.ids == piece))
+
     def take(self, rows: np.ndarray) -> Ragged:
         """The named rows, in that order."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]

@@ -22,11 +22,11 @@ from orthoglot.errors import DataError
 from orthoglot.evaluation import figures, frames, tables
 from orthoglot.evaluation.base import ALL, Record, read_records, write_records
 from orthoglot.evaluation.comparisons import ORIGINAL, compare_methods
+from orthoglot.evaluation.corpus_tables import pairs_table, read_counts, text_table
 from orthoglot.evaluation.figures import Curve
 from orthoglot.evaluation.maps import Map, TextMap, read_map, read_text_maps
 from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.evaluation.summary import Scored, read_scores
-from orthoglot.evaluation.tables import Cell, Table
 
 TEMPLATE = "report.html.j2"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
@@ -40,6 +40,7 @@ def report(
     title: str,
     settings: EvaluationSettings,
     *,
+    text: Sequence[Path] = (),
     licences: Mapping[str, str],
     output: Path,
 ) -> None:
@@ -54,6 +55,7 @@ def report(
         counts: prepared folders, or their counts.json, called by language pair.
         title: of the page, e.g. "orthoglot, preset mini".
         settings: resampling of the comparisons.
+        text: prepared text folders, or their counts.json.
         licences: of the data and checkpoints used, by name.
         output: an existing folder.
     Raises:
@@ -71,7 +73,9 @@ def report(
     curve_rows(trainings).to_csv(output / "plots" / "curves.csv", index=False, lineterminator="\n")
     top, sections = tables.headline(table), tables.sections(table)
     (output / "tables.md").write_text(tables.markdown(top, sections), encoding="utf-8")
-    corpora = corpus_table([_read_counts(path) for path in counts]) if counts else None
+    corpora = {"corpora": pairs_table([read_counts(path) for path in counts])} if counts else {}
+    if text:
+        corpora["text"] = text_table([read_counts(path) for path in text])
     ranked = [one for one in trainings if collapse.is_told(one.rows)]
     page = render(
         TEMPLATE,
@@ -184,26 +188,6 @@ def _tasks(records: pd.DataFrame) -> list[str]:
     return [*(frames.title(*task) for task in frames.tasks(records)), *beside]
 
 
-def corpus_table(counts: Sequence[Mapping[str, Any]]) -> Table:
-    """Language pair by pairs read, dropped by reason, kept by split."""
-    reasons = sorted({reason for one in counts for reason in one["dropped"]})
-    rows = []
-    for one in counts:
-        numbers = [sum(one["in"].values()), *(one["dropped"].get(reason, 0) for reason in reasons)]
-        numbers += [one["kept"][split] for split in ("train", "valid", "test")]
-        rows.append([Cell(one["pair"]), *(Cell(f"{number:,}") for number in numbers)])
-    columns = [
-        "Pair",
-        "Read",
-        *(f"− {reason.replace('_', ' ')}" for reason in reasons),
-        "Train",
-        "Valid",
-        "Test",
-    ]
-    note = "Sentence pairs. Read = dropped by each reason + train + valid + test."
-    return Table("Corpora", note, columns, rows)
-
-
 def _read(
     evaluations: Sequence[Path],
 ) -> tuple[
@@ -237,11 +221,6 @@ def _read(
         {name: read_map(found[name][1] / "map.npz") for name in names},
         text_maps,
     )
-
-
-def _read_counts(path: Path) -> dict[str, Any]:
-    file = path / "counts.json" if path.is_dir() else path
-    return {"pair": file.parent.name, **json.loads(file.read_text(encoding="utf-8"))}
 
 
 def _has_parts(records: pd.DataFrame) -> bool:

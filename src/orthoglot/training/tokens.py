@@ -12,10 +12,11 @@ from typing import Any
 from orthoglot.encoders.folder import card, stated
 from orthoglot.encoders.pretrained import open_tokenizer
 from orthoglot.encoders.settings import TokensSettings
-from orthoglot.encoders.tokenization import Ragged, Tokenizer, train_tokenizer
+from orthoglot.encoders.tokenization import UNKNOWN, Ragged, Tokenizer, train_tokenizer
 from orthoglot.errors import ConfigError
 from orthoglot.training.bitext import SPLITS, Tokenise, monolingual, tokenise_bitext
 from orthoglot.training.monolingual import TEXT, tokenise_corpora, tokenise_sides
+from orthoglot.training.unknown import UnknownPieces
 
 TOKENIZER = "tokenizer.model"
 logger = logging.getLogger(__name__)
@@ -48,31 +49,38 @@ def tokenise(
     if settings.text == "corpora" and not corpora:
         raise ConfigError("text.text is corpora, and there is no corpus of text")
     checkpoint.mkdir(parents=True, exist_ok=True)
-    cut = tokeniser(settings, bitext, start, checkpoint)
+    cut = UnknownPieces(*tokeniser(settings, bitext, start, checkpoint))
     for split in SPLITS:
         tokenise_bitext(bitext, split, cut, checkpoint)
     if settings.text == "corpora":
         tokenise_corpora(corpora, cut, checkpoint)
     elif settings.text != "none":
         tokenise_sides(bitext, "train", cut, checkpoint, apart=settings.text == "apart")
+    cut.tell(f"the tokenizer of {start.name}" if start else "the new tokenizer")
     for part in (TOKENIZER, *SPLITS, TEXT):
         if (checkpoint / part).exists():
             shutil.move(checkpoint / part, output / part)
 
 
-def tokeniser(settings: TokensSettings, bitext: Sequence[Path], start: Path | None, tokens: Path) -> Tokenise:
-    """What cuts sentences: the start encoder's own chain, or a new tokenizer's, learnt if it is not in `tokens`."""
+def tokeniser(
+    settings: TokensSettings, bitext: Sequence[Path], start: Path | None, tokens: Path
+) -> tuple[Tokenise, int | None]:
+    """What cuts sentences, and its id of what it does not know, if it has one.
+
+    It is the start encoder's own chain, or that of a new tokenizer, which is learnt if it is not in `tokens`.
+    """
     if settings.tokenizer and settings.max_tokens:
         place = tokens / TOKENIZER
         if not place.exists():
             train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), place)
-        return partial(_cut, Tokenizer(place, settings.tokenizer.words), settings.max_tokens)
+        return partial(_cut, Tokenizer(place, settings.tokenizer.words), settings.max_tokens), UNKNOWN
     assert start is not None, "no folder of the encoder that training starts from"
     described = card(start)
     if described["kind"] != "ems":
         place, described = stated(start, "name", "max_tokens")
-        return CheckpointChain(open_tokenizer(place, described["name"]), described["max_tokens"])
-    return partial(_cut, Tokenizer(start / TOKENIZER, described["words"]), described["max_tokens"])
+        tokenizer = open_tokenizer(place, described["name"])
+        return CheckpointChain(tokenizer, described["max_tokens"]), tokenizer.unk_token_id
+    return partial(_cut, Tokenizer(start / TOKENIZER, described["words"]), described["max_tokens"]), UNKNOWN
 
 
 def _cut(tokenizer: Tokenizer, most: int, sentences: Sequence[str], language: str) -> Ragged:

@@ -1,0 +1,42 @@
+"""Text without translations of one's own: what is told when the plan is made, and what is not asked for."""
+
+from __future__ import annotations
+
+import pytest
+from workspace import Workspace
+
+UNREAD = "corpora.own: text that no encoder of presets.mini reads"
+MISSING = "corpora.own: texts/own.qac does not exist; put it there or mend the entry"
+
+
+@pytest.fixture(scope="module")
+def with_text(fresh: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """`fresh` with text of two languages, one of which has no file."""
+    workspace = fresh.copy(tmp_path_factory.mktemp("own_text") / "w")
+    (workspace.folder / "texts/own.qab").write_text("".join(f"line {n}\n" for n in range(9)))
+    workspace.edit(
+        presets__mini__corpora=["mini", "own"],
+        presets__mini__ablations=[],
+        corpora__own={
+            "kind": "text",
+            "languages": ["qab", "qac"],
+            "files": "texts/own.{language}",
+            "licence": "own",
+        },
+    )
+    return workspace
+
+
+def test_text_that_nobody_reads_is_prepared_and_told_once(with_text: Workspace) -> None:
+    told = with_text.run("snakemake", "--cores", "2", ".jobs/data/mini/text/qab.done").stdout
+    assert told.count(UNREAD) == 1
+    assert "done: data/mini/text/qab" in told
+
+
+def test_a_missing_file_is_told_before_any_job_to_whoever_asks_for_it(with_text: Workspace) -> None:
+    assert "shard" not in with_text.jobs_due("stage_encoders")
+    result = with_text.run("snakemake", "--cores", "2", "stage_corpora", check=False)
+    assert result.returncode
+    assert MISSING in result.stdout
+    assert "done: " not in result.stdout
+    assert "localrule" not in result.stdout
