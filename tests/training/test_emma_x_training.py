@@ -481,11 +481,15 @@ def test_a_collapse_is_told_in_the_log(
     bitext: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collapse, "NEARLY_ONE", 2.0)
-    monkeypatch.setattr(emma_x, "FALLEN", -100.0)
+    monkeypatch.setattr(collapse, "ERRORS", -100.0)
     with caplog.at_level(logging.WARNING):
         run(bitext, tmp_path)
     assert "toy, text: all vectors are nearly one" in caplog.text
-    assert "toy, text: translations found first fell from" in caplog.text
+    rows = history(tmp_path / "encoder")
+    started, ended = max(rows[1:3], key=lambda row: row["valid.retrieval"]), rows[-1]
+    told = "fell from {:.1f} % in epoch {:.0f} to {:.1f} % in epoch 3, more than two standard errors"
+    values = started["valid.retrieval"], started["epoch"], ended["valid.retrieval"]
+    assert f"toy, text: translations found first {told.format(*values)}" in caplog.text
 
 
 SCRIPT = """

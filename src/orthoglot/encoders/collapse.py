@@ -3,6 +3,10 @@
 Ranks run from 1 (paraphrase) to N (unrelated). That nearly all pairs are of rank N is as it should be; that they are
 of another rank, that both votes have little to do with each other, that a nearer rank has a lower cosine, or that all
 vectors are nearly one, is a collapse. Phase 1 has no votes. Source: methods 6.4.
+
+Beside it, translations may be found more seldom: a fall counts if it is larger than two standard errors of the
+difference of two shares, each with the error that the history tells. Both are of the same pairs, so that chance alone
+goes less far.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ import numpy as np
 
 # One rank of nearly all pairs, nearly one vector of all sentences, votes that do not agree.
 NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
+# Standard errors that a fall of retrieval may have without being told.
+ERRORS = 2.0
 Rows = Sequence[Mapping[str, float]]
 
 
@@ -24,7 +30,7 @@ class Sign(NamedTuple):
         title: the quantity, with its scale.
         lines: {name: (epochs,)}, NaN where there is none.
         alarming: (epochs,) bool.
-        alarm: what it means that an epoch is alarming; empty where nothing can alarm.
+        alarm: what it means that an epoch is alarming; of a fall, empty where there is none.
     """
 
     title: str
@@ -58,19 +64,19 @@ def signs(rows: Rows) -> list[Sign]:
     spread = _values(rows, "spread")
     told = f"all vectors are nearly one: spread under {NEARLY_ONE}"
     found.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, told))
-    never = np.zeros(len(rows), dtype=bool)
+    fallen, told = _fallen(rows)
     lines = {
         "found first": _values(rows, "retrieval"),
         "found first, few pairs": _values(rows, "retrieval_of_few"),
     }
     lines |= {f"rank 1 by {who}": 100 * _values(rows, f"{who}_finds") for who in ("classifier", "encoder")}
     told_of = {name: values for name, values in lines.items() if not np.isnan(values).all()}
-    return [*found, Sign("Translations, % ↑", told_of, never, "")]
+    return [*found, Sign("Translations, % ↑", told_of, fallen, told)]
 
 
-def alarming(row: Mapping[str, float]) -> list[str]:
-    """A sentence for each sign of an epoch that alarms; none in Phase 1."""
-    return [sign.alarm for sign in signs([row]) if sign.alarming.any()] if is_told([row]) else []
+def alarming(rows: Rows) -> list[str]:
+    """A sentence for each sign that alarms in the last epoch; none in Phase 1."""
+    return [sign.alarm for sign in signs(rows) if sign.alarming[-1]] if is_told(rows[-1:]) else []
 
 
 def alarms(rows: Rows) -> Iterator[str]:
@@ -79,6 +85,25 @@ def alarms(rows: Rows) -> Iterator[str]:
         if sign.alarming.any():
             epochs = [int(row["epoch"]) for row, bad in zip(rows, sign.alarming, strict=True) if bad]
             yield f"{sign.alarm} (epoch {', '.join(map(str, epochs))})"
+
+
+def _fallen(rows: Rows) -> tuple[np.ndarray, str]:
+    """At which epochs of Phase 2 translations are found too seldom (epochs,), and a sentence about the last of these.
+
+    Each is compared with the best before it: of Phase 2, and the epoch that Phase 1 left.
+    """
+    found, errors = _values(rows, "retrieval"), _values(rows, "retrieval_error")
+    before = [place for place, row in enumerate(rows) if row.get("phase") == 1 and row.get("best")][-1:]
+    fallen, told = np.zeros(len(rows), dtype=bool), ""
+    for place in (place for place, row in enumerate(rows) if row.get("phase") == 2):
+        best = max(before, key=lambda one: found[one], default=place)
+        # Never so where a history does not tell the error.
+        fallen[place] = found[best] - found[place] > ERRORS * np.hypot(errors[best], errors[place])
+        if fallen[place]:
+            values = [f"{found[one]:.1f} % in epoch {rows[one]['epoch']:.0f}" for one in (best, place)]
+            told = f"translations found first fell from {' to '.join(values)}, more than two standard errors"
+        before.append(place)
+    return fallen, told
 
 
 def _values(rows: Rows, name: str) -> np.ndarray:

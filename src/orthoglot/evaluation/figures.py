@@ -130,7 +130,7 @@ def curves(trainings: Sequence[Curve]) -> str:
 
 
 def votes(trainings: Sequence[Curve]) -> str:
-    """Six panels per Emma-X training; a dashed line where Phase 2 begins, red spans where a collapse shows."""
+    """Six panels per Emma-X training; a dashed line where Phase 2 begins, red spans where a sign alarms."""
     panels = [(training, sign) for training in trainings for sign in signs(training.rows)]
     with _figure(len(panels), columns=3, width=4.2, height=2.3) as (figure, axes):
         for axis, (training, sign) in zip(axes, panels, strict=True):

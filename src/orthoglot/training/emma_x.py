@@ -25,8 +25,6 @@ from orthoglot.training.recipe import Place, train_steps
 from orthoglot.training.students import Student
 from orthoglot.training.validation import validate
 
-# Points of retrieval that a phase may lose before it is told.
-FALLEN = 1.0
 # What learns in each training of Phase 1.
 TURNS: Mapping[str, list[tuple[str, ...]]] = {
     "together": [("encoder", "classifier")],
@@ -49,14 +47,12 @@ class Stage:
         phase: its recipe.
         pupil: its terms.
         learners: the parts that learn, with their rates.
-        before: translations found first where it begins, in percent.
     """
 
     label: str
     phase: ParallelPhase | TextPhase
     pupil: ContrastPupil
     learners: Sequence[Learner]
-    before: float = 0.0
 
 
 def pretrain_emma_x(
@@ -105,19 +101,16 @@ def pretrain_emma_x(
         for learns in TURNS[first.order]:
             pupil = ParallelPupil(contrast, settings, frozenset(learns)).to(device)
             stage = Stage("-".join(["parallel", *learns]), first, pupil, [rates[part] for part in learns])
-            history += _train(
-                settings, name, stage, steps, partial(steps.pairs, first, "encoder" in learns), place
-            )
+            batches = partial(steps.pairs, first, "encoder" in learns)
+            history = _train(settings, name, stage, steps, batches, place, history)
         rates = {
             "encoder": (contrast.encoder, second.learning_rate),
             "classifier": (contrast.classifier, second.classifier_rate),
         }
         of_text = TextPupil(contrast, settings).to(device)
         learners = [rate for part, rate in rates.items() if part in of_text.learns]
-        found = [row["valid.retrieval"] for row in history if row["best"]]
-        stage = Stage("text", second, of_text, learners, *found[-1:])
-        history += _train(settings, name, stage, steps, partial(steps.text, second, text), place)
-        return [{**row, "epoch": float(epoch)} for epoch, row in enumerate(history)]
+        stage = Stage("text", second, of_text, learners)
+        return _train(settings, name, stage, steps, partial(steps.text, second, text), place, history)
 
     read = corpora if settings.tokens.text == "corpora" else ()
     train_student(
@@ -132,11 +125,12 @@ def _train(
     steps: EmmaXSteps,
     batches: MakeBatches,
     place: Place,
+    before: History,
 ) -> History:
-    """Train one stage; its history, with the number of its phase."""
+    """Train one stage; the history of the stages before with its epochs, each with the number of its phase."""
     phase, pupil, label = stage.phase, stage.pupil, stage.label
     if not phase.steps:
-        return []
+        return before
     last = isinstance(phase, TextPhase)
     pupil.contrast.requires_grad_(False)
     for part, _ in stage.learners:
@@ -152,14 +146,15 @@ def _train(
         if len(steps.held_back.rows) > 1:
             of_few = validate(pupil, steps.held_back, steps.held_back.sizes)
             found["retrieval_of_few"] = of_few["retrieval"]
-        alarms = alarming({f"valid.{term}": value for term, value in found.items()})
-        if found["retrieval"] < stage.before - FALLEN:
-            alarms.append(
-                f"translations found first fell from {stage.before:.1f} to {found['retrieval']:.1f} %"
-            )
-        for alarm in alarms:
-            logger.warning("%s, %s: %s", name, label, alarm)
         return found
+
+    def whole(rows: History) -> History:
+        own = {"phase": 2.0 if last else 1.0}
+        return [*before, *({**row, **own, "epoch": row["epoch"] + len(before)} for row in rows)]
+
+    def watch(rows: History) -> None:
+        for alarm in alarming(whole(rows)):
+            logger.warning("%s, %s: %s", name, label, alarm)
 
     history = train_steps(
         phase,
@@ -178,5 +173,6 @@ def _train(
         seed=settings.seed,
         settings=settings.model_dump_json(),
         keep="last" if last else "best",
+        watch=watch,
     )
-    return [{**row, "phase": 2.0 if last else 1.0} for row in history]
+    return whole(history)

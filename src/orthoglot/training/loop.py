@@ -68,6 +68,7 @@ def fit(
     settings: str = "",
     curves: Curves | None = None,
     keep: Keep = "best",
+    watch: Callable[[History], None] | None = None,
 ) -> History:
     """Train until validation stops improving; the model is left in its best epoch's state, or in its last one's.
 
@@ -90,6 +91,7 @@ def fit(
         curves: told each point of the curve, a resumed run's earlier ones first.
         keep: the epoch whose state is left and counts as best. The last is for totals that cannot be compared from
             one epoch to another; these say nothing of divergence, either.
+        watch: told the history after each epoch.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; a name that several updates give, such
         as `total`, keeps the last update's value), `valid.<term>`, `best` (1 if the best so far, else 0).
@@ -135,6 +137,8 @@ def fit(
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **values, "best": float(improved)})
+        if watch is not None:
+            watch(history)
         held_out = {name: value for name, value in values.items() if name.startswith("valid.")}
         _add_point(progress, held_out, curves)
         logger.debug("%s: %s", label, history[-1])

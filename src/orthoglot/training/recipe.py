@@ -63,6 +63,7 @@ def train_steps(
     seed: int,
     settings: str,
     keep: Keep = "best",
+    watch: Callable[[History], None] | None = None,
 ) -> History:
     """Train for the recipe's steps; arguments and value as `fit`."""
     rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
@@ -80,6 +81,7 @@ def train_steps(
         settings=settings,
         curves=place.open_curves(),
         keep=keep,
+        watch=watch,
     )
 
 

@@ -18,10 +18,10 @@ RETRIEVAL_ROWS = 1000
 def validate(
     pupil: Pupil, steps: Iterable[tuple[np.ndarray, Any]], sizes: Sequence[int], *, dropout: bool = False
 ) -> dict[str, float]:
-    """Terms averaged over rows, and `retrieval`.
+    """Terms averaged over rows, `retrieval`, and `retrieval_error`, its standard error.
 
     Retrieval is P@1 in percent, higher is better: mean over language pairs and directions, each pair's first
-    1,000 rows as candidates, cosine.
+    1,000 rows as candidates, cosine. See `retrieval`.
 
     Args:
         pupil: in eval mode.
@@ -41,17 +41,28 @@ def validate(
             sums[term] = sums.get(term, 0.0) + float(value) * len(rows)
     assert vectors is not None, "no validation step"
     means = {term: value / sum(sizes) for term, value in sums.items()}
-    return {**means, "retrieval": retrieval(vectors, sizes)}
+    found_first, error = retrieval(vectors, sizes)
+    return {**means, "retrieval": found_first, "retrieval_error": error}
 
 
-def retrieval(vectors: Tensor, sizes: Sequence[int]) -> float:
-    """P@1 in percent over the vectors (2, N, D) of language pairs of these sizes, both directions."""
-    found = []
+def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
+    """P@1 over the vectors (2, N, D) of language pairs of these sizes, both directions, and its standard error.
+
+    error = sqrt(sum over G language pairs of p (1 - p) / n) / G,  p their share found, n their rows
+
+    Returns:
+        Both in percent. The error is that of binomial shares; a row's two directions count as one draw.
+    """
+    found, variances = [], []
     for source, target in zip(*(side.split(list(sizes)) for side in vectors), strict=True):
         if not len(source):
             continue
         a, b = (functional.normalize(side[:RETRIEVAL_ROWS], dim=1) for side in (source, target))
         similarity = a @ b.T
         rows = torch.arange(len(similarity))
-        found += [(similarity.argmax(dim=dim) == rows).double().mean() for dim in (0, 1)]
-    return 100 * float(torch.stack(found).mean())
+        both = [(similarity.argmax(dim=dim) == rows).double().mean() for dim in (0, 1)]
+        share = torch.stack(both).mean()
+        found += both
+        variances.append(share * (1 - share) / len(rows))
+    error = torch.stack(variances).sum().sqrt() / len(variances)
+    return 100 * float(torch.stack(found).mean()), 100 * float(error)
