@@ -15,16 +15,29 @@ from orthoglot.atomic import replacing
 
 SOURCE = Path(settings.__file__).parent
 MEMORY = Path(".jobs/digests.json")
+SHAPES = Path(".jobs/shapes.json")
+# What is remembered of a module depends on how this file tells it.
+OWN = Path(__file__).read_text(encoding="utf-8")
+
+
+def as_text(value: Any) -> str:
+    """A JSON value as it is digested."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def digest(value: Any) -> str:
     """SHA-256 of a JSON value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(as_text(value).encode()).hexdigest()
+
+
+def digest_around(first: list[Any], item: str, last: list[Any]) -> str:
+    """What `digest` gives for the list of all that is in `first`, one item as text, and all that is in `last`."""
+    return hashlib.sha256(f"{as_text(first)[:-1]}, {item}, {as_text(last)[1:]}".encode()).hexdigest()
 
 
 def files_digest(paths: Sequence[str]) -> list[str]:
     """SHA-256 of outside files, remembered by path, size and time; "missing" where there is none."""
-    memory = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
+    memory = json.loads(MEMORY.read_text()) if paths and MEMORY.exists() else {}
     found = []
     for path in paths:
         if not Path(path).is_file():
@@ -59,9 +72,13 @@ def path_of(module: str) -> Path | None:
     return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
 
 
-def shape_digest(module: str) -> str:
-    """Digest of one module's syntax tree and of the templates beside it; comments and layout do not count."""
-    return _parsed(module)[0]
+@functools.cache
+def code(verb: str, *entries: str) -> str:
+    """As text, what a job of this verb runs: its digest, and that of the shape of each module its entries import.
+
+    It is the same for many jobs, and most of what their keys are made of.
+    """
+    return as_text([verb_code(verb), {module: _parsed(module)[0] for module in modules(*entries)}])
 
 
 @functools.cache
@@ -69,17 +86,42 @@ def _parsed(module: str) -> tuple[str, list[str]]:
     """A digest of the module's syntax tree (and of templates beside it), and the orthoglot modules it names."""
     path = path_of(module)
     assert path is not None, module
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
+    text = digest([OWN, source, templates])
+    shapes = _shapes()
+    if module not in shapes or shapes[module][0] != text:
+        tree = ast.parse(source)
+        shapes[module] = [text, digest([_shape(tree), templates]), _imported(tree)]
+    _, shape, names = shapes[module]
+    known = [name for name in names if path_of(name)]
+    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
+    return shape, sorted({*known, *parents} - {module, "orthoglot"})
+
+
+@functools.cache
+def _shapes() -> dict[str, list[Any]]:
+    """By module: the digest of its text, that of its shape, and what it imports, as the last process left them."""
+    return json.loads(SHAPES.read_text()) if SHAPES.exists() else {}
+
+
+def remember_shapes() -> None:
+    """Spare the next process the parsing of modules that stay as they are: about a second."""
+    text = json.dumps(_shapes())
+    if not SHAPES.exists() or SHAPES.read_text() != text:
+        with replacing(SHAPES) as partial:
+            partial.write_text(text)
+
+
+def _imported(tree: ast.Module) -> list[str]:
+    """What a module names in its imports that may be an orthoglot module."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
-    known = [name for name in names if name.startswith("orthoglot") and path_of(name)]
-    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
-    return digest([_shape(tree), templates]), sorted({*known, *parents} - {module, "orthoglot"})
+    return sorted(name for name in names if name.startswith("orthoglot"))
 
 
 @functools.cache
@@ -94,8 +136,7 @@ def verb_parts(verb: str) -> list[ast.stmt]:
     for module in ("orthoglot.cli", "orthoglot.cli.jobs"):
         path = path_of(module)
         assert path is not None
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        there = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        there = _definitions(path.read_text(encoding="utf-8"))
         wanted: set[str] = set()
         called = {verb, "Job", "main"} & there.keys()
         while called - wanted:
@@ -104,6 +145,13 @@ def verb_parts(verb: str) -> list[ast.stmt]:
             called = {node.id for node in inside if isinstance(node, ast.Name)} & there.keys()
         found += [node for name, node in there.items() if name in wanted]
     return found
+
+
+@functools.cache
+def _definitions(source: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """The functions and classes of a module's text, by name."""
+    found = ast.parse(source).body
+    return {node.name: node for node in found if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def _shape(node: Any) -> Any:

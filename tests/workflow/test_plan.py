@@ -449,6 +449,38 @@ def test_a_verbs_digest_holds_its_own_body_and_what_every_verb_runs(
     digests.verb_code.cache_clear()
 
 
+def test_a_module_is_parsed_again_exactly_when_its_text_changes_whatever_was_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told_by_the_next_process(*, parsed: bool) -> str:
+        for cached in (digests.code, digests._parsed, digests._shapes):
+            cached.cache_clear()
+        with monkeypatch.context() as patch:
+            if not parsed:
+                patch.setattr(ast, "parse", None)
+            return digests.code("report", "orthoglot.errors")
+
+    module = tmp_path / "errors.py"
+    module.write_text("ERROR = 1\n")
+    real = digests.path_of
+    monkeypatch.setattr(digests, "path_of", lambda name: module if name == "orthoglot.errors" else real(name))
+    first = told_by_the_next_process(parsed=True)
+    digests.remember_shapes()
+    assert told_by_the_next_process(parsed=False) == first
+    module.write_text("ERROR = 1  # a comment\n")
+    assert told_by_the_next_process(parsed=True) == first
+    module.write_text("ERROR = 2\n")
+    assert told_by_the_next_process(parsed=True) != first
+    for cached in (digests.code, digests._parsed, digests._shapes):
+        cached.cache_clear()
+
+
+def test_a_digest_around_text_is_that_of_the_whole_list() -> None:
+    item = {"b": ["é", 1.5], "a": None}
+    around = digests.digest_around(["x", {}], digests.as_text(item), [[], {"y": 2}])
+    assert around == digests.digest(["x", {}, item, [], {"y": 2}])
+
+
 def test_environment_file_pins_what_the_constraints_pin() -> None:
     constraints = dict(
         line.split("==")
