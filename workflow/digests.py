@@ -15,6 +15,9 @@ from orthoglot.atomic import replacing
 
 SOURCE = Path(settings.__file__).parent
 MEMORY = Path(".jobs/digests.json")
+SHAPES = Path(".jobs/shapes.json")
+# What is remembered of a module depends on how this file tells it.
+OWN = Path(__file__).read_text(encoding="utf-8")
 
 
 def digest(value: Any) -> str:
@@ -24,7 +27,7 @@ def digest(value: Any) -> str:
 
 def files_digest(paths: Sequence[str]) -> list[str]:
     """SHA-256 of outside files, remembered by path, size and time; "missing" where there is none."""
-    memory = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
+    memory = json.loads(MEMORY.read_text()) if paths and MEMORY.exists() else {}
     found = []
     for path in paths:
         if not Path(path).is_file():
@@ -59,9 +62,10 @@ def path_of(module: str) -> Path | None:
     return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
 
 
-def shape_digest(module: str) -> str:
-    """Digest of one module's syntax tree and of the templates beside it; comments and layout do not count."""
-    return _parsed(module)[0]
+@functools.cache
+def code(verb: str, *entries: str) -> str:
+    """Digest of what a job of this verb runs: the verb itself, and the shape of each module its entries import."""
+    return digest([verb_code(verb), {module: _parsed(module)[0] for module in modules(*entries)}])
 
 
 @functools.cache
@@ -69,17 +73,42 @@ def _parsed(module: str) -> tuple[str, list[str]]:
     """A digest of the module's syntax tree (and of templates beside it), and the orthoglot modules it names."""
     path = path_of(module)
     assert path is not None, module
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
+    text = digest([OWN, source, templates])
+    shapes = _shapes()
+    if module not in shapes or shapes[module][0] != text:
+        tree = ast.parse(source)
+        shapes[module] = [text, digest([_shape(tree), templates]), _imported(tree)]
+    _, shape, names = shapes[module]
+    known = [name for name in names if path_of(name)]
+    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
+    return shape, sorted({*known, *parents} - {module, "orthoglot"})
+
+
+@functools.cache
+def _shapes() -> dict[str, list[Any]]:
+    """By module: the digest of its text, that of its shape, and what it imports, as the last process left them."""
+    return json.loads(SHAPES.read_text()) if SHAPES.exists() else {}
+
+
+def remember_shapes() -> None:
+    """Spare the next process the parsing of modules that stay as they are: about a second."""
+    text = json.dumps(_shapes())
+    if not SHAPES.exists() or SHAPES.read_text() != text:
+        with replacing(SHAPES) as partial:
+            partial.write_text(text)
+
+
+def _imported(tree: ast.Module) -> list[str]:
+    """What a module names in its imports that may be an orthoglot module."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
-    known = [name for name in names if name.startswith("orthoglot") and path_of(name)]
-    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
-    return digest([_shape(tree), templates]), sorted({*known, *parents} - {module, "orthoglot"})
+    return sorted(name for name in names if name.startswith("orthoglot"))
 
 
 @functools.cache
@@ -94,8 +123,7 @@ def verb_parts(verb: str) -> list[ast.stmt]:
     for module in ("orthoglot.cli", "orthoglot.cli.jobs"):
         path = path_of(module)
         assert path is not None
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        there = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        there = _definitions(path.read_text(encoding="utf-8"))
         wanted: set[str] = set()
         called = {verb, "Job", "main"} & there.keys()
         while called - wanted:
@@ -104,6 +132,13 @@ def verb_parts(verb: str) -> list[ast.stmt]:
             called = {node.id for node in inside if isinstance(node, ast.Name)} & there.keys()
         found += [node for name, node in there.items() if name in wanted]
     return found
+
+
+@functools.cache
+def _definitions(source: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """The functions and classes of a module's text, by name."""
+    found = ast.parse(source).body
+    return {node.name: node for node in found if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def _shape(node: Any) -> Any:

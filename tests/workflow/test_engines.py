@@ -21,6 +21,19 @@ DEPEND_ON_LOSS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def experiment(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, list[str]]:
+    """`finished` after an experiment with another loss, and the jobs that this ran."""
+    workspace = finished.copy(tmp_path_factory.mktemp("experiment") / "w")
+    return workspace, workspace.jobs_run("dvc", "exp", "run", "-S", "loss=oracle")
+
+
+@pytest.fixture
+def tried(experiment: tuple[Workspace, list[str]], tmp_path: Path) -> Workspace:
+    """A copy of the workspace after the experiment for one test to change."""
+    return experiment[0].copy(tmp_path / "w")
+
+
 def digests(workspace: Workspace) -> dict[str, str]:
     """SHA-256 of every result file."""
     return {
@@ -66,16 +79,17 @@ def test_a_papers_table_is_a_target_of_its_own(done: Workspace) -> None:
     assert done.jobs_due() == {}
 
 
-def test_experiment_with_another_loss_runs_only_what_depends_on_it(done: Workspace) -> None:
-    run = done.jobs_run("dvc", "exp", "run", "-S", "loss=oracle")
-    assert run == DEPEND_ON_LOSS
-    assert done.jobs_due() == {}
-    assert done.jobs_run("dvc", "repro") == []
-    assert "oracle" in json.loads((done.folder / "results/metrics.json").read_text())["ems-mini"]
-    assert "loss" in done.run("dvc", "params", "diff").stdout
-    assert "oracle" in done.run("dvc", "metrics", "diff").stdout
-    assert "oracle" in done.run("dvc", "exp", "show", "--csv").stdout
-    assert "html" in done.run("dvc", "plots", "show").stdout
+def test_experiment_with_another_loss_runs_only_what_depends_on_it(
+    experiment: tuple[Workspace, list[str]], tried: Workspace
+) -> None:
+    assert experiment[1] == DEPEND_ON_LOSS
+    assert tried.jobs_due() == {}
+    assert tried.jobs_run("dvc", "repro") == []
+    assert "oracle" in json.loads((tried.folder / "results/metrics.json").read_text())["ems-mini"]
+    assert "loss" in tried.run("dvc", "params", "diff").stdout
+    assert "oracle" in tried.run("dvc", "metrics", "diff").stdout
+    assert "oracle" in tried.run("dvc", "exp", "show", "--csv").stdout
+    assert "html" in tried.run("dvc", "plots", "show").stdout
 
 
 def test_experiment_in_a_copy_runs_the_copys_source_and_leaves_the_workspace_as_it_is(
@@ -110,12 +124,11 @@ def test_queued_experiments_all_run_and_are_shown(done: Workspace) -> None:
     assert done.jobs_due() == {}
 
 
-def test_checkout_after_an_experiment_leaves_nothing_to_do(done: Workspace) -> None:
-    done.run("dvc", "exp", "run", "-S", "loss=oracle")
-    done.run("git", "reset", "--hard", "-q")
-    done.run("dvc", "checkout", "-q")
-    assert done.jobs_due() == {}
-    assert done.jobs_run("dvc", "repro") == []
+def test_checkout_after_an_experiment_leaves_nothing_to_do(tried: Workspace) -> None:
+    tried.run("git", "reset", "--hard", "-q")
+    tried.run("dvc", "checkout", "-q")
+    assert tried.jobs_due() == {}
+    assert tried.jobs_run("dvc", "repro") == []
 
 
 def test_applied_experiment_leaves_nothing_to_do_and_the_way_back_reruns_only_the_rest(
@@ -178,20 +191,20 @@ def test_unknown_loss_stops_before_any_job_and_names_the_known_ones(done: Worksp
 
 
 @pytest.mark.parametrize(
-    ("engine", "moment"),
+    ("engine", "moments"),
     [
-        ("snakemake --cores 2", "models/mini/encoders/ems-mini.partial"),
-        ("snakemake --cores 2", "checkpoints/*"),
-        ("snakemake --cores 2", "results.partial"),
-        ("dvc repro", ".jobs/models/mini/encoders/ems-mini.done"),
+        ("snakemake --cores 2", ["models/mini/encoders/ems-mini.partial", "results.partial"]),
+        ("snakemake --cores 2", ["checkpoints/*"]),
+        ("dvc repro", [".jobs/models/mini/encoders/ems-mini.done"]),
     ],
 )
 def test_killed_run_resumes_and_ends_with_the_same_bytes(
-    engine: str, moment: str, fresh: Workspace, finished: Workspace, tmp_path: Path
+    engine: str, moments: list[str], fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     killed = fresh.copy(tmp_path / "w")
-    killed.kill_when(moment, *engine.split())
-    assert not (killed.folder / "results/receipt.json").exists()
+    for moment in moments:
+        killed.kill_when(moment, *engine.split())
+        assert not (killed.folder / "results/receipt.json").exists()
     killed.run(*engine.split())
     assert digests(killed) == digests(finished)
     assert killed.jobs_due() == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import re
 import shutil
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 from workspace import ROOT
 
 import digests
@@ -21,7 +21,7 @@ from orthoglot import config
 from orthoglot.cli import jobs as verbs
 from orthoglot.errors import ConfigError
 
-Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], dict[str, Any]]]]
+Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], jobs.Plan]]]
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 RULES = {
     name: set(stage["cmd"].split(" -- ")[0].split("--allowed-rules ")[1].split())
@@ -41,7 +41,10 @@ def values() -> dict[str, Any]:
 
 def keys(values: dict[str, Any], on_demand: bool = False) -> dict[str, tuple[str, str]]:
     """Verb and key of every job that runs unasked, or of those on demand."""
-    plan = jobs.Plan(config.check(values, "params.yaml"))
+    return keys_of(jobs.Plan(config.check(values, "params.yaml")), on_demand)
+
+
+def keys_of(plan: jobs.Plan, on_demand: bool = False) -> dict[str, tuple[str, str]]:
     wanted = [job for job in plan.jobs.values() if (job.output not in plan.unasked) == on_demand]
     return {job.output: (job.verb, job.key) for job in wanted}
 
@@ -73,12 +76,18 @@ def at(values: Any, path: tuple[Any, ...]) -> Any:
     return values
 
 
-def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any] | None:
-    """The values with one leaf changed, or None where no other valid value is at hand."""
+def plan_of(values: dict[str, Any]) -> jobs.Plan | None:
+    """What the values ask for, or None where they are not valid; why not, `config.check` would take its time to say."""
+    try:
+        return jobs.Plan(config.Params.model_validate(values))
+    except (ConfigError, ValidationError):
+        return None
+
+
+def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> jobs.Plan | None:
+    """The plan with one leaf of the values changed, or None where no other valid value is at hand."""
     result = copy.deepcopy(values)
-    node = result
-    for key in path[:-1]:
-        node = node[key]
+    node = at(result, path[:-1])
     old = node[path[-1]]
     if isinstance(old, bool):
         others: list[Any] = [not old]
@@ -86,11 +95,8 @@ def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any] |
         others = [old + 1, old + 100, old / 2] if isinstance(old, int | float) else [f"{old}x", "cpu"]
     for new in others:
         node[path[-1]] = new
-        try:
-            keys(result)
-        except ValueError:
-            continue
-        return result
+        if plan := plan_of(result):
+            return plan
     return None
 
 
@@ -109,23 +115,22 @@ def first_stage(due: set[str]) -> set[str]:
     return set([name for name in DVC if due & RULES[name]][:1])
 
 
-def with_another_value(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Every parameter, and the values in which it differs."""
+def with_another_value(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], jobs.Plan]]:
+    """Every parameter, and the plan in which it differs."""
     for path in leaves(values):
         other = perturbed(values, path)
         if other is not None and path[0] not in ("preset", "device", "opus_api"):
             yield path, other
 
 
-def with_a_shorter_list(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Every list, and the values without one of its entries, which stays in the folders that an earlier run made."""
+def with_a_shorter_list(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], jobs.Plan]]:
+    """Every list, and the plan without one of its entries, which stays in the folders that an earlier run made."""
     for path in lists(values):
         for place in range(len(at(values, path))):
             other = copy.deepcopy(values)
             del at(other, path)[place]
-            with contextlib.suppress(ConfigError):
-                keys(other)
-                yield path, other
+            if plan := plan_of(other):
+                yield path, plan
 
 
 @pytest.mark.parametrize("preset", ["mini", "real-small"])
@@ -138,9 +143,9 @@ def test_what_makes_a_job_due_is_listed_in_its_dvc_stage(
     tried = 0
     for path, other in changes(values):
         tried += 1
-        due = changed(before, keys(other))
+        due = changed(before, keys_of(other))
         if path[:3] == ("presets", preset, "ablations"):
-            after = keys(other, on_demand=True)
+            after = keys_of(other, on_demand=True)
             assert set(after) < set(before_on_demand) or changed(before_on_demand, after), f"{path}: nothing"
             assert not due, f"{path} makes {due} due unasked"
         elif path[:2] == ("presets", preset):
@@ -196,13 +201,13 @@ def test_a_changed_parameter_reaches_exactly_its_dependents(
     parts = tuple(int(p) if p.isdigit() else p.replace("@", ".") for p in path.split("."))
     other = perturbed(values, parts)
     assert other is not None
-    assert changed(keys(values), keys(other)) == due
+    assert changed(keys(values), keys_of(other)) == due
 
 
 def test_a_changed_method_leaves_the_other_methods_alone(values: dict[str, Any]) -> None:
     other = perturbed(values, ("methods", "seed", "terms", "seed.meaning"))
     assert other is not None
-    before, after = keys(values), keys(other)
+    before, after = keys(values), keys_of(other)
     folders = {
         folder for folder in after if after[folder] != before[folder] and after[folder][0] == "decompose"
     }
@@ -492,6 +497,32 @@ def test_a_verbs_digest_holds_its_own_body_and_what_every_verb_runs(
         digests.verb_code.cache_clear()
         assert {verb for verb in before if digests.verb_code(verb) != before[verb]} == affected
     digests.verb_code.cache_clear()
+
+
+def test_a_module_is_parsed_again_exactly_when_its_text_changes_whatever_was_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told_by_the_next_process(*, parsed: bool) -> str:
+        for cached in (digests.code, digests._parsed, digests._shapes):
+            cached.cache_clear()
+        with monkeypatch.context() as patch:
+            if not parsed:
+                patch.setattr(ast, "parse", None)
+            return digests.code("report", "orthoglot.errors")
+
+    module = tmp_path / "errors.py"
+    module.write_text("ERROR = 1\n")
+    real = digests.path_of
+    monkeypatch.setattr(digests, "path_of", lambda name: module if name == "orthoglot.errors" else real(name))
+    first = told_by_the_next_process(parsed=True)
+    digests.remember_shapes()
+    assert told_by_the_next_process(parsed=False) == first
+    module.write_text("ERROR = 1  # a comment\n")
+    assert told_by_the_next_process(parsed=True) == first
+    module.write_text("ERROR = 2\n")
+    assert told_by_the_next_process(parsed=True) != first
+    for cached in (digests.code, digests._parsed, digests._shapes):
+        cached.cache_clear()
 
 
 def test_environment_file_pins_what_the_constraints_pin() -> None:

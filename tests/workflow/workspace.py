@@ -28,6 +28,9 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     preset["splits"].update(max_valid=50, max_test=50)
     preset["embedding"].update(train_pairs=200)
     preset["decomposition"].update(max_epochs=2, batch_size=64)
+    for ablation in preset["ablations"]:
+        ablation["seeds"] = [1]
+    params["variants"] = {kind: dict([*known.items()][:2]) for kind, known in params["variants"].items()}
     preset["evaluation"].update(heldout_pairs=50, probe_sentences=40, map_sentences=20, resamples=100)
     params["corpora"]["mini"].update(languages={"qab": 400, "qac": 300}, retrieval_pairs=40, graded_items=10)
     for name in ("mini-tatoeba", "mini-code-switched"):
