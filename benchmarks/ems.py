@@ -25,9 +25,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from orthoglot.training.bitext import tokenised_bitext
-from orthoglot.training.tokens import TOKENIZER, tokenise
-
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/training"))
 
@@ -38,12 +35,13 @@ import torch
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.settings import EmsSettings, ScratchNetwork
-from orthoglot.training.bitext import Bitext, languages_of
+from orthoglot.training.bitext import Bitext, languages_of, tokenised_bitext
 from orthoglot.training.pretrain import Network
 from orthoglot.training.sampling import Plan
 from orthoglot.training.schedule import scheduler
 from orthoglot.training.steps import Steps
 from orthoglot.training.students import EmsStudent
+from orthoglot.training.tokens import TOKENIZER, tokenise
 
 ROOT = Path(__file__).resolve().parents[1]
 Take = Callable[[], None]

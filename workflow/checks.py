@@ -13,7 +13,8 @@ from orthoglot.encoders.settings import (
     FrozenSettings,
     LaserSettings,
     ScratchNetwork,
-    TrainingSettings,
+    origins,
+    reads_corpora,
 )
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
@@ -41,7 +42,7 @@ class EncoderChecks:
         for role, origin in origins(settings).items():
             pivots = {parse_pair(pair)[0] for pair in self.pairs}
             self._covers(origin, self.params.encoders[origin], pivots if role == "teacher" else set())
-        self.text_of(name, settings)
+        self.text_of(f"encoders.{name}", settings)
         if isinstance(settings, DistillationSettings):
             width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
             if width and taught and width != taught:
@@ -50,23 +51,28 @@ class EncoderChecks:
                     "give both networks one width"
                 )
 
-    def text_of(self, name: str, settings: EncoderSettings) -> None:
-        """Refuse an Emma-X encoder whose pairs or text the preset has not, or whose new tokenizer would not know it."""
+    def text_of(self, entry: str, settings: EncoderSettings) -> None:
+        """Refuse an Emma-X encoder whose pairs or text the preset has not, or whose new tokenizer would not know it.
+
+        Args:
+            entry: of params.yaml, that says so.
+            settings: the encoder's.
+        """
         if not isinstance(settings, EmmaXSettings):
             return
         if strange := sorted(set(settings.parallel.pairs) - set(self.pairs)):
             raise ConfigError(
-                f"encoders.{name}.parallel.pairs: the preset has no {', '.join(strange)}; "
+                f"{entry}.parallel.pairs: the preset has no {', '.join(strange)}; "
                 f"it has {', '.join(self.pairs)}"
             )
         if not reads_corpora(settings):
             return
         if not self.text:
-            raise ConfigError(f"encoders.{name}.text.text: the preset's corpora have none of kind text")
+            raise ConfigError(f"{entry}.text.text: the preset's corpora have none of kind text")
         strange = sorted(self.text - self.languages)
         if strange and isinstance(settings.network, ScratchNetwork):
             raise ConfigError(
-                f"encoders.{name}: text of {', '.join(strange)}, which no sentence pair has: a new tokenizer is learnt "
+                f"{entry}: text of {', '.join(strange)}, which no sentence pair has: a new tokenizer is learnt "
                 "from sentence pairs; start from another encoder"
             )
 
@@ -81,13 +87,3 @@ class EncoderChecks:
                 f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "
                 f"it covers {', '.join(sorted(covered))}"
             )
-
-
-def origins(settings: EncoderSettings) -> dict[str, str]:
-    """The other encoders that an encoder's training needs, by what they are to it."""
-    return settings.origins if isinstance(settings, TrainingSettings) else {}
-
-
-def reads_corpora(settings: EncoderSettings) -> bool:
-    """Whether an encoder is trained on the text corpora of the preset."""
-    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"

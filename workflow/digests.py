@@ -6,6 +6,7 @@ import ast
 import functools
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def _parsed(module: str) -> tuple[str, list[str]]:
     assert path is not None, module
     source = path.read_text(encoding="utf-8")
     templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
-    text = digest([OWN, source, templates])
+    text = digest([OWN, sys.version_info[:2], source, templates])
     shapes = _shapes()
     if module not in shapes or shapes[module][0] != text:
         tree = ast.parse(source)

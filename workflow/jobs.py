@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checks import EncoderChecks, origins, reads_corpora
+from checks import EncoderChecks
 from digests import SOURCE, code, digest, files_digest, remember_shapes
 from orthoglot import __version__, config
 from orthoglot.atomic import replacing
@@ -33,6 +33,8 @@ from orthoglot.encoders.settings import (
     EncoderSettings,
     FrozenSettings,
     TrainingSettings,
+    origins,
+    reads_corpora,
 )
 from orthoglot.errors import ConfigError
 from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
@@ -151,8 +153,8 @@ class Plan:
         """The job of an output folder.
 
         Raises:
-            ConfigError: params.yaml asks for no such folder, or for one that its other settings do not allow; the
-                job is due and a file of the user's that it reads is not there.
+            ConfigError: params.yaml asks for no such folder, or for one that its other settings do not allow; a file
+                of the user's that the job reads is not there.
         """
         if folder in self.refused:
             raise ConfigError(self.refused[folder])
@@ -161,7 +163,7 @@ class Plan:
             hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
             hint = hint if kind in ABLATION_PAPERS else ""
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
-        if folder in self.due and (missing := self.jobs[folder].missing):
+        if missing := self.jobs[folder].missing:
             raise ConfigError(missing)
         return self.jobs[folder]
 
@@ -218,7 +220,7 @@ class Plan:
         """Write every job's file and set or take away every marker."""
         remember_shapes()
         done: dict[Path, bool] = {}
-        # DVC asks for it even where no encoder is trained on text.
+        # DVC asks for it even where no encoder is trained on pairs.
         Path(f"models/{self.name}/tokens").mkdir(parents=True, exist_ok=True)
         for folder, job in self.jobs.items():
             job.announce()
@@ -546,13 +548,14 @@ class Plan:
     ) -> None:
         """Every variant of one encoder, once for each seed, and their table."""
         kind = self.params.encoders[ablation.encoder].kind
-        self._checks.text_of(ablation.encoder, self.params.encoders[ablation.encoder])
+        self._checks.text_of(f"encoders.{ablation.encoder}", self.params.encoders[ablation.encoder])
         encoders: list[str] = []
         evaluations: list[str] = []
         for variant in self.params.variants[kind]:
             for seed in ablation.seeds:
                 home = f"ablation/{self.name}/{kind}/{variant}/seed{seed}"
                 settings = self.params.variant(ablation, variant, seed)
+                self._checks.text_of(f"variants.{kind}.{variant}", settings)
                 encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
                 text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
                 free = {"device": self.params.device}
@@ -594,10 +597,11 @@ class Plan:
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
 
     def threads(self, folder: str) -> int:
-        """How many threads the job of this folder takes: of an encoder, or of tokens with a new tokenizer."""
+        """How many threads the job of this folder takes: of an encoder, or of tokens."""
         settings = self.jobs[folder].settings
-        learnt = settings.get("encoder") or settings["tokenizer"] or {}
-        return int(learnt.get("threads", 1) * learnt.get("processes", 1))
+        learnt = settings.get("encoder") or settings["tokenizer"]
+        # To cut text, as many as there are: nothing depends on it, as a new tokenizer does.
+        return int(learnt.get("threads", 1) * learnt.get("processes", 1)) if learnt else self.cores
 
 
 def _decisive(settings: Any) -> Any:

@@ -420,11 +420,27 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     assert whole.held_out.sizes == (10, 10)
 
 
-def test_one_validation_pair_is_refused(tmp_path: Path) -> None:
+def test_steps_and_validations_of_one_pair_are_refused(tmp_path: Path) -> None:
+    """A step's share of each of many language pairs is rounded down."""
     rows = word_for_word(60, 0)
     folders = [write_folder(tmp_path / "en-de", {"train": rows[:40], "valid": rows[40:41]})]
     with pytest.raises(DataError, match="1 validation pairs: nothing to compare"):
         parallel(folders, tmp_path, EMMA)
+    folders = [
+        write_folder(tmp_path / pair, {"train": rows[:40], "valid": rows[40:50]})
+        for pair in ("en-es", "en-fr", "en-gn", "en-nl", "en-pt")
+    ]
+    steps = parallel(folders, tmp_path / "more", EMMA)
+    phase = EMMA.parallel.model_copy(update={"batch_size": 2, "steps": 3, "validate_every": 3})
+    with pytest.raises(DataError, match="a step of 1 sentence pairs: nothing to compare; raise batch_size"):
+        list(steps.pairs(phase, False, 0, 0))
+    enough = phase.model_copy(update={"batch_size": 5})
+    assert [batch.parts for batch in steps.pairs(enough, False, 0, 0)] == [(5, 5)] * 3
+    sentences = EMMA.text.model_copy(
+        update={"batch_size": 2, "steps": 1, "validate_every": 1, "text": "beside"}
+    )
+    with pytest.raises(DataError, match="a step of 0 sentences: nothing to compare"):
+        list(steps.text(sentences, None, 0, 0))
 
 
 def test_a_pair_that_is_not_there_is_refused(bitext: list[Path], tmp_path: Path) -> None:
@@ -460,7 +476,7 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     found = {}
     for apart in (True, False):
         known.clear()
-        tokenise_sides(folders, "train", tokenise, tmp_path / str(apart), apart=apart)
+        tokenise_sides(folders, tokenise, tmp_path / str(apart), apart=apart)
         text = tokenised_text(tmp_path / str(apart))
         assert sum(text.sizes) == len(known) == len(text.sentences.lengths)
         found[apart] = set(known)
@@ -472,7 +488,7 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     languages = {one.split()[0] for one in found[True]}
     assert languages == {"en", "de", "gn"}
     assert found[False] == set().union(*groups)
-    tokenise_sides(folders[::-1], "train", tokenise, tmp_path / "turned", apart=True)
+    tokenise_sides(folders[::-1], tokenise, tmp_path / "turned", apart=True)
     turned = tokenised_text(tmp_path / "turned")
     assert sum(turned.sizes) == len(rows)
 

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from workspace import Workspace
 
 # What `loss=oracle` adds to the miniature's `loss=all`.
@@ -194,7 +195,7 @@ def test_unknown_loss_stops_before_any_job_and_names_the_known_ones(done: Worksp
     ("engine", "moments"),
     [
         ("snakemake --cores 2", ["models/mini/encoders/ems-mini.partial", "results.partial"]),
-        ("snakemake --cores 2", ["checkpoints/*"]),
+        ("snakemake --cores 2", ["checkpoints/*/train"]),
         ("dvc repro", [".jobs/models/mini/encoders/ems-mini.done"]),
     ],
 )
@@ -209,6 +210,14 @@ def test_killed_run_resumes_and_ends_with_the_same_bytes(
     assert digests(killed) == digests(finished)
     assert killed.jobs_due() == {}
     assert not list(killed.folder.rglob("*.partial"))
+
+
+def test_an_encoder_may_be_called_as_a_folder_is(fresh: Workspace, tmp_path: Path) -> None:
+    workspace = fresh.copy(tmp_path / "w")
+    params = yaml.safe_load((workspace.folder / "params.yaml").read_text())
+    workspace.edit(encoders__tokens=params["encoders"]["ems-mini"], presets__mini__encoders=["tokens"])
+    due = workspace.jobs_due()
+    assert (due["tokenise"], due["pretrain"], due["embed"]) == (1, 1, 1)
 
 
 def test_killed_parent_leaves_a_run_that_the_same_command_waits_for(

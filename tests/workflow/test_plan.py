@@ -234,8 +234,14 @@ def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(va
         f"{home}/{part}": verb for some in homes.values() for home in some for part, verb in verbs.items()
     }
     planned = {name: job.verb for name, job in plan.jobs.items() if name.startswith("ablation/")}
-    tokens = {name for name in planned if name.startswith(f"{HOME}/tokens/")}
+    tokens = {
+        folder
+        for name, verb in made.items()
+        if verb == "pretrain"
+        for folder in plan.jobs[name].inputs["tokens"]
+    }
     assert planned == made | dict.fromkeys(tokens, "tokenise")
+    assert all(folder.startswith(f"{HOME}/tokens/") for folder in tokens)
     assert not set(made) & plan.unasked
     encoder = plan.jobs[f"{HOME}/ems/without-xtr/seed7/encoder"]
     own = values["encoders"]["ems-mini"]
@@ -399,6 +405,15 @@ def test_an_ablation_that_the_preset_does_not_allow_is_refused_to_whoever_asks_f
     values["presets"]["mini"]["encoders"].append("emma-x-mini")
     with pytest.raises(ConfigError, match=reason):
         keys(values)
+
+
+def test_a_variant_that_the_preset_does_not_allow_is_refused_like_its_encoder(values: dict[str, Any]) -> None:
+    values["variants"]["emma-x"]["of-corpora"] = {"text": {"text": "corpora"}}
+    plan = jobs.Plan(config.check(values, "params.yaml"))
+    with pytest.raises(
+        ConfigError, match=r"^variants\.emma-x\.of-corpora\.text\.text: the preset's corpora have none"
+    ):
+        plan.job("tables/emma-x")
 
 
 def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: Path) -> None:
@@ -686,13 +701,3 @@ def test_a_missing_file_is_told_to_whoever_asks_for_the_job_that_reads_it(values
         Path(name).write_text("a line\n")
     plan = jobs.Plan(config.check(values, "params.yaml"))
     assert [plan.job(folder).output for folder in (pair, test_set, text)] == [pair, test_set, text]
-
-
-def test_a_missing_file_is_not_missed_where_the_result_is_there(
-    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values["corpora"] |= {"mine": OUTSIDE["mine"]}
-    values["presets"]["mini"]["corpora"] = ["mini", "mine"]
-    plan = jobs.Plan(config.check(values, "params.yaml"))
-    monkeypatch.setattr(jobs, "read_key", lambda folder: plan.jobs[str(folder)].key)
-    assert plan.job("data/mini/bitext/qaa-qab").output == "data/mini/bitext/qaa-qab"

@@ -1,5 +1,6 @@
 # On demand: every variant of a kind of encoder, trained and measured like any encoder but in a folder of its own, which
-# no DVC stage watches; then the paper's tables with these beside them.
+# no DVC stage watches (an encoder that they start from lies with the preset's own); then the paper's tables with these
+# beside them.
 use rule tokenise as tokenise_variants with:
     input:
         job=job("ablation/{preset}/tokens/{tokens}"),

@@ -2,6 +2,12 @@
 # inputs only give the order, so none of their times counts.
 import shlex
 
+
+# Not a folder within one: decomposers of an encoder called tokens are none.
+wildcard_constraints:
+    preset="[^/]+",
+
+
 SOURCE = shlex.quote(str(Path(HERE, "src"))).replace("{", "{{").replace("}", "}}")
 shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
 

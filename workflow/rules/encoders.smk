@@ -11,7 +11,7 @@ rule tokenise:
         "../envs/orthoglot.yaml"
     threads: threads_of("models/{preset}/tokens/{tokens}")
     shell:
-        "orthoglot tokenise {input.job} 2>&1 | tee {log}"
+        "RAYON_NUM_THREADS={threads} orthoglot tokenise {input.job} 2>&1 | tee {log}"
 
 
 rule pretrain:

@@ -479,3 +479,13 @@ class EmbeddingSettings(Settings):
     batch_tokens: Count
     dtype: Literal["float32", "float16"]
     train_pairs: Count
+
+
+def origins(settings: EncoderSettings) -> dict[str, str]:
+    """The other encoders that an encoder's training needs, by what they are to it."""
+    return settings.origins if isinstance(settings, TrainingSettings) else {}
+
+
+def reads_corpora(settings: EncoderSettings) -> bool:
+    """Whether an encoder is trained on the text corpora of the preset."""
+    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"

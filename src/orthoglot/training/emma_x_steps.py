@@ -63,6 +63,8 @@ class EmmaXSteps:
         """An epoch's steps of Phase 1, from one on; tokens are hidden, if any are, where `hide` is true."""
         plan = self._plan(phase, phase.batch_size, self.sizes)
         for number, places in _numbered(plan, phase, epoch, first):
+            if (count := len(places) // processes()) < 2:
+                raise _nothing_to_compare(f"{count} sentence pairs")
             hidden = ("train", number) if hide else None
             batch = self._batch([(side, self._allowed.rows(places)) for side in self._pairs("train")], hidden)
             yield batch._replace(draws=self._draws("train", batch.parts[0], number))
@@ -87,6 +89,8 @@ class EmmaXSteps:
             for (sides, allowed, _), (_, found) in zip(drawn, places, strict=True):
                 rows = found if allowed is None else allowed.rows(found)
                 parts += [(side, rows) for side in sides]
+            if (count := sum(len(rows) // processes() for _, rows in parts)) < 2:
+                raise _nothing_to_compare(f"{count} sentences")
             yield self._batch(parts, ("text", places[0][0]))
 
     def validation(self, rows: np.ndarray, number: int) -> Batch:
@@ -156,6 +160,10 @@ class EmmaXSteps:
             placed(torch.from_numpy(others[mine]), self.device),
             placed(torch.from_numpy(shares[mine]), self.device),
         )
+
+
+def _nothing_to_compare(what: str) -> DataError:
+    return DataError(f"a step of {what}: nothing to compare; raise batch_size")
 
 
 def _numbered(plan: Plan, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:

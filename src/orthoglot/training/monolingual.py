@@ -12,7 +12,6 @@ import numpy as np
 
 from orthoglot import atomic
 from orthoglot.corpora.prepare import stream_split
-from orthoglot.corpora.splitting import Split
 from orthoglot.corpora.text import stream_text
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
@@ -36,17 +35,14 @@ class Text:
     sizes: tuple[int, ...]
 
 
-def tokenise_sides(
-    bitext: Sequence[Path], split: Split, tokenise: Tokenise, tokens: Path, *, apart: bool
-) -> None:
-    """Write the ids of one split of all pair folders as text of each language, if that was not done before.
+def tokenise_sides(bitext: Sequence[Path], tokenise: Tokenise, tokens: Path, *, apart: bool) -> None:
+    """Write the ids of all pairs to train on as text of each language, if that was not done before.
 
     With `apart` a first sentence and all its translations, in whatever folders, give one sentence, drawn by a hash.
     Memory then holds some hundred bytes for each first sentence.
 
     Args:
         bitext: prepared pair folders; a folder's name is its pair.
-        split: train or valid.
         tokenise: (sentences, language) -> ids.
         tokens: folder to keep them in.
         apart: leave out translations.
@@ -55,9 +51,9 @@ def tokenise_sides(
     """
 
     def sentences() -> Iterator[tuple[str, Iterator[str]]]:
-        kept = _drawn(bitext, split) if apart else None
+        kept = _drawn(bitext) if apart else None
         for language in languages_of(bitext):
-            yield language, _distinct(_sentences(bitext, language, split, kept))
+            yield language, _distinct(_sentences(bitext, language, kept))
 
     _tokenise(sentences(), tokenise, tokens, bitext)
 
@@ -104,12 +100,12 @@ def _write(sentences: Iterator[str], language: str, tokenise: Tokenise, output: 
     return written
 
 
-def _drawn(bitext: Sequence[Path], split: Split) -> dict[bytes, str]:
+def _drawn(bitext: Sequence[Path]) -> dict[bytes, str]:
     """By digest of each first sentence the folder whose second side is kept, or "" where it is kept itself."""
     best: dict[bytes, tuple[bytes, str]] = {}
     for folder in bitext:
         pivot = parse_pair(folder.name)[0]
-        for pair in stream_split(folder, split):
+        for pair in stream_split(folder, "train"):
             # Of all that offer themselves the greatest hash wins, whatever the order of the folders.
             for place in ("", folder.name):
                 offer = _digest(f"{place}/{pivot}/{pair.source}"), place
@@ -118,16 +114,14 @@ def _drawn(bitext: Sequence[Path], split: Split) -> dict[bytes, str]:
     return {key: place for key, (_, place) in best.items()}
 
 
-def _sentences(
-    bitext: Sequence[Path], language: str, split: Split, kept: dict[bytes, str] | None
-) -> Iterator[str]:
+def _sentences(bitext: Sequence[Path], language: str, kept: dict[bytes, str] | None) -> Iterator[str]:
     for folder in bitext:
         pair = parse_pair(folder.name)
         if language not in pair:
             continue
         side = pair.index(language)
         place = folder.name if side else ""
-        for sentences in stream_split(folder, split):
+        for sentences in stream_split(folder, "train"):
             if kept is None or kept[_digest(f"{pair[0]}/{sentences.source}")] == place:
                 yield sentences[side]
 

@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from orthoglot.errors import ConfigError, DataError
 
-# Collectives of a step give up after minutes; the text of a large corpus takes days to prepare.
+# Collectives of a step give up after minutes; a teacher may read a large corpus for days.
 LONGEST_WAIT = timedelta(days=30)
 Made = TypeVar("Made")
 _waiting: list[distributed.ProcessGroup] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Sequence
 from functools import partial
@@ -40,7 +41,7 @@ def tokenise(
         bitext: prepared pair folders; a folder's name is its pair.
         corpora: prepared text folders, if the settings want them; a folder's name is its language.
         start: folder of the encoder that training starts from, if the tokenizer is its own.
-        checkpoint: folder of the parts that are done, from which an interrupted call goes on.
+        checkpoint: folder of the parts that are done, from which an interrupted call goes on; they stay there, too.
         output: an existing empty folder.
     Raises:
         ConfigError: the settings want text corpora, and there are none.
@@ -50,16 +51,28 @@ def tokenise(
         raise ConfigError("text.text is corpora, and there is no corpus of text")
     checkpoint.mkdir(parents=True, exist_ok=True)
     cut = UnknownPieces(*tokeniser(settings, bitext, start, checkpoint))
+    whose = f"the tokenizer of {start.name}" if start else "the new tokenizer"
     for split in SPLITS:
         tokenise_bitext(bitext, split, cut, checkpoint)
+        cut.tell(whose)
     if settings.text == "corpora":
         tokenise_corpora(corpora, cut, checkpoint)
     elif settings.text != "none":
-        tokenise_sides(bitext, "train", cut, checkpoint, apart=settings.text == "apart")
-    cut.tell(f"the tokenizer of {start.name}" if start else "the new tokenizer")
-    for part in (TOKENIZER, *SPLITS, TEXT):
-        if (checkpoint / part).exists():
-            shutil.move(checkpoint / part, output / part)
+        tokenise_sides(bitext, cut, checkpoint, apart=settings.text == "apart")
+    cut.tell(whose)
+    for part in (checkpoint / name for name in (TOKENIZER, *SPLITS, TEXT)):
+        if part.is_dir():
+            shutil.copytree(part, output / part.name, copy_function=_link)
+        elif part.exists():
+            _link(part, output / part.name)
+
+
+def _link(file: Path | str, place: Path | str) -> None:
+    """One file under two names, or two files where that cannot be."""
+    try:
+        os.link(file, place)
+    except OSError:
+        shutil.copyfile(file, place)
 
 
 def tokeniser(

@@ -23,6 +23,7 @@ class UnknownPieces:
         self._piece = piece
         self._read: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
+        self._told: set[str] = set()
 
     def __call__(self, sentences: Sequence[str], language: str) -> Ragged:
         """The ids."""
@@ -32,18 +33,21 @@ class UnknownPieces:
         return ids
 
     def tell(self, name: str) -> None:
-        """Warn of every language of which too much was unknown.
+        """Warn of every language of which too much was unknown since the last call, unless it was told before.
 
-        Text whose ids were kept from an interrupted run is not read again, and not told.
+        Text whose ids were kept from an interrupted run is not read again, and not told again.
 
         Args:
             name: of the tokenizer.
         """
         for language, read in sorted(self._read.items()):
-            if (unknown := self._unknown[language]) > MANY * read:
+            if (unknown := self._unknown[language]) > MANY * read and language not in self._told:
+                self._told.add(language)
                 logger.warning(
                     "%.1f%% of %d pieces of %s are unknown to %s, which reads all of them as one; start from an "
                     "encoder that knows them (`orthoglot langs %s --text FILE` tells), raise character_coverage of a "
                     "new tokenizer, or leave %s out",
                     *(100 * unknown / read, read, language, name, language, language),
                 )
+        self._read.clear()
+        self._unknown.clear()
