@@ -234,7 +234,7 @@ def test_the_cause_of_a_failure_is_told_last(done: Workspace) -> None:
     done.edit(**{"encoders__ems-mini__network__tokenizer__vocabulary": 100_000})
     text = done.run("snakemake", "--cores", "2", check=False).stdout
     causes = [line for line in text.splitlines() if "tokenizer with vocabulary 100000" in line]
-    assert causes[-1].startswith("logs/mini/pretrain/ems-mini.log: ")
+    assert re.match(r"logs/mini/tokenise/\w+\.log: ", causes[-1])
     assert text.rindex(causes[-1]) > text.rindex("Exiting because a job execution failed")
 
 

@@ -17,6 +17,7 @@ from workspace import ROOT
 
 import jobs
 from orthoglot import config
+from orthoglot.cli import jobs as verbs
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.load import load_encoder
 from orthoglot.errors import ConfigError
@@ -153,11 +154,15 @@ def test_what_a_training_needs_is_pinned_to_a_commit_like_any_checkpoint(
 
 
 def run(plan: jobs.Plan, output: str, bitext: Path) -> Path:
-    """Run one training job as the rule does, on text of the test's own."""
-    from orthoglot.cli.jobs import pretrain
-
-    pretrain(announce(plan.jobs[output], bitext))
+    """Run the tokenise job of a training, and itself, as their rules do, on text of the test's own."""
+    cut_for(plan, output, bitext)
+    verbs.pretrain(announce(plan.jobs[output], bitext))
     return Path(output)
+
+
+def cut_for(plan: jobs.Plan, output: str, bitext: Path) -> None:
+    (tokens,) = plan.jobs[output].inputs["tokens"]
+    verbs.tokenise(announce(plan.jobs[tokens], bitext))
 
 
 def announce(job: jobs.Job, bitext: Path) -> Path:
@@ -220,7 +225,9 @@ def test_the_lock_outlives_a_verb_that_is_killed_alone(
     """Its processes go on, and whoever runs the job again waits for them rather than training beside them."""
     values["encoders"]["ems-mini"] |= {"processes": 2, "steps": 100_000, "validate_every": 50_000}
     values |= {"curves": [], "device": "cpu"}
-    job = planned(values, "ems-mini").jobs["models/mini/encoders/ems-mini"]
+    plan, output = planned(values, "ems-mini"), "models/mini/encoders/ems-mini"
+    cut_for(plan, output, bitext)
+    job = plan.jobs[output]
     written = announce(job, bitext)
     verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "pretrain", str(written)])
     lock = Path(f".jobs/{job.output}.lock")
