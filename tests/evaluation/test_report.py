@@ -275,7 +275,7 @@ def test_votes_are_shown_where_a_history_has_them(
         assert '<section id="emma-x">' in page
         assert '<a href="#emma-x">' in page
         assert "Votes of the classifier, % of pairs" in page
-        assert ("No epoch shows a collapse." in page) == (name == "sound")
+        assert ("<p>No epoch shows a collapse" in page) == (name == "sound")
     page = (tmp_path / "report of <i>" / "report.html").read_text()
     told = "&lt;i&gt;: encoder and classifier agree on under 50% of all pairs (epoch 2)"
     assert f"<li>{told}</li>" in page
