@@ -1,5 +1,7 @@
 # What every rule shares. A rule's output is a marker that is there exactly when its job is done (workflow/jobs.py);
 # inputs only give the order, so none of their times counts.
+# Of jobs that could start, those that most others wait for go first (priority): the last encoder is trained before the
+# first is decomposed, so that both are decomposed side by side.
 import shlex
 
 

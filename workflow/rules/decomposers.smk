@@ -6,6 +6,7 @@ rule decompose:
         touch(".jobs/models/{preset}/decomposers/{encoder}/{part}.done"),
     log:
         "logs/{preset}/decompose/{encoder}.{part}.log",
+    priority: 1
     conda:
         "../envs/orthoglot.yaml"
     threads: 1

@@ -7,6 +7,7 @@ rule embed:
         touch(".jobs/embeddings/{preset}/{encoder}.done"),
     log:
         "logs/{preset}/embed/{encoder}.log",
+    priority: 2
     conda:
         "../envs/orthoglot.yaml"
     threads: 1

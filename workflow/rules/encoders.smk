@@ -7,6 +7,7 @@ rule tokenise:
         touch(".jobs/models/{preset}/tokens/{tokens}.done"),
     log:
         "logs/{preset}/tokenise/{tokens}.log",
+    priority: 3
     conda:
         "../envs/orthoglot.yaml"
     threads: threads_of("models/{preset}/tokens/{tokens}")
@@ -22,6 +23,7 @@ rule pretrain:
         touch(".jobs/models/{preset}/encoders/{encoder}.done"),
     log:
         "logs/{preset}/pretrain/{encoder}.log",
+    priority: 3
     conda:
         "../envs/orthoglot.yaml"
     threads: threads_of("models/{preset}/encoders/{encoder}")
