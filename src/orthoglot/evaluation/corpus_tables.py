@@ -9,6 +9,7 @@ from typing import Any
 
 from orthoglot.evaluation.tables import Cell, Table
 
+KEPT = ("train", "valid", "test")
 # The content of a counts.json.
 Counts = Mapping[str, Any]
 
@@ -21,22 +22,30 @@ def read_counts(path: Path) -> dict[str, Any]:
 
 def pairs_table(counts: Sequence[Counts]) -> Table:
     """Language pair by pairs read, dropped by reason, kept by split."""
+    reasons = _reasons(counts)
     rows = [
-        (one["pair"], _read(one), *dropped, *(one["kept"][split] for split in ("train", "valid", "test")))
-        for one, dropped in zip(counts, _dropped(counts), strict=True)
+        (one["pair"], _read(one), *_dropped(one, reasons), *(one["kept"][split] for split in KEPT))
+        for one in counts
     ]
-    columns = ["Pair", "Read", *_reasons(counts), "Train", "Valid", "Test"]
+    columns = ["Pair", "Read", *map(_titled, reasons), "Train", "Valid", "Test"]
     note = "Sentence pairs. Read = dropped by each reason + train + valid + test."
     return Table("Corpora", note, columns, [list(map(_cell, row)) for row in rows])
 
 
 def text_table(counts: Sequence[Counts]) -> Table:
     """Language by corpora, sentences read, dropped by reason, kept."""
+    reasons = _reasons(counts)
     rows = [
-        (one["language"], ", ".join(sorted(one["in"])), _read(one), *dropped, sum(one["shards"]))
-        for one, dropped in zip(counts, _dropped(counts), strict=True)
+        (
+            one["language"],
+            ", ".join(sorted(one["in"])),
+            _read(one),
+            *_dropped(one, reasons),
+            sum(one["shards"]),
+        )
+        for one in counts
     ]
-    columns = ["Language", "Corpora", "Read", *_reasons(counts), "Kept"]
+    columns = ["Language", "Corpora", "Read", *map(_titled, reasons), "Kept"]
     note = (
         "Sentences without translations. Read = dropped by each reason + kept; held out are held-out sentences of "
         "the pairs."
@@ -48,16 +57,16 @@ def _read(counts: Counts) -> int:
     return sum(counts["in"].values())
 
 
-def _names(counts: Sequence[Counts]) -> list[str]:
+def _reasons(counts: Sequence[Counts]) -> list[str]:
     return sorted({reason for one in counts for reason in one["dropped"]})
 
 
-def _reasons(counts: Sequence[Counts]) -> list[str]:
-    return [f"− {reason.replace('_', ' ')}" for reason in _names(counts)]
+def _titled(reason: str) -> str:
+    return f"− {reason.replace('_', ' ')}"
 
 
-def _dropped(counts: Sequence[Counts]) -> list[list[int]]:
-    return [[one["dropped"].get(reason, 0) for reason in _names(counts)] for one in counts]
+def _dropped(counts: Counts, reasons: Sequence[str]) -> list[int]:
+    return [counts["dropped"].get(reason, 0) for reason in reasons]
 
 
 def _cell(value: str | int) -> Cell:

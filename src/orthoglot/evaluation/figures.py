@@ -195,7 +195,7 @@ def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str
             # Where languages fall together, none of them should hide all others.
             order = np.random.default_rng(0).permutation(len(one.languages))
             for axis, points, kind in zip(
-                axes[2 * place :], (one.tsne, one.pca), ("t-SNE", "PCA"), strict=False
+                axes[2 * place :][:2], (one.tsne, one.pca), ("t-SNE", "PCA"), strict=True
             ):
                 axis.scatter(
                     points[order, 0],

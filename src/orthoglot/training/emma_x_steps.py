@@ -120,8 +120,8 @@ class EmmaXSteps:
             np.random.default_rng(derive(self.settings.seed, "mask", *hidden)),
             special=1 + max(student.pad, *student.before, *student.after),
         )
-        firsts = np.cumsum([0, *(len(rows) for _, rows in parts)])
-        mine = [first + np.arange(own.start, own.stop) for first, own in zip(firsts, shares, strict=False)]
+        firsts = np.cumsum([0, *(len(rows) for _, rows in parts[:-1])])
+        mine = [first + np.arange(own.start, own.stop) for first, own in zip(firsts, shares, strict=True)]
         told = Ragged(expected, everyones.offsets).take(np.concatenate(mine)).ids
         return self._read([replace(everyones, ids=shown).take(own) for own in mine], told)
 
