@@ -6,7 +6,7 @@ python benchmarks/decomposers.py --grid     # the grid only
 python benchmarks/decomposers.py --device cuda
 
 Same vectors, batch 512, one CPU thread on either side, ways taken in turn round by round; median and range of a
-step. The straightforward loop is tests/training/straightforward.py, whose losses and weights the tests hold
+step. The straightforward loop is tests/support/straightforward.py, whose losses and weights the tests hold
 ours against. The grid: 8 methods x 5 seeds on one encoder's vectors through the command line, all in one process
 and each model in a process of its own.
 """
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/training"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
 import numpy as np
 import straightforward
@@ -42,7 +42,7 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import PairRows, cut, pairs_of, together
 from orthoglot.training.decompose import MODULES
 from orthoglot.training.settings import MethodSettings
-from orthoglot.training.together import Stack, Trainer
+from orthoglot.training.stacked import Stack, Trainer
 
 ROOT = Path(__file__).resolve().parents[1]
 BATCH, LANGUAGES, SEEDS, ROUNDS, RATE = 512, 7, (1, 2, 3, 4, 5), 5, 1e-4

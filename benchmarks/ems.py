@@ -7,7 +7,7 @@ python benchmarks/ems.py --encoder ems-paper --device cuda --pairs 608 --ours-on
 
 Both train on the same tokenised pairs, with the same sizes, batch and number of threads, ways taken in turn round
 by round; median and range over rounds of a step, collation and optimiser included. The straightforward loop is
-tests/training/straightforward_ems.py, whose losses and gradients the tests hold ours against. Model FLOPs count
+tests/support/straightforward_ems.py, whose losses and gradients the tests hold ours against. Model FLOPs count
 the matrix products that real tokens need (padding earns nothing), three times the forward pass; the machine's rate is
 that of one square product of the same precision, measured beside them.
 """
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/training"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
 import numpy as np
 import straightforward_ems as naive
@@ -35,13 +35,13 @@ import torch
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.settings import EmsSettings, ScratchNetwork
-from orthoglot.training.bitext import Bitext, languages_of, tokenised_bitext
-from orthoglot.training.pretrain import Network
-from orthoglot.training.sampling import Plan
-from orthoglot.training.schedule import scheduler
-from orthoglot.training.steps import Steps
-from orthoglot.training.students import EmsStudent
-from orthoglot.training.tokens import TOKENIZER, tokenise
+from orthoglot.pretraining.collate import Steps
+from orthoglot.pretraining.ems import Network
+from orthoglot.pretraining.networks import EmsStudent
+from orthoglot.pretraining.sampling import Plan
+from orthoglot.pretraining.schedule import scheduler
+from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
+from orthoglot.pretraining.tokenised_bitext import Bitext, languages_of, tokenised_bitext
 
 ROOT = Path(__file__).resolve().parents[1]
 Take = Callable[[], None]

@@ -28,15 +28,15 @@ import torch
 from torch import Generator
 
 from orthoglot import config
+from orthoglot.apply.measure import held_out, retrieval
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.decomposers.linear import TwoHead
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
-from orthoglot.evaluation.base import ALL
-from orthoglot.evaluation.heldout import HeldOut
 from orthoglot.languages import parse_pair
-from orthoglot.measure import held_out, retrieval
+from orthoglot.statistics.records import ALL
+from orthoglot.tasks.heldout import HeldOut
 from orthoglot.training import decompose as training
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 

@@ -20,8 +20,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from scipy import stats
 
-from orthoglot.evaluation.resampling import Strata, intervals
-from orthoglot.evaluation.summary import ACCURACY, Scored, read_scores, strata
+from orthoglot.statistics.resampling import Strata, intervals
+from orthoglot.statistics.summary import ACCURACY, Scored, read_scores, strata
 
 RUNS, RESAMPLES, CONFIDENCE = 3, 10_000, 0.95
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+pytest_plugins = ["evaluation_fixtures"]
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 

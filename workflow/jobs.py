@@ -37,8 +37,8 @@ from orthoglot.encoders.settings import (
     reads_corpora,
 )
 from orthoglot.errors import ConfigError
-from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
 from orthoglot.objectives import TERMS
+from orthoglot.papers.ablation_claims import ABLATION_PAPERS
 from orthoglot.receipts import read_key
 from orthoglot.training.settings import MethodSettings
 
@@ -51,21 +51,21 @@ ENTRY = {
     "benchmark": "orthoglot.corpora.benchmarks",
     "prepare": "orthoglot.corpora.prepare",
     "shard": "orthoglot.corpora.text",
-    "tokenise": "orthoglot.training.tokens",
+    "tokenise": "orthoglot.pretraining.tokenise",
     "embed": "orthoglot.embeddings.embed",
     "decompose": "orthoglot.training.decompose",
-    "evaluate": "orthoglot.evaluation.evaluate",
-    "report": "orthoglot.evaluation.report",
-    "tabulate": "orthoglot.evaluation.paper_tables",
-    "tabulate_variants": "orthoglot.evaluation.ablation_table",
+    "evaluate": "orthoglot.tasks.evaluate",
+    "report": "orthoglot.report.page",
+    "tabulate": "orthoglot.papers.tables",
+    "tabulate_variants": "orthoglot.papers.ablation_table",
 }
 # The printed numbers, one file a paper.
-PUBLISHED = SOURCE / "evaluation" / "published"
+PUBLISHED = SOURCE / "papers" / "published"
 ENTRY_OF_KIND = {
-    "ems": "orthoglot.training.pretrain",
-    "distillation": "orthoglot.training.distill",
-    "emma-x": "orthoglot.training.emma_x",
-    "mlm": "orthoglot.training.mlm",
+    "ems": "orthoglot.pretraining.ems",
+    "distillation": "orthoglot.pretraining.distillation",
+    "emma-x": "orthoglot.pretraining.emma_x",
+    "mlm": "orthoglot.pretraining.mlm",
     "pretrained": "orthoglot.encoders.pretrained",
     "sentence-transformers": "orthoglot.encoders.sentence_transformer",
     "laser": "orthoglot.encoders.laser",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orthoglot.estimator import Decomposer
-    from orthoglot.model import Model
+    from orthoglot.apply.estimator import Decomposer
+    from orthoglot.apply.model import Model
 
 __all__ = ["Decomposer", "load"]
 __version__ = "0.1.0"
 
 
 def load(folder: str | Path, device: str = "auto") -> Model:
-    """Load a trained encoder or decomposer; see `orthoglot.model.Model.load`."""
-    from orthoglot.model import Model
+    """Load a trained encoder or decomposer; see `orthoglot.apply.model.Model.load`."""
+    from orthoglot.apply.model import Model
 
     return Model.load(folder, device=device)
 
@@ -24,7 +24,7 @@ def load(folder: str | Path, device: str = "auto") -> Model:
 def __getattr__(name: str) -> Any:
     """`orthoglot.Decomposer`, imported when it is asked for: scikit-learn and PyTorch take seconds."""
     if name == "Decomposer":
-        from orthoglot.estimator import Decomposer
+        from orthoglot.apply.estimator import Decomposer
 
         return Decomposer
     raise AttributeError(f"module 'orthoglot' has no attribute {name!r}")

@@ -26,11 +26,11 @@ from orthoglot.encoders.settings import (
     TrainingSettings,
 )
 from orthoglot.errors import ConfigError
-from orthoglot.evaluation.ablation_papers import ABLATION_PAPERS
-from orthoglot.evaluation.settings import EvaluationSettings
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
+from orthoglot.papers.ablation_claims import ABLATION_PAPERS
 from orthoglot.settings import Settings, Whole
+from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"

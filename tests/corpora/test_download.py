@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from opus_server import OpusServer
+
 from orthoglot.corpora import download as module
 from orthoglot.corpora.download import ask, download
 from orthoglot.errors import DataError, OfflineError

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from orthoglot.corpora.mini import generate
 from orthoglot.corpora.mini.files import corrupted, dictionary, similar_frames
-from orthoglot.corpora.mini.frames import (
+from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, Language, invent
+from orthoglot.corpora.mini.meanings import (
     NAMES,
     WEIGHTS,
     YEARS,
@@ -27,7 +28,6 @@ from orthoglot.corpora.mini.frames import (
     sample,
     variation,
 )
-from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.corpora.settings import MiniSettings
 from orthoglot.errors import ConfigError
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from opus_server import OpusServer, write_opus, write_zip
 from opustools import OpusGet
 
-from opus_server import OpusServer, write_opus, write_zip
 from orthoglot.corpora import download as download_module
 from orthoglot.corpora import opus as opus_module
 from orthoglot.corpora.archives import check_zip

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from opus_server import write_zip
+
 from orthoglot.corpora.benchmarks import collect
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.cleaning import normalised

@@ -161,7 +161,7 @@ def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:
     script.write_text(PARENT)
     notes = tmp_path / "notes"
     notes.mkdir()
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    path = os.pathsep.join([str(Path(__file__).parents[1] / "support"), *sys.path])
     process = subprocess.Popen(
         [sys.executable, str(script), str(notes)], env={**os.environ, "PYTHONPATH": path}
     )

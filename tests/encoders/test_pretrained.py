@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-
 from checkpoints import bert, xlmr
+
 from orthoglot.encoders.folder import identity, locate
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import link_pretrained

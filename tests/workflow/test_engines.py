@@ -170,9 +170,9 @@ def test_changed_code_makes_exactly_its_dependents_due(done: Workspace) -> None:
         with open(done.folder / "src/orthoglot" / module, "a") as handle:
             handle.write(text)
 
-    append("evaluation/report.py", "\n# a comment changes nothing\n")
+    append("report/page.py", "\n# a comment changes nothing\n")
     assert done.jobs_due() == {}
-    append("evaluation/report.py", "\nCHANGED = 1\n")
+    append("report/page.py", "\nCHANGED = 1\n")
     assert done.jobs_due() == {"report": 1}
     append("objectives/oracle.py", "\nCHANGED = 1\n")
     assert done.jobs_due() == {"decompose": 1, "evaluate": 1, "report": 1}

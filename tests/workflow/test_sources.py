@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workspace import Workspace
-
 from opus_server import OpusServer, write_opus
+from workspace import Workspace
 
 MLM = {
     "vocabulary": 100,

@@ -156,7 +156,7 @@ def shard(job_file: JobFile) -> None:
 def tokenise(job_file: JobFile) -> None:
     """Cut the text for training into ids, by a new tokenizer or by that of the encoder that training starts from."""
     from orthoglot.encoders.settings import TokensSettings
-    from orthoglot.training import tokens
+    from orthoglot.pretraining import tokenise as tokens
 
     job = Job(job_file)
     job.run(
@@ -191,7 +191,7 @@ def pretrain(job_file: JobFile) -> None:
 
         job.run(lambda output: link_pretrained(settings, name, output))
     elif (count := getattr(settings, "processes", 1)) > 1:
-        from orthoglot.training.ranks import launch
+        from orthoglot.training.distributed import launch
 
         job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)], job.lock))
     else:
@@ -217,29 +217,29 @@ def _encoder_settings(job: Job) -> Any:
 
 def _train(job: Job, settings: Any, output: Path) -> None:
     from orthoglot.encoders.settings import DistillationSettings, EmsSettings, MlmSettings
-    from orthoglot.training.recipe import Place
+    from orthoglot.pretraining.trainer import Place
 
     name, bitext = job.settings["name"], job.folders("bitext")
     place = Place(job.device, job.checkpoint)
     if job.curves:
         place = replace(place, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
     if isinstance(settings, MlmSettings):
-        from orthoglot.training.mlm import pretrain_mlm
+        from orthoglot.pretraining.mlm import pretrain_mlm
 
         pretrain_mlm(settings, name, bitext, place=place, output=output)
         return
     start = next(iter(job.folders("start")), None)
     given: dict[str, Any] = {"tokens": job.folder("tokens"), "place": place, "start": start, "output": output}
     if isinstance(settings, EmsSettings):
-        from orthoglot.training.pretrain import pretrain_ems
+        from orthoglot.pretraining.ems import pretrain_ems
 
         pretrain_ems(settings, name, bitext, **given)
     elif isinstance(settings, DistillationSettings):
-        from orthoglot.training.distill import distill
+        from orthoglot.pretraining.distillation import distill
 
         distill(settings, name, bitext, teacher=job.folder("teacher"), **given)
     else:
-        from orthoglot.training.emma_x import pretrain_emma_x
+        from orthoglot.pretraining.emma_x import pretrain_emma_x
 
         pretrain_emma_x(settings, name, bitext, corpora=job.folders("corpora"), **given)
 
@@ -308,8 +308,8 @@ def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of
 def evaluate(job_file: JobFile) -> None:
     """Score one method on one encoder over all tasks, views and seeds."""
     from orthoglot.encoders.folder import identity
-    from orthoglot.evaluation import evaluate as evaluation
-    from orthoglot.evaluation.settings import EvaluationSettings
+    from orthoglot.statistics.settings import EvaluationSettings
+    from orthoglot.tasks import evaluate as evaluation
 
     job = Job(job_file)
     job.run(
@@ -330,8 +330,8 @@ def evaluate(job_file: JobFile) -> None:
 @app.command()
 def report(job_file: JobFile) -> None:
     """Gather all records into tables, figures and one HTML report."""
-    from orthoglot.evaluation import report as evaluation
-    from orthoglot.evaluation.settings import EvaluationSettings
+    from orthoglot.report import page as evaluation
+    from orthoglot.statistics.settings import EvaluationSettings
 
     job = Job(job_file)
     histories = [
@@ -357,8 +357,8 @@ def report(job_file: JobFile) -> None:
 @app.command()
 def tabulate(job_file: JobFile) -> None:
     """Lay a paper's printed numbers beside the records of the report."""
-    from orthoglot.evaluation.base import read_records
-    from orthoglot.evaluation.paper_tables import write_paper
+    from orthoglot.papers.tables import write_paper
+    from orthoglot.statistics.records import read_records
 
     job = Job(job_file)
     records = job.folder("results") / "records.jsonl"
@@ -369,7 +369,7 @@ def tabulate(job_file: JobFile) -> None:
 @app.command()
 def tabulate_variants(job_file: JobFile) -> None:
     """Lay a paper's printed ablation beside the variants that were trained here."""
-    from orthoglot.evaluation.ablation_table import write_ablation
+    from orthoglot.papers.ablation_table import write_ablation
 
     job = Job(job_file)
     folders = job.folders("evaluations"), job.folders("encoders")

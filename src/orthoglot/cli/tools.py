@@ -16,7 +16,7 @@ from orthoglot import atomic
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from orthoglot.encoders.coverage import Row
+    from orthoglot.encoders.language_coverage import Row
 
 SAMPLE_SENTENCES = 1000
 
@@ -31,8 +31,8 @@ def table(
     output: Annotated[Path, typer.Argument(help="folder for <paper>-table.md, .html, .csv and .json")],
 ) -> None:
     """Lay a paper's numbers beside a run's. Example: orthoglot table oracle results/records.jsonl tables"""
-    from orthoglot.evaluation.base import read_records
-    from orthoglot.evaluation.paper_tables import write_paper
+    from orthoglot.papers.tables import write_paper
+    from orthoglot.statistics.records import read_records
 
     write_paper(paper, read_records(records), output)
 
@@ -43,8 +43,8 @@ def claims(
     output: Annotated[Path, typer.Argument(help="folder for claims.md, .html and .json")],
 ) -> None:
     """Test what ORACLE and SEED claim. Example: orthoglot claims results/records.jsonl tables"""
-    from orthoglot.evaluation.base import read_records
-    from orthoglot.evaluation.paper_tables import write_claims
+    from orthoglot.papers.tables import write_claims
+    from orthoglot.statistics.records import read_records
 
     write_claims(read_records(records), output)
 
@@ -52,9 +52,9 @@ def claims(
 @app.command()
 def recommend(records: RecordsFile) -> None:
     """Say which method is best for mining, scoring and search. Example: orthoglot recommend results/records.jsonl"""
-    from orthoglot.evaluation import recommend as recommendation
-    from orthoglot.evaluation.base import read_records
-    from orthoglot.evaluation.tables import markdown
+    from orthoglot.report import recommend as recommendation
+    from orthoglot.report.tables import markdown
+    from orthoglot.statistics.records import read_records
 
     found = read_records(records)
     for use in recommendation.USES:
@@ -145,7 +145,7 @@ def langs(
     language = canonical(code)  # before the slow imports: a misspelt code is told at once
 
     from orthoglot import config
-    from orthoglot.encoders.coverage import survey
+    from orthoglot.encoders.language_coverage import survey
 
     settings = config.load(params)
     if text is None:
@@ -298,8 +298,8 @@ def fit(
     # Only now the libraries that take seconds: a wrong option is told at once.
     import torch
 
-    from orthoglot import fit as fitting
-    from orthoglot.measure import table
+    from orthoglot.apply import fit as fitting
+    from orthoglot.apply.measure import table
 
     texts = fitting.texts_by_pair(bitext, pair)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
@@ -346,7 +346,7 @@ def export(
     ] = None,
 ) -> None:
     """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
-    from orthoglot.export import export as exporting
+    from orthoglot.apply.export import export as exporting
 
     off = exporting(model, output, part=part, language=language, licence=licence, records=records)
     typer.echo(

@@ -15,7 +15,7 @@ import sentencepiece
 import tokenizers
 
 from orthoglot.atomic import replacing
-from orthoglot.encoders import words as unicode
+from orthoglot.encoders import pretokenization as unicode
 from orthoglot.encoders.settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import has_spaces
@@ -90,9 +90,9 @@ def _moses(language: str) -> Any:
 def pretokenize(sentence: str, language: str, words: Words) -> str:
     """The lower-cased words of a sentence with blanks between them.
 
-    `unicode` cuts all languages by one rule (`orthoglot.encoders.words`). `moses` cuts by the Moses rules without
-    escaping entities; a language without spaces is only lower-cased: SentencePiece finds its units. Where the
-    language is not known (""), English rules stand in; languages differ only in their abbreviations.
+    `unicode` cuts all languages by one rule (`orthoglot.encoders.pretokenization`). `moses` cuts by the Moses
+    rules without escaping entities; a language without spaces is only lower-cased: SentencePiece finds its units.
+    Where the language is not known (""), English rules stand in; languages differ only in their abbreviations.
     Differs from the paper, which cuts Chinese with jieba and Japanese with Juman++.
     """
     if words == "unicode":

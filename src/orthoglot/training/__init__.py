@@ -1,1 +1,1 @@
-"""One training loop and the recipes that use it."""
+"""The training loop, and the decomposers that it trains."""

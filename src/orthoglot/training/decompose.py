@@ -27,7 +27,7 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batches, PairRows, cut, pairs_of
 from orthoglot.training.loop import History, ending
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
-from orthoglot.training.together import Run, Stack, fit_together
+from orthoglot.training.stacked import Run, Stack, fit_together
 
 MODULES: dict[str, type[TwoHead | Residual]] = {"two_head": TwoHead, "residual": Residual}
 # Embedding sizes at which a stack of maps still pays on a CPU (docs/benchmarks/decomposers.md).

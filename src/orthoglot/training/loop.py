@@ -21,8 +21,8 @@ from orthoglot.progress import track
 from orthoglot.streams import derive
 from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
-from orthoglot.training.ranks import agreed, rank
-from orthoglot.training.state import History, Progress, refuse_divergence, told
+from orthoglot.training.distributed import agreed, rank
+from orthoglot.training.divergence import History, Progress, refuse_divergence, told
 
 SECONDS_BETWEEN_SAVES = 30.0
 # A save may take one part in so many of a training's time.

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from orthoglot.corpora.mini.frames import NAMES, YEARS, Frame, overlap, sample, variation
 from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, Language, invent
+from orthoglot.corpora.mini.meanings import NAMES, YEARS, Frame, overlap, sample, variation
 from orthoglot.corpora.settings import MiniSettings
 from orthoglot.errors import ConfigError
 from orthoglot.streams import derive

@@ -9,7 +9,7 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-from orthoglot.corpora.mini.frames import ALL_NOUNS, ALL_PREDICATES, MANNERS, QUALITIES, TENSES, Frame
+from orthoglot.corpora.mini.meanings import ALL_NOUNS, ALL_PREDICATES, MANNERS, QUALITIES, TENSES, Frame
 from orthoglot.streams import derive
 
 CONCEPTS = (*ALL_PREDICATES, *ALL_NOUNS, *QUALITIES, *MANNERS)

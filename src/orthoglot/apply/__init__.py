@@ -1,0 +1,1 @@
+"""What people use after training: fit, load, transform and export."""

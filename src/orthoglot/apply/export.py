@@ -1,0 +1,211 @@
+"""A model folder as stock sentence-transformers modules: encoder, pooling; one linear map and normalisation."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
+from torch import nn
+
+from orthoglot import atomic
+from orthoglot.apply.model import Model, opened
+from orthoglot.apply.model_card import decomposer_card, encoder_card
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.ems_as_bert import write_bert
+from orthoglot.encoders.folder import card, checkpoint_folder
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.pretrained import quiet
+from orthoglot.encoders.sentence_transformer import drop_normalize
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import canonical
+from orthoglot.tasks.base import unit
+
+PARTS = ("meaning", "language")
+TOLERANCE = 1e-5
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+# Short, long, other scripts, digits: what the export is compared on before it takes its place.
+PROBES = (
+    "A cat sleeps.",
+    "Mba'éichapa, che angirũ?",
+    "猫が寝ている。",
+    "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
+)
+logger = logging.getLogger(__name__)
+REFUSED = {"laser": "its BiLSTM and its tokeniser are not among sentence-transformers' modules"}
+
+
+def export(
+    model_folder: Path,
+    output: Path,
+    *,
+    part: str | None = None,
+    language: str | None = None,
+    licence: str = "",
+    records: Path | None = None,
+) -> float:
+    """Write a folder that `SentenceTransformer(path)` opens without code of ours: safetensors, README.md.
+
+    An encoder's folder gives its sentence vector e as it is. A decomposer's gives one part,
+    part(e) = W e + b, then scaled to length 1. The language part of a residual is e - (W e + b) = (I - W) e - b,
+    one linear map as well.
+
+    Args:
+        model_folder: an encoder's, or a decomposer's with its encoder; see `orthoglot.load`.
+        output: a new folder.
+        part: "meaning" (if None) or "language", of a decomposer.
+        language: for a method that maps each language its own way: the one whose map is written.
+        licence: for the model card; "" takes what is on record.
+        records: scores of a run for the model card; None takes those of `orthoglot fit`.
+    Returns:
+        Largest difference of an entry from orthoglot's own vector on a few sentences, in lengths of the vector.
+    Raises:
+        ConfigError: not such a model; an encoder that these modules cannot hold; a method that needs `language`;
+            a part of an encoder by itself; records without the model's scores.
+        DataError: the export gives other vectors than orthoglot.
+    """
+    if output.exists():
+        raise ConfigError(f"{output}: exists; remove it first or name another folder")
+    name = output.resolve().name
+    if (model_folder / "encoder.json").is_file():
+        if part is not None or language is not None:
+            raise ConfigError(f"{model_folder}: an encoder by itself; leave --part and --language out")
+        with quiet():
+            modules, prefix = encoder_modules(model_folder)
+            ours = Model(load_encoder(model_folder, "cpu"), None).encode(PROBES, part="sentence")
+            told = encoder_card(model_folder, name, PROBES[:2], licence=licence, records=records)
+            return _write(modules, prefix, ours, told, output)
+    part = part or PARTS[0]
+    if part not in PARTS:
+        raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
+    decomposer, home = opened(model_folder)
+    if decomposer.architecture == "pair_centering":
+        raise ConfigError(
+            f"{model_folder}: centering per pair depends on the other language, which one map cannot; fit centering"
+        )
+    code = canonical(language) if language else None
+    weight, bias = affine(decomposer, part, code)
+    with quiet():
+        modules, prefix = encoder_modules(home)
+        split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())
+        split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
+        ours = unit(Model(load_encoder(home, "cpu"), decomposer).encode(PROBES, part=part, language=code))
+        told = decomposer_card(
+            model_folder,
+            home,
+            decomposer,
+            name,
+            PROBES[:2],
+            part=part,
+            language=code,
+            licence=licence,
+            records=records,
+        )
+        return _write([*modules, split, Normalize()], prefix, ours, told, output)
+
+
+def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, told: str, output: Path) -> float:
+    prompts: dict[str, Any] = (
+        {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
+    )
+    logger.info("comparing with orthoglot's own vectors on %d sentences of its own", len(PROBES))
+    exported = SentenceTransformer(modules=modules, device="cpu", **prompts)
+    with atomic.building(output) as partial:
+        exported.save(str(partial), create_model_card=False)
+        written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
+        theirs = written.encode(list(PROBES), show_progress_bar=False)
+        lengths = np.linalg.norm(ours, axis=1, keepdims=True)
+        off = float((np.abs(theirs - ours) / lengths).max())
+        if not off <= TOLERANCE:
+            raise DataError(
+                f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
+            )
+        (partial / "README.md").write_text(told, encoding="utf-8")
+    return off
+
+
+def affine(decomposer: Decomposer, part: str, language: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """Weight (D, D) and bias (D,) of a part as one map of the sentence vector, float32.
+
+    Read off what the decomposer does: f(0) = b, f(s I) - b = s W^T, with a large power of two as s so that b
+    takes no digits from W.
+
+    Raises:
+        ConfigError: without a language, a method whose languages have maps of their own; with one, any other.
+    """
+    maps = {
+        code: _map(decomposer, part, code)
+        for code in {*decomposer.languages, *([language] if language else [])}
+    }
+    first, *others = (maps[code] for code in decomposer.languages)
+    differ = any(not np.array_equal(a, b) for other in others for a, b in zip(first, other, strict=True))
+    if language is not None:
+        if not differ:
+            raise ConfigError(
+                f"method {decomposer.method}: has one map for all languages; leave --language out"
+            )
+        return maps[language]
+    if differ:
+        raise ConfigError(
+            f"method {decomposer.method}: maps each language its own way, and one export holds one map; choose "
+            f"it by --language: {', '.join(decomposer.languages)}"
+        )
+    return first
+
+
+def _map(decomposer: Decomposer, part: str, language: str) -> tuple[np.ndarray, np.ndarray]:
+    scale = np.float32(2.0**20)
+    inputs = np.concatenate([np.zeros((1, decomposer.dim)), scale * np.eye(decomposer.dim)]).astype(
+        np.float32
+    )
+    images = getattr(decomposer.transform(inputs, language), part).astype(np.float64)
+    weight = ((images[1:] - images[0]) / scale).T
+    return np.ascontiguousarray(weight, dtype=np.float32), images[0].astype(np.float32)
+
+
+def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
+    """The modules that give an encoder's sentence vector, not normalised, and its prefix.
+
+    Raises:
+        ConfigError: an encoder that sentence-transformers has no modules for.
+    """
+    described = card(home)
+    kind = described["kind"]
+    if kind in REFUSED:
+        raise ConfigError(f"encoder {described['name']}: cannot be exported: {REFUSED[kind]}")
+    if kind == "ems":
+        with tempfile.TemporaryDirectory() as bert:
+            write_bert(home, Path(bert))
+            return _pooled(Path(bert), described), ""
+    place = checkpoint_folder(home, described)
+    if kind == "sentence-transformers":
+        whole = SentenceTransformer(str(place), device="cpu", **LOCAL)
+        drop_normalize(whole)
+        whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
+        return list(whole), described.get("prefix", "")
+    return _pooled(place, described), described["prefix"]
+
+
+def _pooled(place: Path, described: dict[str, Any]) -> list[nn.Module]:
+    transformer = Transformer(
+        str(place),
+        max_seq_length=described["max_tokens"],
+        model_kwargs={"use_safetensors": True, "dtype": torch.float32, **LOCAL},
+        config_kwargs={**LOCAL},  # a copy: the library writes into them
+        processor_kwargs={**LOCAL},
+    )
+    pooling = described["pooling"]
+    modules: list[nn.Module] = [
+        transformer,
+        Pooling(described["dim"], "cls" if pooling == "pooler" else pooling),
+    ]
+    if pooling == "pooler":
+        dense = Dense(described["dim"], described["dim"], activation_function=nn.Tanh())
+        dense.linear.load_state_dict(transformer.model.pooler.dense.state_dict())
+        modules.append(dense)
+    return modules

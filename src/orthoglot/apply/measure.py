@@ -1,0 +1,96 @@
+"""How well held-out translations find each other in the three views: records of one decomposer, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orthoglot import __version__
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import ALL, VIEWS, Record
+from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.statistics.summary import Key, Scored, summarise
+from orthoglot.tasks.evaluate import make_tasks, score
+from orthoglot.tasks.heldout import HeldOut, read_held_out
+
+# As many pairs as Tatoeba-style benchmarks have; the probe and the map are not asked for.
+HELD_OUT = EvaluationSettings(
+    tasks=["heldout"],
+    long_tail=[],
+    heldout_pairs=1000,
+    probe_sentences=1,
+    probe_test_share=0.5,
+    map_sentences=1,
+    resamples=10_000,
+    confidence=0.95,
+    seed=1,
+)
+TITLES = {"sentence": "original", "meaning": "meaning", "language": "language"}
+
+
+def held_out(bitext: Sequence[Path]) -> dict[str, HeldOut]:
+    """The unseen test pairs of prepared folders, by language pair.
+
+    Raises:
+        DataError: a language pair has fewer than two of them: there is nothing to choose between.
+    """
+    found = read_held_out(bitext)
+    for name, unseen in found.items():
+        if len(unseen.pairs) < 2:
+            raise DataError(
+                f"{name}: {len(unseen.pairs)} test pairs, too few to measure; raise the test share"
+            )
+    return found
+
+
+def retrieval(
+    decomposer: Decomposer, store: EmbeddingStore, unseen: Mapping[str, HeldOut], seed: int
+) -> list[Record]:
+    """P@1 of held-out translations in every view, both directions, with intervals over pivot sentences.
+
+    Args:
+        decomposer: whose views are scored; the original vector is scored beside them.
+        store: vectors of the test pairs.
+        unseen: as `held_out` gives it; the first 1,000 distinct pairs of each language pair are used.
+        seed: of the decomposer's training, for the record.
+    Returns:
+        Records in percent: each direction, and "all", the unweighted mean over language pairs.
+    Raises:
+        DataError: in a view no vector of a language pair has a direction.
+    Source: methods 7.1, 7.14.
+    """
+    scored: Scored = {}
+    facts: dict[Key, dict[str, object]] = {}
+    for task in make_tasks(HELD_OUT, unseen, []):
+        found, about = score(task, store, {seed: decomposer}, VIEWS)
+        scored |= found
+        facts |= about
+    made = {"encoder": decomposer.identity, "orthoglot": __version__}
+    names = {"encoder": decomposer.encoder, "method": decomposer.method}
+    records = summarise(scored, facts, HELD_OUT, **names, made=made)
+    # One seed is its own mean.
+    return [record for record in records if record.seed == seed]
+
+
+def table(records: Sequence[Record]) -> str:
+    """Records of held-out retrieval as a Markdown table: one row per direction and for the mean.
+
+    It has the views that there are: a decomposer's three, or an encoder's own vector alone.
+    """
+    subsets = sorted({record.subset for record in records}, key=lambda subset: (subset == ALL, subset))
+    cells = {(record.subset, record.view): record for record in records}
+    titles = {view: title for view, title in TITLES.items() if any(record.view == view for record in records)}
+    rows = [
+        "| Retrieval | " + " | ".join(titles.values()) + " | n |",
+        "| --- | " + "--- | " * (len(titles) + 1),
+    ]
+    for subset in subsets:
+        values = [_cell(cells[subset, view]) for view in titles]
+        rows.append(f"| {subset} | {' | '.join(values)} | {cells[subset, 'sentence'].n} |")
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _cell(record: Record) -> str:
+    return f"{record.value:.1f} [{record.low:.1f}, {record.high:.1f}]"

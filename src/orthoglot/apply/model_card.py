@@ -1,0 +1,135 @@
+"""README.md of an exported model: what it is and how it was made, what was measured, whose licence holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from orthoglot import __version__
+from orthoglot.apply.fit import MADE, RECORDS, licence_of
+from orthoglot.apply.measure import table
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.folder import card, identity
+from orthoglot.errors import ConfigError
+from orthoglot.statistics.records import Record, read_records, unsign
+
+
+def encoder_card(
+    home: Path, name: str, sentences: Sequence[str], *, licence: str, records: Path | None
+) -> str:
+    """The card of an encoder by itself.
+
+    Args:
+        home: the encoder's folder.
+        name: of the exported model.
+        sentences: to show its use with.
+        licence: of the encoder; "" takes what its checkpoint says.
+        records: of a run that scored it, or None.
+    Raises:
+        ConfigError: these records hold no scores of this very encoder.
+    """
+    described = card(home)
+    history = home / "history.jsonl"
+    epochs = [json.loads(line) for line in history.read_text().splitlines()] if history.is_file() else []
+    return _render(
+        "model_card_encoder.md.j2",
+        name,
+        sentences,
+        encoder=described,
+        languages=described["languages"],
+        identity=identity(home),
+        licence=licence or licence_of(home),
+        epochs=len(epochs),
+        best=next((row for row in reversed(epochs) if row["best"]), None),
+        scores=table(_scores(records, identity(home), "original", None)) if records else "",
+    )
+
+
+def decomposer_card(
+    model_folder: Path,
+    home: Path,
+    decomposer: Decomposer,
+    name: str,
+    sentences: Sequence[str],
+    *,
+    part: str,
+    language: str | None,
+    licence: str,
+    records: Path | None,
+) -> str:
+    """The card of one part of a decomposer's vectors.
+
+    Args:
+        model_folder: the decomposer's; what `orthoglot fit` left there is told.
+        home: its encoder's.
+        decomposer: the maps.
+        name: of the exported model.
+        sentences: to show its use with.
+        part: "meaning" or "language".
+        language: whose map it is, if there is one per language.
+        licence: of the encoder; "" takes what is on record.
+        records: of a run that scored it; None takes those of `orthoglot fit`.
+    Raises:
+        ConfigError: these records hold no scores of this decomposer.
+    """
+    made, fitted = model_folder / MADE, model_folder / RECORDS
+    facts = json.loads(made.read_text(encoding="utf-8")) if made.is_file() else {}
+    if records:
+        scores = table(
+            _scores(records, decomposer.identity, decomposer.method, decomposer.details.get("seed"))
+        )
+    else:
+        scores = table(read_records(fitted)) if fitted.is_file() else ""
+    return _render(
+        "model_card_decomposer.md.j2",
+        name,
+        sentences,
+        part=part,
+        language=language,
+        method=decomposer.method,
+        residual=decomposer.architecture == "residual",
+        dim=decomposer.dim,
+        languages=decomposer.languages,
+        details=decomposer.details,
+        encoder=card(home),
+        identity=decomposer.identity,
+        licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
+        kept=_sizes(facts),
+        scores=scores,
+    )
+
+
+def _render(template: str, name: str, sentences: Sequence[str], **told: Any) -> str:
+    pages = Environment(
+        loader=PackageLoader("orthoglot.apply", "."),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    shown = json.dumps(sentences, ensure_ascii=False)
+    return pages.get_template(template).render(name=name, sentences=shown, version=__version__, **told)
+
+
+def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Record]:
+    """Held-out retrieval of one encoder's method; `maker` is the encoder's identity, as names may repeat."""
+    found = [
+        record
+        for record in read_records(path)
+        if (record.task, record.metric, record.method, record.seed) == ("heldout", "accuracy", method, seed)
+        and unsign(record.signature).get("encoder") == maker
+    ]
+    if not found:
+        raise ConfigError(f"{path}: holds no held-out retrieval of {method} with encoder {maker[:16]}")
+    return found
+
+
+def _sizes(fitted: dict[str, Any]) -> Sequence[tuple[str, str, int]]:
+    """Language pair, its files, and the pairs of sentences that were trained on."""
+    return [
+        (pair, "; ".join(fitted["bitext"][pair]), counts["kept"]["train"])
+        for pair, counts in fitted.get("text", {}).items()
+    ]

@@ -1,1 +1,0 @@
-"""What the vectors are worth: tasks, records, report."""

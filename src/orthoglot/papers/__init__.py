@@ -1,0 +1,1 @@
+"""The papers' published numbers, and a run's numbers beside them."""

@@ -1,0 +1,1 @@
+"""Training of encoders: EMS, Emma-X, distillation and masked language modelling."""

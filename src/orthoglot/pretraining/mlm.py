@@ -1,0 +1,212 @@
+"""A small XLM-R from scratch, by masked language modelling alone: languages stay apart in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tokenizers
+import torch
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from torch import Tensor
+from torch.nn import functional
+from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
+
+from orthoglot.corpora.splitting import Split
+from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.pretrained import save_checkpoint
+from orthoglot.encoders.settings import MlmSettings
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import DataError
+from orthoglot.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.pretraining.sampling import Plan, length_batches
+from orthoglot.pretraining.tokenised_bitext import languages_of, monolingual
+from orthoglot.pretraining.trainer import Place, train_steps, write_history
+from orthoglot.streams import derive
+
+# The first ids in the order of XLM-R's own vocabulary.
+SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
+BOS, PAD, EOS, UNKNOWN, MASK = range(len(SPECIAL))
+logger = logging.getLogger(__name__)
+
+
+class Masked(NamedTuple):
+    """Token ids with some hidden (B, T), and what was there: the id at hidden places, -100 elsewhere."""
+
+    ids: Tensor
+    labels: Tensor
+
+
+def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> PreTrainedTokenizerFast:
+    """A BPE tokenizer with XLM-R's special tokens, `<s> ... </s>` around every sentence.
+
+    The same sentences give the same pieces.
+    """
+    built = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL["unk"]))
+    built.normalizer = normalizers.NFKC()
+    built.pre_tokenizer = pre_tokenizers.Metaspace()
+    built.decoder = decoders.Metaspace()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=list(SPECIAL.values()), max_token_length=16, show_progress=False
+    )
+    built.train_from_iterator(sentences, trainer)
+    built.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[("<s>", BOS), ("</s>", EOS)],
+    )
+    names = {f"{role}_token": piece for role, piece in SPECIAL.items()}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=max_tokens, **names
+    )
+
+
+def tokenise(
+    tokenizer: PreTrainedTokenizerFast, sentences: dict[str, list[str]], max_tokens: int
+) -> tuple[Ragged, list[int]]:
+    """Ids of all sentences, one language after the other, and the number of sentences of each."""
+    parts = [
+        Ragged.of(tokenizer(text, truncation=True, max_length=max_tokens)["input_ids"])
+        for text in sentences.values()
+        if text
+    ]
+    if not parts:
+        raise DataError(f"no sentence in any of {', '.join(sentences)}")
+    return Ragged.join(parts), [len(part.lengths) for part in parts]
+
+
+def masked_loss(model: XLMRobertaForMaskedLM, batch: Masked) -> dict[str, Tensor]:
+    """Cross-entropy of the hidden tokens, nats per token; the head runs only where it is needed."""
+    keep = batch.ids != PAD
+    states = model.roberta(batch.ids, attention_mask=keep).last_hidden_state
+    hidden = batch.labels != IGNORED
+    loss = functional.cross_entropy(model.lm_head(states[hidden]), batch.labels[hidden])
+    return {"mlm": loss, "total": loss}
+
+
+def build(settings: MlmSettings, vocabulary: int) -> XLMRobertaForMaskedLM:
+    """An untrained model; its weights depend on the seed alone."""
+    config = XLMRobertaConfig(
+        vocab_size=vocabulary,
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=settings.feed_forward,
+        # XLM-R counts positions from after the padding id.
+        max_position_embeddings=settings.max_tokens + PAD + 1,
+        type_vocab_size=1,
+        bos_token_id=BOS,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive(settings.seed, "weights"))
+        return XLMRobertaForMaskedLM(config)
+
+
+def pretrain_mlm(
+    settings: MlmSettings, name: str, bitext: Sequence[Path], *, place: Place, output: Path
+) -> None:
+    """Train on both sides of the bitext as monolingual text; write a transformers checkpoint folder.
+
+    AdamW, linear warm-up and decay; languages in proportion to their sentences. The epoch with the lowest
+    validation loss is kept. The same settings and text give the same bytes on CPU.
+
+    Args:
+        settings: sizes and recipe.
+        name: of the encoder, kept in encoder.json.
+        bitext: prepared pair folders; a folder's name is its pair.
+        place: device, checkpoint, curves.
+        output: an existing empty folder.
+    """
+    torch.set_num_threads(settings.threads)
+    target = resolve_device(place.device)
+    languages = languages_of(bitext)
+    text: dict[Split, dict[str, list[str]]] = {
+        "train": monolingual(bitext, "train"),
+        "valid": monolingual(bitext, "valid"),
+    }
+    sample = [line for lines in text["train"].values() for line in lines[: settings.sentences_per_language]]
+    tokenizer = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
+    train, sizes = tokenise(tokenizer, text["train"], settings.max_tokens)
+    valid, _ = tokenise(tokenizer, text["valid"], settings.max_tokens)
+    logger.info(
+        "%s: %d sentences, %d for validation, %d languages, %d pieces, on %s, seed %d",
+        *(name, sum(sizes), len(valid.lengths), len(languages), len(tokenizer), target, settings.seed),
+    )
+    model = build(settings, len(tokenizer)).to(target)
+    history = _fit(settings, name, model, train, sizes, valid, place)
+    save_checkpoint(
+        model,
+        tokenizer,
+        output,
+        kind="mlm",
+        name=name,
+        dim=settings.width,
+        languages=languages,
+        pooling=settings.pooling,
+        max_tokens=settings.max_tokens,
+    )
+    write_history(history, output)
+
+
+def _fit(
+    settings: MlmSettings,
+    name: str,
+    model: Any,
+    train: Ragged,
+    sizes: Sequence[int],
+    valid: Ragged,
+    place: Place,
+) -> list[dict[str, float]]:
+    vocabulary = model.config.vocab_size
+    plan = Plan(
+        sizes=sizes,
+        batch_size=settings.batch_size,
+        steps=settings.steps,
+        steps_per_epoch=settings.validate_every,
+        temperature=1.0,
+        seed=settings.seed,
+    )
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+    )
+
+    def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
+        shown, labels = hidden_tokens(
+            text.padded(rows, PAD), settings.mask_share, MASK, vocabulary, generator, special=len(SPECIAL)
+        )
+        return Masked(*(torch.from_numpy(some).to(model.device) for some in (shown, labels)))
+
+    def batches(epoch: int, first: int) -> Iterator[Masked]:
+        for step, rows in enumerate(plan.batches(epoch, [train.lengths])[first:], start=first):
+            yield masked(train, rows, np.random.default_rng(derive(settings.seed, "mask", epoch, step)))
+
+    def validate() -> dict[str, float]:
+        # The same masks every time, so that epochs can be compared.
+        generator = np.random.default_rng(derive(settings.seed, "validation"))
+        count = -(-len(valid.lengths) // settings.batch_size)
+        total, tokens = 0.0, 0
+        for rows in length_batches(np.arange(len(valid.lengths)), [valid.lengths], count, generator):
+            batch = masked(valid, rows, generator)
+            hidden = int((batch.labels != IGNORED).sum())
+            total += float(masked_loss(model, batch)["mlm"]) * hidden
+            tokens += hidden
+        return {"mlm": total / tokens, "total": total / tokens}
+
+    return train_steps(
+        settings,
+        name,
+        model,
+        optimizer,
+        schedule="linear",
+        loss=lambda batch: masked_loss(model, batch),
+        batches=batches,
+        validate=validate,
+        place=place,
+        seed=settings.seed,
+        settings=settings.model_dump_json(),
+    )

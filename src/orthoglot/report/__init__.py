@@ -1,0 +1,1 @@
+"""Records as a page, tables and plots."""

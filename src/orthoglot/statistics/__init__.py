@@ -1,0 +1,1 @@
+"""From scores of items to records: means, intervals, paired tests and comparisons."""

@@ -1,0 +1,170 @@
+"""What a run measured, looked up by name: the numbers that papers.py, claims.py and recommend.py read."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import ALL, Record, unsign
+
+# "difference:<baseline>" is of accuracies; other metrics are named, e.g. "difference-pearson:<baseline>".
+DIFFERENCE = "difference"
+ACCURACY = "accuracy"
+
+
+class Name(NamedTuple):
+    """What a number belongs to, its subset aside."""
+
+    encoder: str
+    method: str
+    view: str
+    task: str
+    dataset: str
+    metric: str
+
+
+class Number(NamedTuple):
+    """One number, or the unweighted mean of several subsets, over seeds.
+
+    Attributes:
+        value: mean over seeds, in the scale of its records.
+        low: lower end of the interval, None where there is none.
+        high: upper end.
+        averaged: the ends are means of the subsets' ends; subsets that share sentences make the interval of a
+            mean at most that wide, never wider.
+        by_seed: {seed: value}; a method without a seed has one entry.
+        subsets: that were averaged.
+        chance: mean chance level of the subsets, None where the signatures state none.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    averaged: bool
+    by_seed: dict[int, float]
+    subsets: tuple[str, ...]
+    chance: float | None
+
+    @property
+    def sd(self) -> float | None:
+        """Sample standard deviation over seeds; None for one seed."""
+        values = list(self.by_seed.values())
+        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+class Measured:
+    """The records of one run by name.
+
+    Raises:
+        DataError: no record, two records of one number, or a number that is not finite.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        if not records:
+            raise DataError("no record to read")
+        self._levels: dict[Name, dict[str, dict[int | None, Record]]] = defaultdict(dict)
+        self._differences: dict[tuple[Name, str], dict[int | None, Record]] = defaultdict(dict)
+        self.encoders = list(dict.fromkeys(record.encoder for record in records))
+        self.methods = list(dict.fromkeys(record.method for record in records))
+        self._methods: dict[str, dict[str, None]] = defaultdict(dict)
+        self._subsets: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+        for record in records:
+            if not math.isfinite(record.value):
+                raise DataError(f"{_told(record)} is {record.value}, not a finite number")
+            kind, _, baseline = record.metric.partition(":")
+            about = record.encoder, record.method, record.view, record.task, record.dataset
+            if not baseline:
+                group = self._levels[Name(*about, kind)].setdefault(record.subset, {})
+                self._methods[record.encoder][record.method] = None
+                self._subsets[record.task][record.dataset][record.subset] = None
+            elif kind.startswith(DIFFERENCE) and record.subset == ALL:
+                metric = kind.removeprefix(DIFFERENCE).removeprefix("-") or ACCURACY
+                group = self._differences[Name(*about, metric), baseline]
+            else:
+                continue
+            if record.seed in group:
+                raise DataError(f"two records of {_told(record)}")
+            group[record.seed] = record
+
+    def datasets(self, task: str) -> list[str]:
+        """Data sets of a task, in the order of the records."""
+        return list(self._subsets.get(task, {}))
+
+    def methods_of(self, encoder: str) -> list[str]:
+        """Methods that an encoder was evaluated with, in the order of the records."""
+        return list(self._methods.get(encoder, {}))
+
+    def subsets(self, task: str, dataset: str) -> list[str]:
+        """Distinct subsets of a data set, the mean over all of them aside."""
+        return [subset for subset in self._subsets.get(task, {}).get(dataset, {}) if subset != ALL]
+
+    def mean(self, name: Name) -> Number | None:
+        """The mean over all subsets there are, with the run's own interval; None if it was not measured."""
+        return self.over([(name, subset) for subset in self._levels.get(name, {}) if subset != ALL])
+
+    def over(self, parts: Sequence[tuple[Name, str]]) -> Number | None:
+        """The unweighted mean over some subsets of one or more data sets; None if one was not measured.
+
+        Where these are all that one data set has, the run's own record of their mean is taken.
+        """
+        if not parts:
+            return None
+        found = [self._levels.get(name, {}) for name, _ in parts]
+        subsets = [subset for _, subset in parts]
+        if ALL in found[0] and len({name for name, _ in parts}) == 1 and {*subsets, ALL} == set(found[0]):
+            return _number([found[0][ALL]], subsets)
+        if any(subset not in one for one, subset in zip(found, subsets, strict=True)):
+            return None
+        return _number([one[subset] for one, subset in zip(found, subsets, strict=True)], subsets)
+
+    def difference(self, name: Name, baseline: str) -> Number | None:
+        """The paired difference to a baseline over all subsets, or None."""
+        found = self._differences.get((name, baseline))
+        return _number([found], [ALL]) if found and None in found else None
+
+
+def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
+    """The two numbers by seed that both have; what has one seed stands beside each seed of the other."""
+    ours, theirs = mine.by_seed, other.by_seed
+    if len(ours) == 1:
+        ours = dict.fromkeys(theirs, next(iter(ours.values())))
+    elif len(theirs) == 1:
+        theirs = dict.fromkeys(ours, next(iter(theirs.values())))
+    return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
+
+
+def _number(groups: Sequence[dict[int | None, Record]], subsets: Sequence[str]) -> Number | None:
+    if any(None not in group for group in groups):
+        return None
+    means = [group[None] for group in groups]
+    seeds = set.intersection(*(set(group) - {None} for group in groups))
+    lows = [record.low for record in means if record.low is not None]
+    highs = [record.high for record in means if record.high is not None]
+    stated = [facts["chance"] for record in means if "chance" in (facts := unsign(record.signature))]
+    return Number(
+        value=_mean(record.value for record in means),
+        low=_mean(lows) if len(lows) == len(means) else None,
+        high=_mean(highs) if len(highs) == len(means) else None,
+        averaged=len(means) > 1,
+        by_seed={
+            seed: _mean(group[seed].value for group in groups)
+            for seed in sorted(seed for seed in seeds if seed is not None)
+        },
+        subsets=tuple(subsets),
+        chance=_mean(map(float, stated)) if len(stated) == len(means) else None,
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return math.fsum(listed) / len(listed)
+
+
+def _told(record: Record) -> str:
+    names = record.encoder, record.method, record.task, record.dataset, record.subset, record.view
+    return f"{' '.join(names)} {record.metric} of seed {record.seed}"

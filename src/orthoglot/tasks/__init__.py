@@ -1,0 +1,1 @@
+"""What the vectors are worth: each task scores arrays, item by item."""

@@ -1,0 +1,109 @@
+"""What every task shares: the task protocol and the three views of a sentence vector.
+
+Letters: N rows of a corpus, D embedding size, K languages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import View
+
+if TYPE_CHECKING:
+    from orthoglot.decomposers.base import Decomposer
+
+
+class Result(NamedTuple):
+    """What a task finds in one set of vectors.
+
+    Attributes:
+        scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
+            the task's measure makes statistics, NaN for left out.
+        facts: what the signature says of this scoring alone, e.g. whether a classifier converged.
+    """
+
+    scores: dict[str, np.ndarray]
+    facts: dict[str, object]
+
+
+class Task(Protocol):
+    """Scores arrays and nothing else: it cannot tell one encoder, method or view from another."""
+
+    @property
+    def name(self) -> str:
+        """Family of the task."""
+        ...
+
+    @property
+    def dataset(self) -> str:
+        """Benchmark folder, or "test"."""
+        ...
+
+    @property
+    def measure(self) -> str:
+        """What is kept of each item: a key of `statistics.MEASURES`."""
+        ...
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """{side: (sentences, language)}: the texts whose vectors `score` wants."""
+        ...
+
+    def keys(self) -> np.ndarray:
+        """(N,) uint64: `keys_of` the pivot sentence of each item, in the order of the scores."""
+        ...
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """Scores of the items of {side: (N, D)}."""
+        ...
+
+    def facts(self, subset: str) -> dict[str, object]:
+        """What the signature says of a subset, chance level (0 to 100) included."""
+        ...
+
+
+def view(
+    vectors: np.ndarray, decomposer: Decomposer | None, language: str, name: View, partner: str | None = None
+) -> np.ndarray:
+    """One view of sentence vectors of one language.
+
+    Args:
+        vectors: (N, D) of the frozen encoder.
+        decomposer: None gives the sentence view only.
+        language: canonical code; closed-form decomposers need it.
+        name: which view.
+        partner: the other language of the pair, if it is about a pair.
+    Returns:
+        (N, D) float32.
+    Raises:
+        DataError: a meaning or language view without a decomposer.
+    """
+    if name == "sentence":
+        return np.asarray(vectors, dtype=np.float32)
+    if decomposer is None:
+        raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
+    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
+    return np.asarray(parts.meaning if name == "meaning" else parts.language, dtype=np.float32)
+
+
+def keys_of(sentences: Iterable[str]) -> np.ndarray:
+    """(N,) uint64 hashes of what `normalised` keeps of each sentence: equal meanings, wherever they occur."""
+    digests = [hashlib.blake2b(normalised(text).encode(), digest_size=8).digest() for text in sentences]
+    return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def usable(vectors: np.ndarray) -> np.ndarray:
+    """(N,) bool: rows that have a direction, i.e. are finite and not zero."""
+    return np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of (N, D) scaled to length 1; every row must be `usable`."""
+    # Scaling by the largest entry first keeps the squares of huge and tiny rows inside float32.
+    scaled = vectors / np.abs(vectors).max(axis=1, keepdims=True)
+    return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)

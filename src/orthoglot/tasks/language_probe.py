@@ -1,0 +1,166 @@
+"""Language-identification probe: can a linear classifier read the language off a vector?"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import ALL, LEFT_OUT
+from orthoglot.streams import derive
+from orthoglot.tasks.base import Result, unit, usable
+
+INVERSE_PENALTY = 1.0
+MAX_ITERATIONS = 500
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LanguageProbe:
+    """Multinomial logistic regression from a vector to its language, equally many sentences per language.
+
+    Accuracy, scale 0 to 100, chance 100 / K. Higher is better for the language view, lower for the meaning
+    view, whose ideal is chance. The last `n_test` sentences of each language are the test part, so which
+    items are scored never depends on the vectors; `pivots` are the keys of their pivot sentences.
+    """
+
+    sentences: Mapping[str, Sequence[str]]
+    pivots: Mapping[str, Sequence[int]]
+    n_test: int
+    name: str = "language-probe"
+    dataset: str = "test"
+    measure: str = "accuracy"
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """One side per language."""
+        return {language: (texts, language) for language, texts in self.sentences.items()}
+
+    def keys(self) -> np.ndarray:
+        """(K * n_test,) uint64, languages in sorted order."""
+        return np.concatenate([np.array(self.pivots[name], dtype=np.uint64) for name in sorted(self.pivots)])
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """{language: (n, D)} -> hits of "all", (K * n_test,), languages in sorted order."""
+        stacked = {language: vectors[language] for language in sorted(vectors)}
+        train = np.concatenate([rows[: -self.n_test] for rows in stacked.values()])
+        test = np.concatenate([rows[-self.n_test :] for rows in stacked.values()])
+        train_languages = np.concatenate(
+            [[name] * (len(rows) - self.n_test) for name, rows in stacked.items()]
+        )
+        test_languages = np.repeat(list(stacked), self.n_test)
+        found, converged = probe(train, train_languages, test, test_languages)
+        return Result({ALL: found}, {"converged": int(converged)})
+
+    def facts(self, subset: str) -> dict[str, object]:
+        """Classifier, sizes, chance."""
+        k = len(self.sentences)
+        n = len(next(iter(self.sentences.values())))
+        return {
+            "classifier": "standardised-logistic-regression",
+            "C": INVERSE_PENALTY,
+            "max_iter": MAX_ITERATIONS,
+            "languages": k,
+            "train": k * (n - self.n_test),
+            "test": k * self.n_test,
+            "chance": round(100 / k, 6),
+        }
+
+
+def probe(
+    train: np.ndarray, train_languages: np.ndarray, test: np.ndarray, test_languages: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """Fit on `train`, score `test`.
+
+    Args:
+        train: (n, D); rows that are zero or not finite are left out.
+        train_languages: (n,) codes.
+        test: (m, D).
+        test_languages: (m,) codes.
+    Returns:
+        (m,) int8: 1 right, 0 wrong, -1 left out; and whether the fit converged.
+    Raises:
+        DataError: fewer than two languages have a usable training vector.
+    """
+    kept = usable(train)
+    if len(set(train_languages[kept])) < 2:
+        raise DataError("language probe: fewer than two languages have usable training vectors")
+    result = np.full(len(test), LEFT_OUT, dtype=np.int8)
+    scored = usable(test)
+    regression = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
+    classifier = make_pipeline(StandardScaler(), regression)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        # float64, as lbfgs stalls on float32 vectors of very small variance.
+        classifier.fit(unit(train[kept].astype(np.float64)), train_languages[kept])
+    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    if not converged:
+        logger.warning("language probe: not converged after %d iterations", MAX_ITERATIONS)
+    if scored.any():
+        predicted = classifier.predict(unit(test[scored].astype(np.float64)))
+        result[scored] = predicted == test_languages[scored]
+    return result, converged
+
+
+def sample(
+    sentences: Mapping[str, Iterable[tuple[str, int]]], *, size: int, test_share: float, seed: int
+) -> LanguageProbe:
+    """A probe over equally many distinct sentences of each language.
+
+    A hash of the pivot's key says which half a sentence is drawn for, so translations never stand in both. A
+    sentence that translates two pivot sentences has no place in either.
+
+    Args:
+        sentences: (held-out sentence, key of its pivot sentence) by language; at least two languages.
+        size: sentences per language, fewer if a language has too few for a half.
+        test_share: share of each language's sentences that is scored.
+        seed: of the halves and the draw, which are the same for every encoder, method and view.
+    Raises:
+        DataError: fewer than two languages, or too few sentences to train and test on.
+    """
+    halves = {name: _halves(sentences[name], test_share, seed) for name in sorted(sentences)}
+    if len(halves) < 2:
+        raise DataError(f"language probe: needs at least two languages, got {', '.join(halves) or 'none'}")
+    n_test = max(1, round(size * test_share))
+    sizes = []
+    for half, wanted in enumerate((max(1, size - n_test), n_test)):
+        smallest = min(halves, key=lambda name: len(halves[name][half]))
+        sizes.append(min(wanted, len(halves[smallest][half])))
+        if not sizes[half]:
+            counts = " and ".join(str(len(part)) for part in halves[smallest])
+            raise DataError(
+                f"language probe: {smallest} has {counts} held-out sentences to train and to test on"
+            )
+    drawn = {}
+    for language, parts in halves.items():
+        generator = np.random.default_rng(derive(seed, "language-probe", language))
+        orders = [generator.permutation(len(part))[:n] for part, n in zip(parts, sizes, strict=True)]
+        drawn[language] = [part[i] for part, order in zip(parts, orders, strict=True) for i in order]
+    return LanguageProbe(
+        sentences={language: [text for text, _ in items] for language, items in drawn.items()},
+        pivots={language: [key for _, key in items[-sizes[1] :]] for language, items in drawn.items()},
+        n_test=sizes[1],
+    )
+
+
+def _halves(
+    sentences: Iterable[tuple[str, int]], test_share: float, seed: int
+) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Distinct sentences to train and to test on, in sorted order."""
+    pivots: dict[str, set[int]] = defaultdict(set)
+    for text, key in sentences:
+        pivots[text].add(key)
+    halves: tuple[list[tuple[str, int]], list[tuple[str, int]]] = [], []
+    for text, (key, *others) in sorted((text, sorted(keys)) for text, keys in pivots.items()):
+        if not others:
+            tested = derive(seed, "language-probe", "half", key) < test_share * 2**63
+            halves[tested].append((text, key))
+    return halves

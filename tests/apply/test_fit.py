@@ -1,0 +1,360 @@
+"""Fitting to one's own bitext: a folder that stands alone, numbers that a plain count confirms."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import zstandard
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write_tsv
+
+import orthoglot
+from orthoglot.apply import fit as module
+from orthoglot.apply.fit import Checkpoint, adopt, fit, licence_of, stated_limit, texts_by_pair
+from orthoglot.apply.measure import table
+from orthoglot.config import method_named
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.prepare import read_split
+from orthoglot.corpora.settings import SplitSettings
+from orthoglot.encoders import ems
+from orthoglot.encoders.settings import TokenizerSettings
+from orthoglot.encoders.tokenization import train_tokenizer
+from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.statistics.records import Record, read_records
+from orthoglot.training.settings import DecompositionSettings
+
+RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=40, patience=10)
+SPLITS = SplitSettings(seed=1, valid=0.1, test=0.2, max_train=0, max_valid=0, max_test=0)
+
+
+def run(root: Path, folder: Path, texts: dict[str, list[list[Path]]], **changes: Any) -> list[Record]:
+    """Fit into root/model with the checkpoint kept in root/work."""
+    given: dict[str, Any] = {"name": "seed", "recipe": RECIPE, "splits": SPLITS, "seed": 1, **changes}
+    return fit(
+        given.get("encoder", Checkpoint(str(folder), pooling="mean", max_tokens=20)),
+        texts,
+        given["name"],
+        method_named(given["name"]),
+        given["recipe"],
+        given["splits"],
+        seed=given["seed"],
+        device="cpu",
+        checkpoint=root / "work",
+        output=root / "model",
+    )
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("hub") / "tiny-xlmr", offset=0.1)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pairs = make_pairs(700)
+    shouted = [(a.upper() + "!", b + " b00") for a, b in pairs[:100]]  # the same pivots in other clothes
+    return write_tsv(tmp_path_factory.mktemp("text") / "en-gn.tsv", [*pairs, *shouted])
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path, text: Path) -> tuple[Path, list[Record]]:
+    """A finished fit; its root and what it measured."""
+    root = tmp_path_factory.mktemp("done")
+    return root, run(root, checkpoint, {"en-gn": [[text]]})
+
+
+def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
+    done: tuple[Path, list[Record]], tmp_path: Path
+) -> None:
+    root, records = done
+    shutil.copytree(root / "model", tmp_path / "elsewhere")
+    model = orthoglot.load(tmp_path / "elsewhere", device="cpu")
+    test = read_split(root / "work/bitext/en-gn", "test")
+    trained = [pair for split in ("train", "valid") for pair in read_split(root / "work/bitext/en-gn", split)]
+    seen = [{normalised(pair[side]) for pair in trained} for side in (0, 1)]
+    kept = [p for p in test if normalised(p[0]) not in seen[0] and normalised(p[1]) not in seen[1]]
+    by = {(record.subset, record.view): record for record in records}
+    assert set(by) == {
+        (s, v) for s in ("en->gn", "gn->en", "all") for v in ("sentence", "meaning", "language")
+    }
+    for view in ("sentence", "meaning", "language"):
+        sides = [model.encode([pair[side] for pair in kept], part=view) for side in (0, 1)]
+        x, y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
+        there = 100 * np.mean((x @ y.T).argmax(axis=1) == np.arange(len(kept)))
+        back = 100 * np.mean((x @ y.T).argmax(axis=0) == np.arange(len(kept)))
+        assert by["en->gn", view].n == len(kept) > 100
+        assert by["en->gn", view].value == pytest.approx(there, abs=1e-5)
+        assert by["gn->en", view].value == pytest.approx(back, abs=1e-5)
+        mean = by["all", view]
+        assert mean.value == pytest.approx((there + back) / 2, abs=1e-5)
+        assert mean.low is not None
+        assert mean.high is not None
+        assert mean.low <= mean.value <= mean.high
+    assert by["all", "meaning"].value > by["all", "sentence"].value + 5
+    assert by["all", "language"].value < by["all", "sentence"].value
+    assert read_records(root / "model/records.jsonl") == records
+
+
+def test_pivot_sentences_never_cross_the_splits(done: tuple[Path, list[Record]]) -> None:
+    folder = done[0] / "work/bitext/en-gn"
+    keys = {s: {normalised(p.source) for p in read_split(folder, s)} for s in ("train", "valid", "test")}
+    assert all(keys.values())
+    assert not keys["train"] & (keys["valid"] | keys["test"])
+    assert not keys["valid"] & keys["test"]
+    assert sum(map(len, keys.values())) == 700
+
+
+def test_what_made_it_is_on_record(done: tuple[Path, list[Record]], text: Path) -> None:
+    made = json.loads((done[0] / "model/fit.json").read_text())
+    assert made["sha256"] == {"en-gn": [[module.digest(text)]]}
+    assert made["bitext"] == {"en-gn": ["en-gn.tsv"]}
+    assert made["text"]["en-gn"]["in"] == {"en-gn.tsv": 800}
+    assert made["encoder"] == {
+        "name": "tiny-xlmr",
+        "identity": json.loads((done[0] / "model/decomposer.json").read_text())["identity"],
+        "licence": "not stated",
+    }
+    assert made["recipe"] == RECIPE.model_dump()
+
+
+def test_table_has_a_row_per_direction_and_the_mean_last(done: tuple[Path, list[Record]]) -> None:
+    lines = table(done[1]).splitlines()
+    assert lines[0] == "| Retrieval | original | meaning | language | n |"
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| en->gn", "| gn->en", "| all"]
+    mean = next(r for r in done[1] if (r.subset, r.view) == ("all", "meaning"))
+    assert f"| {mean.value:.1f} [{mean.low:.1f}, {mean.high:.1f}] |" in lines[-1]
+
+
+def test_moses_files_in_any_packing_give_the_same_weights(
+    done: tuple[Path, list[Record]], checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    sides = zip(*(line.split("\t") for line in text.read_text().splitlines()), strict=True)
+    source, target = (("\n".join(side) + "\n").encode() for side in sides)
+    (tmp_path / "t.en.gz").write_bytes(gzip.compress(source))
+    (tmp_path / "t.gn.zst").write_bytes(zstandard.compress(target))
+    texts = texts_by_pair([f"{tmp_path}/t.en.gz,{tmp_path}/t.gn.zst"], ["en-gn"])
+    records = run(tmp_path, checkpoint, texts)
+    assert records == done[1]
+    weights = [root / "model/weights.safetensors" for root in (tmp_path, done[0])]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
+    checkpoint: Path,
+    text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    done: tuple[Path, list[Record]],
+) -> None:
+    class NotAgain(Exception):  # noqa: N818 - no error, a sign
+        pass
+
+    def forbidden(*_: Any, **__: Any) -> None:
+        raise NotAgain
+
+    texts = {"en-gn": [[text]]}
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "decompose", forbidden)
+        with pytest.raises(NotAgain):
+            run(tmp_path, checkpoint, texts)
+    assert not (tmp_path / "model").exists()
+    monkeypatch.setattr(module, "embed", forbidden)  # from here on the vectors must be found
+    monkeypatch.setattr(module, "prepare", forbidden)
+    run(tmp_path, checkpoint, texts)
+    before = {path: path.read_bytes() for path in (tmp_path / "model").rglob("*") if path.is_file()}
+    twin = {path: path.read_bytes() for path in (done[0] / "model").rglob("*") if path.is_file()}
+    assert {p.relative_to(tmp_path): c for p, c in before.items()} == {
+        p.relative_to(done[0]): c for p, c in twin.items()
+    }
+    run(tmp_path, checkpoint, texts, name="centering")
+    assert json.loads((tmp_path / "model/decomposer.json").read_text())["method"] == "centering"
+    monkeypatch.setattr(module, "decompose", forbidden)
+    run(tmp_path, checkpoint, texts, name="centering")
+    with pytest.raises(NotAgain):
+        run(tmp_path, checkpoint, texts, name="centering", seed=2)
+
+
+def test_several_pairs_share_pivots_and_several_texts_a_pair(checkpoint: Path, tmp_path: Path) -> None:
+    pairs = make_pairs(300, seed=3)
+    first = write_tsv(tmp_path / "a.tsv", pairs[:200])
+    second = write_tsv(tmp_path / "b.tsv", pairs[200:])
+    third = write_tsv(tmp_path / "c.tsv", [(a, b[::-1].replace("b", "") + " b01") for a, b in pairs])
+    texts = texts_by_pair([str(first), str(third), str(second)], ["en-gn", "en-ay", "en-gn"])
+    assert texts == {"en-gn": [[first], [second]], "en-ay": [[third]]}
+    records = run(tmp_path, checkpoint, texts)
+    assert {r.subset for r in records} == {"en->gn", "gn->en", "en->ay", "ay->en", "all"}
+    splits: dict[str, set[str]] = {"train": set(), "test": set()}
+    for pair in texts:
+        for split, sentences in splits.items():
+            sentences.update(p.source for p in read_split(tmp_path / "work/bitext" / pair, split))
+    assert not splits["train"] & splits["test"]
+    by = {(r.subset, r.view): r for r in records}
+    means = [
+        by[f"{a}->{b}", "meaning"].value for a, b in (("en", "gn"), ("gn", "en"), ("en", "ay"), ("ay", "en"))
+    ]
+    assert by["all", "meaning"].value == pytest.approx(np.mean(means), abs=1e-5)
+
+
+def test_language_that_the_encoder_never_saw_is_warned_of_and_then_served(
+    text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = tmp_path / "ems"
+    home.mkdir()
+    sentences = {"en": [line for a, b in make_pairs(200) for line in (a, b)]}
+    settings = TokenizerSettings(
+        words="unicode", vocabulary=60, sentences=400, character_coverage=1.0, threads=1, seed=1
+    )
+    train_tokenizer(settings, sentences, home / "tokenizer.model")
+    sizes = ems.Sizes(60, 1, 16, 2, 16, 24, 0.0, 0.0)
+    ems.save(ems.EmsModel(sizes), sizes, "tiny", ["en"], home, words="unicode", training={})
+    with pytest.raises(ConfigError, match="does not cover language 'gn'"):
+        orthoglot.load(home).encode(["b01 b02"], part="sentence", language="gn")
+    with caplog.at_level(logging.WARNING):
+        run(tmp_path, home, {"en-gn": [[text]]}, encoder=Checkpoint(str(home)), name="centering")
+    assert "tiny never saw gn (it covers en)" in caplog.text
+    model = orthoglot.load(tmp_path / "model")
+    assert model.encode(["b01 b02"], language="gn").shape == (1, 16)
+    assert json.loads((tmp_path / "model/fit.json").read_text())["languages_new_to_the_encoder"] == ["gn"]
+    assert json.loads((home / "encoder.json").read_text())["languages"] == ["en"]
+    with pytest.raises(ConfigError, match="says pooling, prefix; leave the options out"):
+        adopt(Checkpoint(str(home), pooling="cls", prefix="q: "), ["en"], tmp_path)
+
+
+def test_linked_checkpoint_is_copied_without_other_formats(checkpoint: Path, tmp_path: Path) -> None:
+    linked = shutil.copytree(checkpoint, tmp_path / "linked")
+    (linked / "pytorch_model.bin").write_bytes(b"pickle")
+    (linked / "onnx").mkdir()
+    (linked / "README.md").write_text("---\nlicense: mit\n---\n# Tiny\n")
+    home = tmp_path / "home"
+    home.mkdir()
+    first = tmp_path / "first"
+    first.mkdir()
+    adopt(Checkpoint(str(linked), "tiny", pooling="cls", max_tokens=9, prefix="b00 "), ["en"], first)
+    card = json.loads((first / "encoder.json").read_text())
+    (home / "encoder.json").write_text(json.dumps({**card, "checkpoint": str(linked), "revision": "local"}))
+    second = tmp_path / "second"
+    second.mkdir()
+    adopt(Checkpoint(str(home)), ["en"], second)
+    names = [sorted(path.name for path in place.rglob("*")) for place in (first, second)]
+    assert names[0] == names[1]
+    assert not {"pytorch_model.bin", "onnx"} & set(names[0])
+    shutil.rmtree(linked)
+    vectors = [orthoglot.load(place).encode(["a01 a02"], part="sentence") for place in (first, second)]
+    np.testing.assert_array_equal(*vectors)
+    assert licence_of(first) == "mit"
+    (first / "README.md").write_text("---\n[\n---\n")
+    assert licence_of(first) == "not stated"
+
+
+def test_sentence_transformers_model_runs_its_own_steps_and_is_copied_whole(
+    checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    torch.manual_seed(3)
+    dense = Dense(DIM, 6, activation_function=torch.nn.Tanh())
+    modules = [Transformer(str(checkpoint)), Pooling(DIM, pooling_mode="max"), dense, Normalize()]
+    model = SentenceTransformer(modules=modules, device="cpu")
+    model.max_seq_length = 12
+    model.save(str(tmp_path / "sbert"), create_model_card=False)
+    (tmp_path / "home").mkdir()
+    adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path / "home")
+    assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
+    (tmp_path / "link").mkdir()
+    card = {**json.loads((tmp_path / "home/encoder.json").read_text()), "checkpoint": str(tmp_path / "sbert")}
+    (tmp_path / "link/encoder.json").write_text(json.dumps(card))
+    (tmp_path / "again").mkdir()
+    adopt(Checkpoint(str(tmp_path / "link")), ["en"], tmp_path / "again")
+    (tmp_path / "pooled").mkdir()
+    with caplog.at_level(logging.WARNING):
+        adopt(Checkpoint(str(tmp_path / "sbert"), pooling="mean"), ["en"], tmp_path / "pooled")
+    assert re.search(r"--pooling leaves out \S+\.Dense$", caplog.text.strip())
+    (tmp_path / "sbert/modules.json").write_text("{")
+    with pytest.raises(DataError, match=r"modules\.json: cannot be read"):
+        adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path)
+    shutil.rmtree(tmp_path / "sbert")
+    sentences = [a for a, _ in make_pairs(5)]
+    for home in ("home", "again"):
+        vectors = orthoglot.load(tmp_path / home, device="cpu").encode(sentences, part="sentence")
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.testing.assert_allclose(unit, model.encode(sentences), atol=1e-6)
+        assert np.abs(unit - vectors).max() > 0.01
+
+
+def test_a_sentence_transformers_models_limit_holds_whoever_says_how_to_pool(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "stated"
+    shutil.copytree(checkpoint, folder)
+    (tmp_path / "home").mkdir()
+
+    def limit() -> int:
+        adopt(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
+        return json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"]
+
+    with pytest.raises(ConfigError, match="max_tokens is 128"):  # a transformers folder does not count
+        limit()
+    (folder / "modules.json").write_text("[]")
+    with pytest.raises(ConfigError, match="does not say how it pools"):
+        adopt(Checkpoint(str(folder)), ["en"], tmp_path / "home")
+    (folder / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
+    assert limit() == POSITIONS - 2
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')
+    assert limit() == 12
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": null}')
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
+    assert stated_limit(folder) is None
+    (folder / "tokenizer_config.json").write_text("{")
+    with pytest.raises(DataError, match=r"tokenizer_config\.json: cannot be read"):
+        stated_limit(folder)
+
+
+def test_what_cannot_be_fitted_is_refused_before_any_work(
+    checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    texts = {"en-gn": [[text]]}
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/precious.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="exists and was not written by orthoglot fit"):
+        run(tmp_path, checkpoint, texts)
+    assert (tmp_path / "model/precious.txt").read_text() == "mine"
+    shutil.rmtree(tmp_path / "model")
+    with pytest.raises(DataError, match=r"absent\.tsv does not exist"):
+        run(tmp_path, checkpoint, {"en-gn": [[tmp_path / "absent.tsv"]]})
+    with pytest.raises(ConfigError, match="does not say how it pools"):
+        run(tmp_path, checkpoint, texts, encoder=Checkpoint(str(checkpoint)))
+    with pytest.raises(ConfigError, match="no such folder, and as a hub id it needs a commit"):
+        run(tmp_path, checkpoint, texts, encoder=Checkpoint("nobody/nothing", pooling="mean"))
+    with pytest.raises(OfflineError, match="hf download nobody/nothing"):
+        run(
+            tmp_path,
+            checkpoint,
+            texts,
+            encoder=Checkpoint("nobody/nothing", revision="0" * 40, pooling="mean"),
+        )
+    few = write_tsv(tmp_path / "few.tsv", make_pairs(8))
+    with pytest.raises(DataError, match="too few to measure; raise the test share"):
+        run(tmp_path, checkpoint, {"en-gn": [[few]]}, splits=SPLITS.model_copy(update={"test": 0.0}))
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("bitext", "pairs", "message"),
+    [
+        (["a.tsv"], [], "1 --bitext but 0 --pair"),
+        (["a,b,c"], ["en-gn"], "one TSV file, or two Moses files"),
+        (["a.tsv"], ["gn"], "write two codes and a hyphen"),
+        (["a.tsv"], ["en-grn"], 'write it "en-gn"'),
+    ],
+)
+def test_texts_and_pairs_must_fit_together(bitext: list[str], pairs: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        texts_by_pair(bitext, pairs)

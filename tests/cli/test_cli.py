@@ -1,0 +1,267 @@
+"""The command line: quick, quiet about its insides, one line per failure."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opus_server import OpusServer, write_opus
+from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from typer.testing import CliRunner
+
+from orthoglot.cli import app
+
+ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
+VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(ORTHOGLOT), *arguments], cwd=cwd, capture_output=True, text=True, timeout=60)
+
+
+def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
+    """A job file in `folder`; the output is to be `out`."""
+    job = {"key": "k", "output": "out", "inputs": {}, "before": {}, "settings": settings}
+    (folder / "job.json").write_text(json.dumps({**job, **more}))
+
+
+def run_job(
+    folder: Path, verb: str, settings: dict[str, Any], **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a verb in `folder` on a job file of its own."""
+    write_job(folder, settings, **more)
+    return run(verb, "job.json", cwd=folder)
+
+
+def told(result: subprocess.CompletedProcess[str]) -> str:
+    """The cause of a failure: the last line, and the only one of its kind."""
+    *before, last = result.stderr.splitlines()
+    assert last.startswith("orthoglot: "), result.stderr
+    assert not any(line.startswith(("orthoglot: ", "Traceback")) for line in before), result.stderr
+    return last
+
+
+def test_help_lists_the_verbs_without_loading_torch() -> None:
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
+        "text = CliRunner().invoke(app, ['--help']).output\n"
+        "heavy = [m for m in ('torch', 'transformers', 'pandas', 'sklearn', 'pydantic') if m in sys.modules]\n"
+        "assert not heavy, heavy\nprint(text)"
+    )
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    verbs = [
+        "generate",
+        "fetch",
+        "benchmark",
+        "prepare",
+        "pretrain",
+        "embed",
+        "decompose",
+        "evaluate",
+        "report",
+    ]
+    places = [text.index(f" {verb} ") for verb in verbs]
+    assert places == sorted(places)
+
+
+def test_job_file_that_is_none_is_a_configuration_error(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text("{}")
+    result = run("embed", str(tmp_path / "job.json"))
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "not a job file" in result.stderr
+
+
+def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> None:
+    old = tmp_path / "out"
+    old.mkdir()
+    (old / "kept.txt").write_text("old")
+    cleaning = {
+        "min_characters": 1,
+        "max_characters": 100,
+        "max_ratio": 9.0,
+        "drop_copies": True,
+        "drop_duplicates": True,
+    }
+    settings = {
+        "pair": "qaa-qab",
+        "sources": [{"name": "mine", "kind": "files", "paths": [str(tmp_path / "absent.tsv")]}],
+        "cleaning": cleaning,
+        "splits": {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0},
+    }
+    result = run_job(tmp_path, "prepare", settings, inputs={"benchmarks": [], "roots": []})
+    assert result.returncode == 4
+    assert "absent.tsv" in told(result)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json", "out"]
+    assert (old / "kept.txt").read_text() == "old"
+
+
+def test_no_network_is_status_3_and_leaves_nothing(tmp_path: Path) -> None:
+    result = run_job(tmp_path, "fetch", VOICES, api="http://127.0.0.1:9/")
+    assert result.returncode == 3
+    assert "http://127.0.0.1:9/: cannot be reached" in told(result)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json"]
+
+
+@pytest.mark.parametrize("lacking", ["/opusapi/", "/aym-en.txt.zip"])
+def test_http_404_is_status_4_and_leaves_no_output(lacking: str, tmp_path: Path) -> None:
+    write_opus(tmp_path / "served", "Voices", {("aym", "en"): [("kuna", "what")]})
+    with OpusServer(tmp_path / "served") as server:
+        server.faults[lacking] = ["404"]
+        result = run_job(tmp_path, "fetch", VOICES, api=server.api)
+    assert result.returncode == 4
+    assert lacking in told(result)
+    assert "HTTP 404" in told(result)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_opus_verb_lists_what_there_is(tmp_path: Path) -> None:
+    write_opus(tmp_path, "Voices", {("aym", "en"): [("kuna", "what")] * 7, ("de", "en"): [("was", "what")]})
+    with OpusServer(tmp_path) as server:
+        result = run("opus", "--source", "en", "--target", "aym", "--api", server.api)
+    assert result.returncode == 0
+    assert result.stdout == "Voices\tv1\taym-en\t7 pairs\t0 KiB\n"
+
+
+def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    settings = {
+        "kind": "mini",
+        "seed": 1,
+        "pivot": "qaa",
+        "languages": {"qab": 2000},
+        "retrieval_pairs": 100,
+        "graded_items": 10,
+    }
+    write_job(tmp_path, settings)
+
+    def at_most_ten_kilobytes_a_file() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    result = subprocess.run(
+        [str(ORTHOGLOT), "generate", str(tmp_path / "job.json")],
+        cwd=tmp_path,
+        preexec_fn=at_most_ten_kilobytes_a_file,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 1
+    assert "File too large" in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json"]
+
+
+def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("one\n")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].endswith("holds neither encoder.json nor decomposer.json")
+    assert not (tmp_path / "o.npy").exists()
+
+
+def test_text_that_is_not_utf8_is_status_4_and_names_the_line(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"one\n\xff\xfe\n")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert result.returncode == 4
+    assert "text.txt" in told(result)
+    assert "line 2" in told(result)
+    assert not (tmp_path / "o.npy").exists()
+
+
+def test_empty_line_is_status_4_and_named(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("one\n\ntwo\n")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert result.returncode == 4
+    assert "text.txt: line 2 is empty" in told(result)
+
+
+@pytest.mark.parametrize(
+    ("entry", "named", "command"),
+    [
+        (
+            {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"},
+            "checkpoint a/b",
+            f"hf download a/b --revision {'0' * 40}",
+        ),
+        (
+            {"kind": "sentence-transformers", "checkpoint": "a/b", "revision": "0" * 40},
+            "checkpoint a/b",
+            f"hf download a/b --revision {'0' * 40}",
+        ),
+        (
+            {"kind": "laser", "checkpoint": "weights/laser2"},
+            "weights/laser2/config.json",
+            "orthoglot convert-laser laser2.pt laser2.spm weights/laser2",
+        ),
+    ],
+)
+def test_an_absent_checkpoint_has_its_own_exit_status_and_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], named: str, command: str
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    result = run_job(
+        tmp_path, "pretrain", {"name": "x", "encoder": {**entry, "max_tokens": 64, "licence": "none"}}
+    )
+    assert result.returncode == 3, result.stderr
+    assert told(result).startswith(f"orthoglot: {named}")
+    assert told(result).endswith(command)
+    assert not (tmp_path / "out").exists()
+
+
+def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> None:
+    result = run("convert-laser", "laser2.pt", "laser2.spm", "laser2", cwd=tmp_path)
+    assert result.returncode == 3, result.stderr
+    assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in told(result)
+
+
+def test_langs_refuses_a_code_that_nobody_writes(tmp_path: Path) -> None:
+    result = run("langs", "english", cwd=tmp_path)
+    assert result.returncode == 2, result.stderr
+    assert "unknown language code 'english'" in told(result)
+
+
+def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_checkpoint(tmp_path / "tiny")
+    write_tsv(tmp_path / "text.tsv", make_pairs(300))
+    options = ["--pooling", "mean", "--max-tokens", "20", "--method", "centering", "--threads", "1"]
+    given = ["--encoder", "tiny", "--bitext", "text.tsv", "--pair", "en-gn", *options, "--output", "model"]
+    fitted = run("fit", *given, cwd=tmp_path)
+    assert fitted.returncode == 0, fitted.stderr
+    lines = fitted.stdout.splitlines()
+    assert lines[0].startswith("model: centering. Held-out translations found first, percent")
+    assert [line.split(" | ")[0] for line in lines[-3:]] == ["| en->gn", "| gn->en", "| all"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text.tsv", "tiny"]
+    # The others in this process: each new one takes seconds to import its libraries.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("a01 a02\nb03\n")
+    called = CliRunner().invoke(app, ["encode", "model", "a.txt", "a.npy", "--language", "gn"])
+    assert "2 x 32 vectors" in called.output
+    called = CliRunner().invoke(
+        app, ["export", "model", "exported", "--part", "language", "--language", "gn"]
+    )
+    assert "differs from orthoglot's own vectors by at most" in called.output
+    assert (tmp_path / "exported/modules.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        (["--method", "sed"], "unknown name 'sed'; nearest known: seed"),
+        (["--pooling", "average"], "--pooling average: known are cls, pooler, mean"),
+        (["--valid-share", "0.6", "--test-share", "0.5"], "leave nothing to train on"),
+        (["--learning-rate", "0"], "learning_rate"),
+    ],
+)
+def test_fit_with_a_wrong_option_is_status_2(options: list[str], cause: str, tmp_path: Path) -> None:
+    given = ["--encoder", "tiny", "--bitext", "text.tsv", "--pair", "en-gn", "--output", "model"]
+    result = run("fit", *given, *options, cwd=tmp_path)
+    assert result.returncode == 2
+    assert cause in told(result)
+    assert not list(tmp_path.iterdir())

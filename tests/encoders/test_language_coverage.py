@@ -1,0 +1,153 @@
+"""Tokeniser coverage on text whose unknown share is known, and the survey over all encoders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from checkpoints import xlmr
+from typer.testing import CliRunner
+
+from orthoglot.cli import app
+from orthoglot.corpora.bitext import write_pairs
+from orthoglot.encoders.language_coverage import Cut, coverage, survey
+from orthoglot.encoders.settings import (
+    EncoderSettings,
+    LaserSettings,
+    PretrainedSettings,
+    SentenceTransformersSettings,
+    TokenizerSettings,
+)
+from orthoglot.encoders.tokenization import Ragged, train_tokenizer
+from orthoglot.errors import DataError
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+# 8 words, 2 of them unknown to the tiny checkpoint's word list.
+TEXT = ["the cat sat on a wug", "the wug"]
+
+
+def _pretrained(checkpoint: object, languages: list[str], revision: str = "") -> PretrainedSettings:
+    return PretrainedSettings(
+        kind="pretrained",
+        checkpoint=str(checkpoint),
+        revision=revision,
+        pooling="mean",
+        max_tokens=8,
+        languages=languages,
+        licence="none",
+    )
+
+
+def test_shares_are_those_counted_by_hand() -> None:
+    tokens = Ragged(np.array([5, 3, 3, 7, 8], np.int32), np.array([0, 3, 5]))
+    found = coverage(Cut(tokens, unknown=3), ["ab cd", "e"], "en")
+    assert found.unknown == pytest.approx(2 / 5)
+    assert found.pieces_per_word == pytest.approx(5 / 3)
+    assert found.pieces_per_character == pytest.approx(5 / 5)
+    assert coverage(Cut(tokens, unknown=None), ["ab cd", "e"], "en").unknown == 0
+    assert coverage(Cut(tokens, unknown=3), ["ab cd", "e"], "ja").pieces_per_word is None
+
+
+def test_a_sample_without_a_token_is_refused() -> None:
+    with pytest.raises(DataError, match="no token"):
+        coverage(Cut(Ragged.of([[]]), 3), [" "], "en")
+
+
+def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    place = xlmr(tmp_path / "xlmr")
+    steps = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
+    (place / "modules.json").write_text(json.dumps(steps))
+    stated = SentenceTransformersSettings(
+        kind="sentence-transformers", checkpoint=str(place), revision="", max_tokens=8, licence="none"
+    )
+    trained = tmp_path / "models" / "mini" / "encoders" / "own"
+    trained.mkdir(parents=True)
+    recipe = TokenizerSettings(
+        words="unicode", vocabulary=30, sentences=100, character_coverage=1.0, threads=1, seed=1
+    )
+    train_tokenizer(recipe, {"en": ["the cat sat on a mat"] * 20}, trained / "tokenizer.model")
+    card = {"kind": "ems", "name": "own", "languages": ["en", "de"], "words": "unicode"}
+    (trained / "encoder.json").write_text(json.dumps(card))
+    catalogue: dict[str, EncoderSettings] = {
+        "here": _pretrained(place, ["en", "ru"]),
+        "unstated": stated,
+        "absent": _pretrained("somebody/some-model", ["ru"], COMMIT),
+        "laser": LaserSettings(
+            kind="laser", checkpoint=str(tmp_path / "laser2"), max_tokens=8, languages=["en"], licence="none"
+        ),
+    }
+    rows = {row.encoder: row for row in survey(catalogue, tmp_path / "models", "en", TEXT)}
+    assert list(rows) == ["mini/own", "here", "unstated", "absent", "laser"]
+    assert [row.covered for row in rows.values()] == [True, True, None, False, True]
+    assert [row.script_seen for row in rows.values()] == [True, True, None, False, True]
+    for name in ("here", "unstated"):
+        found = rows[name].coverage
+        assert found is not None
+        assert (found.unknown, found.pieces_per_word) == (pytest.approx(2 / 8), pytest.approx(1))
+    own = rows["mini/own"].coverage
+    assert own is not None
+    assert 0 < own.unknown < 1
+    (trained / "encoder.json").write_text(json.dumps({**card, "words": None}))
+    unread, *_ = survey(catalogue, tmp_path / "models", "en", TEXT)
+    assert "unknown words None; known: moses, unicode" in unread.note
+    assert f"hf download somebody/some-model --revision {COMMIT}" in rows["absent"].note
+    assert "convert-laser" in rows["laser"].note
+
+
+def test_a_seen_script_is_told_apart_from_a_seen_language(tmp_path: Path) -> None:
+    catalogue: dict[str, EncoderSettings] = {
+        "a": _pretrained("nowhere", ["ru"]),
+        "b": _pretrained("x", ["en"]),
+    }
+    rows = survey(catalogue, tmp_path, "gn", [])
+    assert [(row.covered, row.script_seen, row.note) for row in rows] == [
+        (False, False, "no sample"),
+        (False, True, "no sample"),
+    ]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose params.yaml has one frozen encoder beside those that its presets need."""
+    content = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for preset in content["presets"].values():
+        del preset["ablations"]
+    needed = {name for preset in content["presets"].values() for name in preset["encoders"]}
+    content["encoders"] = {name: content["encoders"][name] for name in needed}
+    content["encoders"]["tiny"] = _pretrained(xlmr(tmp_path / "xlmr"), ["qaa", "qab"]).model_dump()
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(content))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_langs_prints_a_table_and_json(workspace: Path) -> None:
+    (workspace / "gn.txt").write_text("\n".join(TEXT) + "\n\n")
+    table = CliRunner().invoke(app, ["langs", "grn_Latn", "--text", "gn.txt"])
+    assert table.exit_code == 0, table.output
+    assert table.output.startswith("language gn, script Latn, sample of 2 sentences")
+    row = next(line for line in table.output.splitlines() if line.startswith("tiny"))
+    assert row.split() == ["tiny", "no", "yes", "25.0%", "1.00", "0.38"]
+    assert "xlmr-mini" in table.output.split("not trained on this machine")[0]
+    printed = CliRunner().invoke(app, ["langs", "gn", "--text", "gn.txt", "--json"])
+    content = json.loads(printed.output)
+    assert (content["language"], content["script"], content["sample_sentences"]) == ("gn", "Latn", 2)
+    (tiny,) = [row for row in content["encoders"] if row["encoder"] == "tiny"]
+    assert tiny["covered"] is False
+    assert tiny["coverage"]["unknown"] == pytest.approx(0.25)
+
+
+def test_langs_takes_prepared_text_as_its_sample(workspace: Path) -> None:
+    none = CliRunner().invoke(app, ["langs", "qab"])
+    assert none.exit_code == 0, none.output
+    assert "tiny: no sample" in none.output
+    pair = workspace / "data" / "mini" / "bitext" / "qaa-qab"
+    write_pairs(pair / "train.tsv.gz", [("x", text) for text in TEXT])  # type: ignore[misc]
+    found = CliRunner().invoke(app, ["langs", "qab"])
+    assert "sample of 2 sentences" in found.output
+    row = next(line for line in found.output.splitlines() if line.startswith("tiny"))
+    assert row.split() == ["tiny", "yes", "yes", "25.0%", "1.00", "0.38"]

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from generated_records import a_run, over_seeds
+
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.papers.claims import claims
+from orthoglot.papers.comparison import REASONS
+from orthoglot.papers.published_tables import published
+from orthoglot.papers.tables import claim_tables, write_claims, write_paper
+from orthoglot.statistics.records import ALL
+
+HOSTILE = "<script>alert(1)</script>|x"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """Both papers' tables of a run with LaBSE, an mE5 and an encoder of our own."""
+    output = tmp_path_factory.mktemp("tables")
+    records = a_run(["labse", "me5-base", HOSTILE])
+    for paper in ("oracle", "seed"):
+        write_paper(paper, records, output)
+    text = {path.name: path.read_text() for path in output.iterdir()}
+    return SimpleNamespace(records=records, text=text)
+
+
+def cells(made: SimpleNamespace, paper: str) -> list[dict[str, Any]]:
+    return json.loads(made.text[f"{paper}-table.json"])["cells"]
+
+
+def rows_of(made: SimpleNamespace, title: str) -> list[list[str]]:
+    """The rows of one Markdown table, by its title."""
+    paper = "oracle" if f"### {title}" in made.text["oracle-table.md"] else "seed"
+    part = made.text[f"{paper}-table.md"].split(f"### {title}")[1].split("###")[0]
+    lines = [line for line in part.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def test_four_files_a_paper_and_nothing_else(made: SimpleNamespace) -> None:
+    kinds = ("csv", "html", "json", "md")
+    assert sorted(made.text) == [f"{paper}-table.{kind}" for paper in ("oracle", "seed") for kind in kinds]
+
+
+def test_every_printed_number_stands_in_the_markdown(made: SimpleNamespace) -> None:
+    for paper in ("oracle", "seed"):
+        text = made.text[f"{paper}-table.md"]
+        tables = {
+            title: text.split(f"### Table {title}")[1].split("###")[0]
+            for title in re.findall("Table (\\d+):", text)
+        }
+        for one in published(paper):
+            if one.value:
+                assert f"| {one.value} " in tables[one.table], one
+
+
+def test_a_cell_reads_the_same_in_all_four_files(made: SimpleNamespace) -> None:
+    heading, _, *rows = rows_of(made, "Table 9: Tatoeba, 10 training languages")
+    place = heading.index("mean of tatoeba-10, both ways")
+    where = "labse", "meat+oracle", "language ↓"
+    shown = {row[3]: row[place] for row in rows if tuple(row[:3]) == where}
+    (cell,) = [
+        one
+        for one in cells(made, "oracle")
+        if (one["table"], one["encoder"], one["method"], one["view"])
+        == ("9", "labse", "meat+oracle", "language")
+    ]
+    assert cell["published"] == 6.70
+    small = f"[{cell['low']:.2f}, {cell['high']:.2f}] ± {cell['sd']:.2f} 2 of 10"
+    assert shown == {
+        "published": "6.70",
+        "measured": f"{cell['measured']:.2f} {small}",
+        "difference": f"{cell['difference']:+.2f} ≠",
+    }
+    assert f"<td>{cell['measured']:.2f} <small>{small}</small></td>" in made.text["oracle-table.html"]
+    flat = list(csv.DictReader(made.text["oracle-table.csv"].splitlines()))
+    assert len(flat) == len(cells(made, "oracle"))
+    (row,) = [
+        one
+        for one in flat
+        if (one["table"], one["encoder"], one["method"], one["view"])
+        == ("9", "labse", "meat+oracle", "language")
+    ]
+    assert float(row["measured"]) == pytest.approx(cell["measured"])
+    assert (row["over"], row["like_for_like"]) == ("en-de en-fr", "False")
+
+
+def test_rows_come_as_in_the_paper(made: SimpleNamespace) -> None:
+    _, _, *rows = rows_of(made, "Table 3: Tatoeba, 14 and 36 languages")
+    names = list(dict.fromkeys((row[0], row[1]) for row in rows))
+    methods = ["dream", "dream+oracle", "meat", "meat+oracle"]
+    assert names == [(encoder, method) for encoder in ("laser", "infoxlm", "labse") for method in methods]
+
+
+def test_both_readings_have_rows_of_their_own(made: SimpleNamespace) -> None:
+    _, _, *rows = rows_of(made, "Table 11: Code-switched retrieval")
+    mine = [row[3] for row in rows if row[:3] == ["labse", "dream+oracle", "meaning ↑"]]
+    released = "labse, dream+oracle-released"
+    assert mine == ["published", "measured", "difference", f"measured {released}", f"difference {released}"]
+
+
+def test_scores_of_seed_are_in_its_own_scale(made: SimpleNamespace) -> None:
+    for cell in cells(made, "seed"):
+        assert cell["measured"] is None or -1 <= cell["measured"] <= 1
+    heading, _, *rows = rows_of(made, "Table 1: Quality estimation, WMT20")
+    (row,) = [row for row in rows if row[:4] == ["me5-base", "seed", "meaning ↑", "published"]]
+    assert row[heading.index("en-de")] == "0.116"
+
+
+def test_what_was_not_measured_says_why_and_the_note_explains_it(made: SimpleNamespace) -> None:
+    heading, _, *rows = rows_of(made, "Table 10: STS 2017")
+    place = heading.index("en-it")
+    cells = {tuple(row[:4]): row[place] for row in rows}
+    assert cells["labse", "dream", "meaning ↑", "measured"] == "– no language"
+    assert cells["labse", "dream", "meaning ↑", "published"] == "76.28"
+    other = {tuple(row[:4]): row[heading.index("mean of sts17, spearman")] for row in rows}
+    assert other["laser", "meat", "meaning ↑", "published"] == "65.26 no encoder"
+    note = made.text["oracle-table.md"].split("### Table 10")[1].split("|")[0]
+    assert f"No language: {REASONS['no language']}." in note
+    assert "sts17 was measured on ar-ar ar de tr; not on en-en es-es es fr it nl." in note
+    assert "labse meat meaning, mean of sts17, spearman: Figure 4 shows 76.02 (Q2)." in note
+
+
+def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespace) -> None:
+    class Tags(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[str] = []
+            self.sources: list[str] = []
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.seen.append(tag)
+            self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    for paper, tables in (("oracle", 6), ("seed", 4)):
+        page = Tags()
+        page.feed(made.text[f"{paper}-table.html"])
+        assert "script" not in page.seen
+        assert page.seen.count("h2") == tables + 1
+        assert all(source.startswith("#") for source in page.sources)
+        assert "&lt;script&gt;alert(1)" in made.text[f"{paper}-table.html"]
+        assert "<script>" not in made.text[f"{paper}-table.md"]
+
+
+def test_the_claims_of_a_paper_are_part_of_its_page(made: SimpleNamespace) -> None:
+    told = json.loads(made.text["oracle-table.json"])["claims"]
+    assert [claim["text"] for claim in told] == [c.text for c in claims(made.records) if c.paper == "oracle"]
+    assert "MEAT leaks more than DREAM" in made.text["oracle-table.html"]
+    assert "SEED has the best average" not in made.text["oracle-table.html"]
+    assert "SEED has the best average" in made.text["seed-table.html"]
+
+
+def test_claims_alone_are_written_in_three_forms(made: SimpleNamespace, tmp_path: Path) -> None:
+    records = [
+        *over_seeds("a", "meat", "language", "tatoeba", "t", ALL, "accuracy", values=[50, 50], width=0.5),
+        *over_seeds(
+            "a", "meat+oracle", "language", "tatoeba", "t", ALL, "accuracy", values=[0.5, 0], width=0.25
+        ),
+        *over_seeds("a", "meat", "language", "tatoeba", "t", "en->de", "accuracy", values=[50, 50]),
+        *over_seeds("a", "meat+oracle", "language", "tatoeba", "t", "en->de", "accuracy", values=[0.5, 0]),
+    ]
+    write_claims(records, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.html", "claims.json", "claims.md"]
+    told = json.loads((tmp_path / "claims.json").read_text())
+    assert len(told) == 12
+    assert told[0]["cases"][0]["high"] == "inf"
+    assert told[0]["cases"][0]["seeds"] == [100.0, "inf"]
+    assert "200.00 [99.00, inf]" in (tmp_path / "claims.md").read_text()
+    assert 'class="good">holds' in (tmp_path / "claims.html").read_text()
+    top, *cases = claim_tables(claims(records))
+    assert len(top.rows) == 12
+    assert [table.title for table in cases] == ["ORACLE cuts language-view retrieval at least to half"]
+
+
+def test_same_records_same_bytes(made: SimpleNamespace, tmp_path: Path) -> None:
+    write_paper("seed", made.records, tmp_path)
+    for path in tmp_path.iterdir():
+        assert path.read_text() == made.text[path.name]
+
+
+def test_bad_input_writes_nothing(made: SimpleNamespace, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no paper called dream"):
+        write_paper("dream", made.records, tmp_path)
+    with pytest.raises(DataError, match="no record"):
+        write_paper("seed", [], tmp_path)
+    with pytest.raises(DataError, match="no record"):
+        write_claims([], tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,175 @@
+"""Distillation: a student comes to give both sides the teacher's vector of the source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoints import xlmr
+from cut_text import tokens_of
+from test_ems_training import SETTINGS, word_for_word, write_folder
+from test_networks import encoder_folder
+from torch import nn
+
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.settings import DistillationSettings
+from orthoglot.errors import ConfigError
+from orthoglot.pretraining import distillation as module
+from orthoglot.pretraining import tokenised_bitext as text
+from orthoglot.pretraining.collate import Chunk, Reading
+from orthoglot.pretraining.distillation import Distillation, Lesson, distill
+from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.pretraining.trainer import Place
+from orthoglot.training import loop
+
+SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}
+RECIPE = DistillationSettings.model_validate(
+    SETTINGS.model_dump(include=SHARED)
+    | {"kind": "distillation", "teacher": "toy", "steps": 200, "validate_every": 50}
+)
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
+
+
+@pytest.fixture(scope="module")
+def teacher(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("teacher")
+    output = place / "encoder"
+    output.mkdir()
+    tokens, home = tokens_of(SETTINGS, bitext, place), Place("cpu", place / "state")
+    pretrain_ems(SETTINGS, "toy", bitext, tokens=tokens, place=home, output=output)
+    return output
+
+
+def run(bitext: list[Path], teacher: Path, place: Path, **changed: Any) -> Path:
+    output = place / "student"
+    output.mkdir(parents=True)
+    settings = RECIPE.model_copy(update=changed)
+    tokens, home = tokens_of(settings, bitext, place), Place("cpu", place / "state")
+    distill(settings, "pupil", bitext, teacher=teacher, tokens=tokens, place=home, output=output)
+    return output
+
+
+def test_the_loss_by_hand() -> None:
+    vectors = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0], [1.0, 1.0]])
+    taught = torch.tensor([[1.0, 0.0], [2.0, 1.0]])
+
+    class Lookup(nn.Module):
+        def forward(self, ids: torch.Tensor, padded: bool) -> torch.Tensor:
+            return vectors[ids[:, 0]]
+
+    chunk = Chunk(torch.arange(4)[:, None], False)
+    values = Distillation(Lookup(), "float32")(Lesson(Reading((chunk,), torch.arange(4)), taught))
+    assert values["source"].item() == (4 + 4) / 4
+    assert values["target"].item() == (4 + 1) / 4
+    assert values["total"].item() == 13 / 4
+
+
+def test_both_sides_come_near_the_teachers_vector_of_the_source(
+    bitext: list[Path], teacher: Path, tmp_path: Path
+) -> None:
+    output = run(bitext, teacher, tmp_path)
+    history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
+    assert history[-1]["valid.retrieval"] > 60
+    pairs = word_for_word(60, 2)
+    master, pupil = load_encoder(teacher, "cpu"), load_encoder(output, "cpu")
+    taught = master.encode([pair.source for pair in pairs], "en", 1000)
+    spread = ((taught - taught.mean(0)) ** 2).mean()
+    for side, language in enumerate(("en", "de")):
+        found = pupil.encode([pair[side] for pair in pairs], language, 1000)
+        assert ((found - taught) ** 2).mean() < 0.5 * spread
+    assert pupil.name == "pupil"
+
+
+class Asked:
+    """A teacher that remembers what it was asked."""
+
+    def __init__(self, teacher: Any) -> None:
+        self.teacher, self.dim, self.name, self.languages = (
+            teacher,
+            teacher.dim,
+            teacher.name,
+            teacher.languages,
+        )
+        self.sentences: list[str] = []
+
+    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+        self.sentences += sentences
+        return self.teacher.encode(sentences, language, batch_tokens)
+
+
+def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_bytes(
+    bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(load_encoder(teacher, "cpu"))
+    monkeypatch.setattr(module, "load_encoder", lambda *_: asked)
+    monkeypatch.setattr(text, "BLOCK", 150)
+    whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
+    sources = [pair.source for pair in word_for_word(400, 0)]
+    assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
+    taught = np.load(tmp_path / "whole/state/taught-train.npy")
+    np.testing.assert_allclose(taught, asked.teacher.encode(sources, "en", 1000), atol=1e-5)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    steps: list[int] = []
+    real = loop._Saves.now
+
+    def stop(self: Any) -> None:
+        real(self)
+        steps.append(1)
+        if len(steps) == 27:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop._Saves, "now", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
+    asked.sentences.clear()
+    (tmp_path / "cut/student").rmdir()
+    resumed = run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
+    assert asked.sentences == []
+    names = sorted(path.name for path in whole.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (whole / name).read_bytes()] == []
+
+
+def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
+    bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs without tokens are dropped from two folders; every other row is still taught its own source."""
+    monkeypatch.setattr(text, "BLOCK", 2)
+    nothing = SentencePair("\u200d", "rot")
+    rows = word_for_word(12, 3)
+    more = write_folder(
+        tmp_path / "text/en-de", {"train": [rows[0], nothing, *rows[1:4], nothing], "valid": rows[4:6]}
+    )
+    other = write_folder(
+        tmp_path / "text/en-fr", {"train": [nothing, *rows[6:9]], "valid": [nothing, rows[9]]}
+    )
+    run([more, other], teacher, tmp_path / "run", steps=1, validate_every=1)
+    expected = [pair.source for pair in [*rows[:4], *rows[6:9]]]
+    taught = np.load(tmp_path / "run/state/taught-train.npy")
+    np.testing.assert_allclose(taught, load_encoder(teacher, "cpu").encode(expected, "en", 1000), atol=1e-5)
+
+
+def test_a_teacher_that_does_not_cover_the_first_side_is_refused_at_once(
+    bitext: list[Path], teacher: Path, tmp_path: Path
+) -> None:
+    text = write_folder(tmp_path / "text/ja-de", {"train": word_for_word(8, 0), "valid": word_for_word(4, 1)})
+    with pytest.raises(ConfigError, match="toy: does not cover language 'ja'"):
+        run([text], teacher, tmp_path / "run")
+    assert not (tmp_path / "run/state").exists()
+
+
+def test_a_teacher_of_another_size_is_refused(bitext: list[Path], tmp_path: Path) -> None:
+    teacher = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
+    with pytest.raises(ConfigError, match="pupil: has vectors of 32 numbers, its teacher small of 8"):
+        run(bitext, teacher, tmp_path / "run")

@@ -1,0 +1,289 @@
+"""Emma-X on a checkpoint: masked language modelling beside it, its first state or the released head, further text."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from checkpoints import bert, xlmr
+from cut_text import tokens_of
+from safetensors.torch import load_file
+from test_emma_x_training import EMMA, KNOWN, changed, same, together
+from test_mlm import SETTINGS as MLM
+from test_ems_training import word_for_word, write_folder
+from torch.nn import functional
+from transformers import AutoModelForMaskedLM
+
+from orthoglot.corpora.text import PrepareTextSettings, prepare_text
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.pretrained import with_token_head, write_card
+from orthoglot.encoders.settings import EmmaXSettings, EncoderNetwork
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import ConfigError
+from orthoglot.papers.ablation import parameters
+from orthoglot.pretraining.collate import read, read_and_predict, reading_of
+from orthoglot.pretraining.emma_x import pretrain_emma_x
+from orthoglot.pretraining.emma_x_phases import Batch, Contrast, TextPupil
+from orthoglot.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.pretraining.mlm import pretrain_mlm
+from orthoglot.pretraining.networks import TrainedStudent, student_of
+from orthoglot.pretraining.tokenise import tokeniser
+from orthoglot.pretraining.tokenised_bitext import Tokenise
+from orthoglot.pretraining.trainer import Place
+
+CPU = torch.device("cpu")
+PREDICTING = {"mlm": EMMA.mlm.model_copy(update={"weight": 0.5})}
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return [write_folder(folder, {"train": word_for_word(300, 0), "valid": word_for_word(60, 1)})]
+
+
+@pytest.fixture(scope="module")
+def small(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small XLM-R that was trained with masked language modelling."""
+    place = tmp_path_factory.mktemp("mlm")
+    (place / "encoder").mkdir()
+    pretrain_mlm(MLM, "small", bitext, place=Place("cpu", place / "state"), output=place / "encoder")
+    return place / "encoder"
+
+
+def on_top(vector: str = "own", **values: Any) -> EmmaXSettings:
+    network = EncoderNetwork.model_validate({"start": "encoder", "encoder": "small", "vector": vector})
+    return EMMA.model_copy(update={"network": network, **values})
+
+
+def run(
+    settings: EmmaXSettings, bitext: list[Path], start: Path, place: Path, corpora: Sequence[Path] = ()
+) -> Path:
+    output = place / "encoder"
+    output.mkdir(parents=True)
+    tokens, home = tokens_of(settings, bitext, place, start, corpora), Place("cpu", place / "state")
+    given: dict[str, Any] = {"tokens": tokens, "place": home, "start": start, "output": output}
+    pretrain_emma_x(settings, "toy", bitext, corpora=corpora, **given)
+    return output
+
+
+def chain(folder: Path) -> Tokenise:
+    """How the student of an encoder folder cuts sentences."""
+    return tokeniser(on_top().tokens, [], folder, folder)[0]
+
+
+def history(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def masked_reading(folder: Path, student: TrainedStudent, text: list[str]) -> Any:
+    ids = chain(folder)(text, "en")
+    assert student.mask is not None
+    generator = np.random.default_rng(3)
+    shown, expected = hidden_tokens(ids.ids, 0.4, student.mask, student.vocabulary, generator, special=5)
+    return ids, shown, expected, reading_of(student, Ragged(shown, ids.offsets), 24, CPU, expected)
+
+
+def test_hidden_tokens_cost_what_the_library_says(small: Path) -> None:
+    student = TrainedStudent(small, predicts=True)
+    student.network.eval()
+    text = [pair.source for pair in word_for_word(12, 4)] + ["a"]
+    ids, shown, expected, reading = masked_reading(small, student, text)
+    assert len(reading.chunks) > 1
+    with torch.no_grad():
+        vectors, loss = read_and_predict(student.network, reading, 0.1)
+        torch.testing.assert_close(vectors, read(student.network, reading))
+    model = AutoModelForMaskedLM.from_pretrained(small).eval()
+    losses = []
+    for row in range(len(text)):
+        own = slice(ids.offsets[row], ids.offsets[row + 1])
+        whole = torch.tensor([[*student.before, *shown[own].tolist(), *student.after]])
+        with torch.no_grad():
+            logits = model(whole).logits[0, 1:-1]
+        losses += [
+            functional.cross_entropy(logits[place], torch.tensor(int(wanted)), label_smoothing=0.1)
+            for place, wanted in enumerate(expected[own])
+            if wanted != IGNORED
+        ]
+    torch.testing.assert_close(loss, torch.stack(losses).mean())
+
+
+def test_hidden_tokens_teach_the_encoder_alone_and_both_encoders_read_what_is_shown(small: Path) -> None:
+    student = TrainedStudent(small, predicts=True)
+    settings = on_top(**PREDICTING)
+    text = [pair.source for pair in word_for_word(8, 4)]
+    _, _, _, reading = masked_reading(small, student, text)
+    made = Contrast(settings, student.network, student.dim)
+    pupil = TextPupil(made, settings).train()
+    terms, seen = pupil._all_terms(Batch(reading, (len(text),)))[:2]
+    torch.testing.assert_close(terms["total"], terms["ranking"] + terms["classifier"] + 0.5 * terms["mlm"])
+    keys = functional.normalize(read(made.keys, reading), dim=1)
+    torch.testing.assert_close(seen.candidates[: len(text)], keys)
+    terms["mlm"].backward()
+    assert all(one.grad is None for one in [*made.keys.parameters(), *made.classifier.parameters()])
+    assert made.encoder.tokens.bias.grad.any()
+
+
+@pytest.mark.parametrize("vector", ["own", "cls", "pooler_linear"])
+def test_it_goes_on_from_a_checkpoint_by_any_vector(
+    vector: str, small: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = [pair.source for pair in word_for_word(5, 9)]
+    trained, save = [], TrainedStudent.save
+
+    def told(student: TrainedStudent, *arguments: Any) -> None:
+        with torch.no_grad():
+            sentences = chain(small)(text, "en")
+            trained.append(read(student.network.eval(), reading_of(student, sentences, 64, CPU)).numpy())
+        save(student, *arguments)
+
+    monkeypatch.setattr(TrainedStudent, "save", told)
+    settings = on_top(vector, **PREDICTING, text=EMMA.text.model_copy(update=KNOWN))
+    output = run(settings, bitext, small, tmp_path)
+    rows = history(output)
+    assert rows[1]["train.mlm"] < rows[0]["train.mlm"]
+    assert not any("valid.mlm" in row for row in rows)  # validation reads what will be read at use
+    encoder = load_encoder(output, "cpu")
+    student = TrainedStudent(small, settings.network.vector)  # type: ignore[union-attr]
+    assert (encoder.name, encoder.dim, encoder.languages) == ("toy", student.dim, ("de", "en"))
+    assert len(identity(output)) == 64
+    np.testing.assert_allclose(encoder.encode(text, "en", 64), trained[0], atol=1e-5)
+    kind = json.loads((output / "encoder.json").read_text())["kind"]
+    assert kind == ("sentence-transformers" if vector == "pooler_linear" else "pretrained")
+    if vector != "pooler_linear":  # its head goes with it, so that it may go on
+        assert TrainedStudent(output, predicts=True).vocabulary == student.vocabulary
+
+
+def test_two_processes_hide_the_tokens_that_one_would(
+    small: Path, bitext: list[Path], tmp_path: Path
+) -> None:
+    start = tmp_path / "start"
+    shutil.copytree(small, start)
+    config = json.loads((start / "config.json").read_text())
+    without = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)
+    (start / "config.json").write_text(json.dumps(config | without))
+
+    def settings(processes: int) -> EmmaXSettings:
+        short: Any = {"steps": 8, "validate_every": 4, "batch_size": 16 // processes}
+        phases = {
+            "parallel": EMMA.parallel.model_copy(update=short),
+            "text": EMMA.text.model_copy(update=short | {"text": "both", "known_pairs": 8 // processes}),
+        }
+        return on_top(**PREDICTING, **phases, processes=processes)
+
+    alone = run(settings(1), bitext, start, tmp_path / "one")
+    same(alone, together(settings(2), bitext, tmp_path / "two", start))
+
+
+def encoder_folder(place: Path, checkpoint: Path) -> Path:
+    place.mkdir(parents=True)
+    card: Any = {"kind": "pretrained", "name": "small", "dim": 8, "languages": [], "revision": "local"}
+    write_card(place, **card, prefix="", checkpoint=str(checkpoint), pooling="mean", max_tokens=10)
+    return place
+
+
+@pytest.mark.parametrize("pooler", [True, False])
+def test_the_released_head_is_the_pooler_then_a_linear_map(pooler: bool, tmp_path: Path) -> None:
+    folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint", pooler=pooler))
+    student = TrainedStudent(folder, "pooler_linear")
+    student.network.eval()
+    text = ["the cat sat on a mat", "cat", "a query on the mat"]
+    with torch.no_grad():
+        found = read(student.network, reading_of(student, chain(folder)(text, "en"), 12, CPU))
+        first, _, last = student.network.projection  # type: ignore[misc]
+        states = TrainedStudent(folder, "cls").network.eval()
+        cls = read(states, reading_of(student, chain(folder)(text, "en"), 12, CPU))
+        torch.testing.assert_close(found, last(torch.tanh(first(cls))))
+    output = tmp_path / "saved"
+    output.mkdir()
+    student.save("toy", ["en"], output, {})
+    # A pooler that nobody reads is not made up.
+    assert not any(key.startswith("pooler") for key in load_file(output / "model.safetensors"))
+    assert parameters(output) == sum(one.numel() for one in student.network.parameters())
+    np.testing.assert_allclose(load_encoder(output, "cpu").encode(text, "en", 64), found.numpy(), atol=1e-6)
+    if pooler:
+        pooled = load_encoder(_pooling(folder, tmp_path / "pooler"), "cpu").encode(text, "en", 64)
+        np.testing.assert_allclose(torch.tanh(first(cls)).detach().numpy(), pooled, atol=1e-6)
+
+
+def _pooling(folder: Path, place: Path) -> Path:
+    place.mkdir()
+    card = json.loads((folder / "encoder.json").read_text())
+    (place / "encoder.json").write_text(json.dumps({**card, "pooling": "pooler"}))
+    return place
+
+
+def test_a_checkpoint_without_the_head_and_an_ems_network_are_refused(tmp_path: Path) -> None:
+    gpt = transformers.LlamaConfig(
+        vocab_size=11, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2
+    )
+    transformers.LlamaModel(gpt).save_pretrained(tmp_path / "llama")
+    with pytest.raises(ConfigError, match="no head of the RoBERTa family"):
+        with_token_head(tmp_path / "llama", "small", None)
+    for make in (bert, xlmr):
+        folder = encoder_folder(
+            tmp_path / make.__name__ / "encoder", make(tmp_path / make.__name__ / "checkpoint")
+        )
+        with pytest.raises(ConfigError, match=r"no head of the RoBERTa family .* give mlm\.weight 0"):
+            TrainedStudent(folder, predicts=True)
+    ems = tmp_path / "ems"
+    ems.mkdir()
+    (ems / "encoder.json").write_text(json.dumps({"kind": "ems", "name": "small"}))
+    for vector, predicts in (("cls", False), ("own", True)):
+        network = EncoderNetwork.model_validate({"start": "encoder", "encoder": "small", "vector": vector})
+        with pytest.raises(ConfigError, match="an EMS network has one vector"):
+            student_of(network, ems, tmp_path, 1, predicts=predicts)
+
+
+def test_a_language_without_any_pair_is_learnt_from_its_text(
+    small: Path, bitext: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cleaning = {"min_characters": 1, "max_characters": 500, "max_ratio": 4.0, "drop_copies": True}
+    corpora = []
+    for seed, language in enumerate(("de", "gn")):
+        corpora.append(tmp_path / "text" / language)
+        corpora[-1].mkdir(parents=True)
+        lines = tmp_path / f"{language}.txt"
+        strange = " кот" if language == "gn" else ""
+        lines.write_text("".join(f"{pair.source}{strange}\n" for pair in word_for_word(40, seed)))
+        values = {
+            "language": language,
+            "sources": [{"name": "invented", "path": str(lines)}],
+            "cleaning": {**cleaning, "drop_duplicates": True},
+        }
+        prepare_text(PrepareTextSettings.model_validate(values), [], [], corpora[-1])
+    settings = on_top(text=EMMA.text.model_copy(update={"text": "corpora", "known_pairs": 4}))
+    output = run(settings, bitext, small, tmp_path, corpora=corpora)
+    assert load_encoder(output, "cpu").languages == ("de", "en", "gn")
+    training = json.loads((output / "encoder.json").read_text())["training"]
+    assert training["text"]["gn"] == {"corpora": ["invented"], "sentences": 40}
+    (told,) = [one for record in caplog.records if "unknown to the" in (one := record.getMessage())]
+    assert "pieces of gn are unknown" in told
+    assert training["work"].endswith(
+        "40 steps of 16 sentences without known translations and 4 known sentence pairs"
+    )
+    assert training["objective"]["text.known_pairs"] == 4
+    with pytest.raises(ConfigError, match=r"text\.text is corpora, and there is no corpus of text"):
+        run(settings, bitext, small, tmp_path / "none")
+
+
+def test_phase_1_of_the_classifier_alone_leaves_the_encoder(
+    small: Path, bitext: list[Path], tmp_path: Path
+) -> None:
+    settings = changed("parallel", order="classifier").model_copy(
+        update={"network": on_top().network, "text": EMMA.text.model_copy(update={"steps": 0})}
+    )
+    output = run(settings, bitext, small, tmp_path)
+    text = [pair.source for pair in word_for_word(5, 9)]
+    found, before = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (output, small))
+    np.testing.assert_array_equal(found, before)
+    rows = history(output)
+    assert rows[-1]["valid.classifier"] < rows[0]["valid.classifier"]
+    assert "valid.contrastive" not in rows[0]

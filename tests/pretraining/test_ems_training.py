@@ -1,0 +1,431 @@
+"""EMS pretraining on a toy language pair: it learns, repeats itself, and resumes bit for bit."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import straightforward_ems as straightforward
+import torch
+from cut_text import tokens_of
+from safetensors.torch import load_file
+
+from orthoglot import config
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.ems import EmsModel, Sizes
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.settings import EmsSettings, EncoderNetwork, ScratchNetwork, TokenizerSettings
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import DataError
+from orthoglot.pretraining import ems as pretrain
+from orthoglot.pretraining import on_pairs as pairs
+from orthoglot.pretraining.collate import Steps
+from orthoglot.pretraining.networks import EmsStudent
+from orthoglot.pretraining.tokenised_bitext import Bitext
+from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.validation import validate
+from orthoglot.training import checkpoint, loop
+
+SETTINGS = EmsSettings(
+    kind="ems",
+    network=ScratchNetwork(
+        start="scratch",
+        tokenizer=TokenizerSettings(
+            words="unicode", vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1
+        ),
+        layers=1,
+        width=32,
+        heads=2,
+        feed_forward=64,
+        max_tokens=24,
+        embedding_spread=0.02,
+        dropout=0.1,
+        attention_dropout=0.1,
+    ),
+    target="xtr",
+    bag="counts",
+    release_mask=False,
+    language_width=8,
+    head_norm=True,
+    tied_output=False,
+    projection_width=16,
+    temperature=0.1,
+    margin=0.0,
+    negatives="local",
+    xtr_weight=1.0,
+    contrastive_weight=1.0,
+    batch_size=32,
+    chunk_tokens=64,
+    processes=1,
+    precision="float32",
+    learning_rate=5e-3,
+    weight_decay=1e-5,
+    amsgrad=True,
+    warmup_steps=10,
+    schedule="cosine",
+    steps=80,
+    validate_every=20,
+    validation_dropout=False,
+    sampling_temperature=1.0,
+    threads=1,
+    seed=1,
+)
+WORDS = {"tree": "baum", "house": "haus", "dog": "hund", "red": "rot", "small": "klein", "sees": "sieht"}
+WORDS |= {"water": "wasser", "old": "alt", "bread": "brot", "eats": "isst", "night": "nacht", "my": "mein"}
+
+
+def write_folder(folder: Path, splits: dict[str, list[SentencePair]]) -> Path:
+    folder.mkdir(parents=True)
+    for split, rows in splits.items():
+        write_pairs(folder / f"{split}.tsv.gz", rows)
+    kept = {split: len(rows) for split, rows in splits.items()}
+    (folder / "counts.json").write_text(json.dumps({"in": {"invented": 1}, "kept": kept}))
+    return folder
+
+
+def word_for_word(count: int, seed: int) -> list[SentencePair]:
+    """Four English words and their German ones in reverse order."""
+    draw = random.Random(seed)
+    rows = {tuple(draw.sample(sorted(WORDS), 4)) for _ in range(count)}
+    return [SentencePair(" ".join(row), " ".join(WORDS[w] for w in row[::-1])) for row in sorted(rows)]
+
+
+def untrained(sizes: Sizes) -> EmsStudent:
+    """A student without a tokenizer: the network and its sizes."""
+    student = EmsStudent.__new__(EmsStudent)
+    student.network, student.sizes = EmsModel(sizes), sizes
+    student.vocabulary, student.dim, student.dropout = sizes.vocabulary, sizes.width, sizes.dropout
+    return student
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
+
+
+def _train(
+    bitext: list[Path], place: Path, settings: EmsSettings = SETTINGS, start: Path | None = None
+) -> Path:
+    output = place / "encoder"
+    output.mkdir(parents=True)
+    tokens, home = tokens_of(settings, bitext, place, start), Place("cpu", place / "state")
+    pretrain.pretrain_ems(settings, "toy", bitext, tokens=tokens, place=home, start=start, output=output)
+    return output
+
+
+def _history(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def trained(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _train(bitext, tmp_path_factory.mktemp("trained"))
+
+
+def test_it_learns_to_find_translations(trained: Path) -> None:
+    history = _history(trained)
+    assert len(history) == 4
+    assert history[-1]["valid.retrieval"] > 80
+    assert history[-1]["valid.total"] < history[0]["valid.total"]
+    assert history[-1]["valid.xtr"] >= 0
+    pairs = word_for_word(60, 2)
+    encoder = load_encoder(trained, "cpu")
+    assert encoder.languages == ("de", "en")
+    sides = [
+        encoder.encode([pair[side] for pair in pairs], language, 16)
+        for side, language in enumerate(("en", "de"))
+    ]
+    a, b = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
+    found = ((a @ b.T).argmax(1) == np.arange(len(pairs))).mean()
+    assert found > 0.8
+
+
+def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
+    card = json.loads((trained / "encoder.json").read_text())
+    text = {"en-de": {"corpora": ["invented"], "pairs": len(word_for_word(400, 0))}}
+    objective = card["training"].pop("objective")
+    told = "target bag release_mask language_width head_norm tied_output projection_width temperature margin"
+    named = [*told.split(), "negatives", "xtr_weight", "contrastive_weight"]
+    assert objective == {name: getattr(SETTINGS, name) for name in named}
+    assert card["training"] == {
+        "kind": "ems",
+        "text": text,
+        "work": "80 steps of 32 sentence pairs",
+        "seed": 1,
+    }
+    assert card["words"] == "unicode"
+
+
+def test_an_ems_encoder_goes_on_from_where_it_was(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
+    network = EncoderNetwork(start="encoder", encoder="toy")
+    text = ["tree house dog", "rot"]
+    before = load_encoder(trained, "cpu").encode(text, "", 64)
+    for steps in (0, 4):
+        settings = SETTINGS.model_copy(update={"network": network, "steps": steps})
+        further = _train(bitext, tmp_path / str(steps), settings, trained)
+        assert (further / "tokenizer.model").read_bytes() == (trained / "tokenizer.model").read_bytes()
+        after = load_encoder(further, "cpu").encode(text, "", 64)
+        assert np.array_equal(after, before) == (steps == 0)
+        assert np.abs(after - before).max() < 0.2 * np.abs(before).max()
+
+
+def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> None:
+    assert {path.name for path in trained.iterdir()} == {
+        "encoder.json",
+        "history.jsonl",
+        "model.safetensors",
+        "tokenizer.model",
+    }
+    assert not any(key.startswith("objective") for key in load_file(trained / "model.safetensors"))
+
+
+def test_the_same_settings_give_the_same_bytes(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
+    again = _train(bitext, tmp_path)
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (again / name).read_bytes() != (trained / name).read_bytes()] == []
+    other = _train(bitext, tmp_path / "other", SETTINGS.model_copy(update={"seed": 2}))
+    assert identity(other) != identity(trained)
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(
+    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    validate, calls = pairs.validate, []
+
+    def interrupted(*arguments: Any, **options: Any) -> dict[str, float]:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return validate(*arguments, **options)
+
+    monkeypatch.setattr(pairs, "validate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _train(bitext, tmp_path)
+    (tmp_path / "encoder").rename(tmp_path / "half")
+    resumed = _train(bitext, tmp_path)
+    assert len(calls) == 3 + 2  # three epochs, the last not finished; then epochs 2 and 3 of 4
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
+
+
+def test_global_generators_are_left_alone(bitext: list[Path], tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    _train(bitext, tmp_path, SETTINGS.model_copy(update={"steps": 2}))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_the_catalogued_paper_settings_have_the_papers_size() -> None:
+    """Methods 5.1: recomputed 137.1 M parameters at inference, 208.8 M in training."""
+    settings = config.load(Path(__file__).parents[2] / "params.yaml").encoders["ems-paper"]
+    assert isinstance(settings, EmsSettings)
+    assert isinstance(settings.network, ScratchNetwork)
+    shape = settings.network.model_dump(include=set(Sizes.__dataclass_fields__))
+    sizes = Sizes(vocabulary=settings.network.tokenizer.vocabulary, **shape)
+    with torch.device("meta"):
+        network = pretrain.Network(settings, untrained(sizes), languages=62)
+    kept, trained = (sum(p.numel() for p in part.parameters()) for part in (network.encoder, network))
+    assert (round(kept / 1e6, 1), round(trained / 1e6, 1)) == (137.1, 208.8)
+
+
+SIZES = Sizes(30, 2, 32, 2, 64, 24, 0.0, 0.0)
+
+
+def random_bitext(seed: int = 0, rows: int = 20) -> Bitext:
+    generator = np.random.default_rng(seed)
+    sides = [
+        Ragged.of([generator.integers(3, 30, 2 + generator.integers(0, 9)).tolist() for _ in range(rows)])
+        for _ in range(2)
+    ]
+    return Bitext(
+        *sides,
+        languages=np.array([[0, 1], [0, 2]]),
+        sizes=(rows - 8, 8),
+        kept=np.arange(rows, dtype=np.int64),
+    )
+
+
+def made(settings: EmsSettings, sizes: Sizes = SIZES) -> tuple[pretrain.Network, Steps]:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        student = untrained(sizes)
+        network = pretrain.Network(settings, student, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EmsStudent, "words", lambda _: np.ones(30, dtype=bool))
+        return network, Steps(settings, student, torch.device("cpu"))
+
+
+def changed(**values: Any) -> EmsSettings:
+    return EmsSettings.model_validate({**SETTINGS.model_dump(), **values})
+
+
+@pytest.mark.parametrize("chunk_tokens", [16, 4096])
+def test_losses_gradients_and_steps_are_those_of_the_straightforward_loop(chunk_tokens: int) -> None:
+    data, rows = random_bitext(), np.array([3, 19, 0, 7, 12, 5])
+    network, steps = made(changed(chunk_tokens=chunk_tokens))
+    network.eval()  # no dropout
+    head, projection = network.objective.head, network.objective.projection
+    assert head is not None
+    assert projection is not None
+    encoder = straightforward.Encoder(30, 2, 32, 2, 64, 24)
+    encoder.copy(network.encoder)
+    twin = straightforward.Model(encoder, straightforward.Heads(3, 8, 32, 16, 30), 0.1)
+    twin.heads.copy(head, projection)
+    samples = [
+        (
+            data.source.take(np.array([row])).ids.tolist(),
+            data.target.take(np.array([row])).ids.tolist(),
+            *data.languages_of(np.array([row]))[0].tolist(),
+        )
+        for row in rows
+    ]
+    optimizers = [
+        torch.optim.Adam(model.parameters(), lr=1e-2, weight_decay=1e-5, amsgrad=True)
+        for model in (network, twin)
+    ]
+    for _ in range(3):
+        ours = network(steps.step(data, rows, np.random.default_rng(0)))
+        optimizers[0].zero_grad()
+        ours["total"].backward()
+        optimizers[0].step()
+        theirs = straightforward.step(twin, optimizers[1], samples)
+        assert {name: ours[name].item() for name in theirs} == pytest.approx(theirs, rel=2e-5)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"language_width": 0},
+        {"contrastive_weight": 0.0},
+        {"xtr_weight": 0.0},
+        {"projection_width": 0},
+        {"tied_output": True},
+        {"target": "ugt"},
+        {"margin": 0.3, "projection_width": 0, "xtr_weight": 0.0},
+        {"margin": 0.3, "xtr_weight": 0.0},
+        {"margin": 0.3},
+        {"bag": "distinct", "release_mask": True},
+        {"head_norm": False, "amsgrad": False},
+        {"precision": "bfloat16"},
+    ],
+)
+def test_every_variant_trains_all_it_has_and_lowers_its_loss(values: dict[str, Any]) -> None:
+    data, rows = random_bitext(), np.arange(20)
+    settings = changed(**values)
+    network, steps = made(settings)
+    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3, amsgrad=settings.amsgrad)
+    network.train()
+    totals = []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for _ in range(15):
+            values_here = network(steps.step(data, rows, np.random.default_rng(0)))
+            optimizer.zero_grad()
+            values_here["total"].backward()
+            assert [name for name, p in network.named_parameters() if p.grad is None] == []
+            optimizer.step()
+            totals.append(values_here["total"].item())
+    assert totals[-1] < 0.8 * totals[0]
+
+
+def test_validation_does_not_depend_on_how_rows_are_batched() -> None:
+    # Without the contrastive term nothing of a batch reaches its mates.
+    data = random_bitext()
+    network, steps = made(changed(contrastive_weight=0.0))
+    network.eval()
+
+    def validated(parts: list[np.ndarray]) -> dict[str, float]:
+        with torch.no_grad():
+            made = [(rows, steps.step(data, rows, np.random.default_rng(0))) for rows in parts]
+            return validate(network, made, data.sizes)
+
+    whole = validated([np.arange(20)])
+    assert validated([np.arange(3), np.arange(19, 2, -1)]) == pytest.approx(whole, rel=1e-5)
+    assert 0 <= whole["retrieval"] <= 100
+
+
+def test_validation_is_without_dropout_unless_the_released_reading_is_asked_for() -> None:
+    data = random_bitext()
+    network, steps = made(SETTINGS, replace(SIZES, dropout=0.1))
+    step = [(np.arange(20), steps.step(data, np.arange(20), np.random.default_rng(0)))]
+    with torch.no_grad(), torch.random.fork_rng():
+        values = [
+            [validate(network, step, data.sizes, dropout=dropout)["xtr"] for _ in range(2)]
+            for dropout in (False, True)
+        ]
+    assert values[0][0] == values[0][1]
+    assert values[1][0] != values[1][1]
+
+
+def test_an_encoder_of_no_steps_has_its_first_weights(
+    bitext: list[Path], trained: Path, tmp_path: Path
+) -> None:
+    settings = SETTINGS.model_copy(update={"steps": 0})
+    folders = [_train(bitext, tmp_path / str(n), settings) for n in range(2)]
+    first, again = (load_file(folder / "model.safetensors") for folder in folders)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert _history(folders[0]) == []
+    learnt = load_file(trained / "model.safetensors")
+    assert not torch.equal(first["tokens.weight"], learnt["tokens.weight"])
+    assert first["tokens.weight"].std().item() == pytest.approx(0.02, rel=0.1)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from orthoglot.encoders.settings import EmsSettings
+from orthoglot.training import loop
+from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.ems import pretrain_ems
+loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
+settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
+output = Path(sys.argv[3])
+output.mkdir(parents=True)
+place = Place("cpu", Path(sys.argv[4]))
+pretrain_ems(settings, "toy", [Path(sys.argv[2])], tokens=Path(sys.argv[5]), place=place, output=output)
+"""
+
+
+def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
+    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings.json").write_text(SETTINGS.model_dump_json())
+    state = tmp_path / "state"
+    tokens = tokens_of(SETTINGS, bitext, tmp_path)
+    arguments = [tmp_path / "settings.json", bitext[0], tmp_path / "cut", state, tokens]
+    process = subprocess.Popen([sys.executable, "-c", KILLED, *map(str, arguments)])
+    while process.poll() is None and not (state / loop.FILE).exists():
+        time.sleep(0.01)
+
+    def done() -> int:
+        try:
+            return checkpoint.load(state / loop.FILE)["progress"]["done"]
+        except DataError:  # it is being replaced
+            return 0
+
+    while process.poll() is None and done() < 27:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert 27 <= done() < 80
+    resumed = _train(bitext, tmp_path)
+    names = sorted(path.name for path in trained.iterdir())
+    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
+
+
+def test_a_step_too_large_stops_the_training(bitext: list[Path], tmp_path: Path) -> None:
+    wild = SETTINGS.model_copy(update={"learning_rate": 1e3, "warmup_steps": 0})
+    with pytest.raises(DataError, match=r"toy: epoch 2, step 10: diverged: xtr=.*contrastive=.*total="):
+        _train(bitext, tmp_path, wild)

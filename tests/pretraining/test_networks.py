@@ -1,0 +1,150 @@
+"""Students: a new network, and a transformers encoder whose training goes on, read and written alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoints import bert, xlmr
+from cut_text import tokens_of
+from safetensors.torch import load_file
+
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.pretrained import write_card
+from orthoglot.encoders.settings import EmsSettings, TokensSettings
+from orthoglot.encoders.tokenization import Ragged
+from orthoglot.errors import ConfigError
+from orthoglot.pretraining.collate import Steps, read, reading_of
+from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.pretraining.networks import TrainedStudent
+from orthoglot.pretraining.tokenise import tokeniser
+from orthoglot.pretraining.trainer import Place
+
+TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]
+
+
+def encoder_folder(place: Path, checkpoint: Path, pooling: Any, dim: int = 8) -> Path:
+    place.mkdir(parents=True)
+    card = {
+        "kind": "pretrained",
+        "name": "small",
+        "dim": dim,
+        "languages": [],
+        "revision": "local",
+        "prefix": "",
+    }
+    write_card(place, **card, checkpoint=str(checkpoint), pooling=pooling, max_tokens=10)
+    return place
+
+
+STARTED = TokensSettings(tokenizer=None, max_tokens=None, text="none")
+
+
+@pytest.mark.parametrize("make", [xlmr, bert])
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_a_student_reads_as_the_encoder_it_starts_from(make: Any, pooling: str, tmp_path: Path) -> None:
+    folder = encoder_folder(tmp_path / "encoder", make(tmp_path / "checkpoint"), pooling)
+    student = TrainedStudent(folder)
+    student.network.eval()
+    ids = tokeniser(STARTED, [], folder, tmp_path)[0](TEXT, "en")
+    assert ids.lengths.tolist() == [6, 1, 5]  # <s> and </s> are read, and are no part of the bag
+    with torch.no_grad():
+        found = read(student.network, reading_of(student, ids, 12, torch.device("cpu")))
+    expected = load_encoder(folder, "cpu").encode(TEXT, "en", 1000)
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+
+
+def test_sentences_are_cut_so_that_their_ends_still_fit(tmp_path: Path) -> None:
+    folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
+    student = TrainedStudent(folder)
+    assert tokeniser(STARTED, [], folder, tmp_path)[0](["the " * 30], "en").lengths.tolist() == [8]
+    assert (student.before, student.after) == ((0,), (2,))
+
+
+def test_hiding_needs_a_mask_token(tmp_path: Path) -> None:
+    folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
+    student = TrainedStudent(folder)
+    settings: Any = SimpleNamespace(target="ugt", release_mask=False)
+    with pytest.raises(ConfigError, match="no mask token"):
+        Steps(settings, student, torch.device("cpu"))
+
+
+SETTINGS: dict[str, Any] = {
+    "kind": "ems",
+    "network": {"start": "encoder", "encoder": "small"},
+    "target": "xtr",
+    "bag": "counts",
+    "release_mask": False,
+    "language_width": 4,
+    "head_norm": True,
+    "tied_output": False,
+    "projection_width": 8,
+    "temperature": 0.1,
+    "margin": 0.0,
+    "negatives": "local",
+    "xtr_weight": 1.0,
+    "contrastive_weight": 1.0,
+    "batch_size": 16,
+    "chunk_tokens": 64,
+    "processes": 1,
+    "precision": "float32",
+    "learning_rate": 1e-2,
+    "weight_decay": 0.0,
+    "amsgrad": True,
+    "warmup_steps": 5,
+    "schedule": "cosine",
+    "steps": 60,
+    "validate_every": 20,
+    "validation_dropout": False,
+    "sampling_temperature": 1.0,
+    "threads": 1,
+    "seed": 1,
+}
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> None:
+    """Pairs of the same words in another order: the start finds few of them, the trained encoder most."""
+    folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
+    draw = np.random.default_rng(0)
+    words = ["the", "cat", "sat", "on", "a", "mat", "query"]
+
+    def pairs(count: int) -> list[SentencePair]:
+        rows = [list(draw.choice(words, 4)) for _ in range(count)]
+        return [SentencePair(" ".join(row), " ".join(draw.permutation(row))) for row in rows]
+
+    bitext = tmp_path / "en-de"
+    bitext.mkdir()
+    splits = {"train": pairs(300), "valid": pairs(40)}
+    for split, rows in splits.items():
+        write_pairs(bitext / f"{split}.tsv.gz", rows)
+    kept = {split: len(rows) for split, rows in splits.items()}
+    (bitext / "counts.json").write_text(json.dumps({"in": {"invented": 340}, "kept": kept}))
+    output = tmp_path / "output"
+    output.mkdir()
+    settings = EmsSettings.model_validate(SETTINGS | {"tied_output": tied})
+    tokens, home = tokens_of(settings, [bitext], tmp_path, folder), Place("cpu", tmp_path / "state")
+    pretrain_ems(settings, "more", [bitext], tokens=tokens, place=home, start=folder, output=output)
+    history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
+    encoder = load_encoder(output, "cpu")
+    assert (encoder.name, encoder.dim, encoder.languages) == ("more", 8, ("de", "en"))
+    assert json.loads((output / "encoder.json").read_text())["training"]["text"]["en-de"]["pairs"] == 300
+
+    def found(one: Any) -> float:
+        sides = [one.encode([pair[n] for pair in splits["valid"]], "en", 1000) for n in (0, 1)]
+        a, b = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
+        return float(((a @ b.T).argmax(1) == np.arange(40)).mean())
+
+    assert history[-1]["valid.total"] < history[0]["valid.total"]
+    assert found(encoder) > found(load_encoder(folder, "cpu")) + 0.2
+    assert not any(key.startswith("pooler") for key in load_file(output / "model.safetensors"))
+    again = Ragged.of(load_encoder(output, "cpu").tokenizer(TEXT)["input_ids"])
+    assert (
+        again.ids.tolist() == Ragged.of(load_encoder(folder, "cpu").tokenizer(TEXT)["input_ids"]).ids.tolist()
+    )

@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated_records import over_seeds
+
+from orthoglot.errors import DataError
+from orthoglot.report.page import report
+from orthoglot.report.queries import comparisons, frame, lines, ordered, overall, tone, verdict, wanted
+from orthoglot.report.tables import details
+from orthoglot.statistics.comparisons import host_of
+from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.tasks.evaluate import evaluate
+
+METHODS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}
+
+
+@pytest.fixture(scope="module")
+def made(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path_factory: pytest.TempPathFactory
+) -> SimpleNamespace:
+    """Two encoders (the same vectors twice) with a leaking host and its repaired self, and their report."""
+    root = tmp_path_factory.mktemp("report")
+    folders, histories = [], []
+    for encoder in ("toy", "<b>toy & co</b>"):
+        for number, (method, leak) in enumerate(METHODS.items()):
+            folder = root / "evaluations" / f"{len(folders)}"
+            folder.mkdir(parents=True)
+            seeds = [] if leak is None else [1, 2, 3]
+            trained = [world.decomposer(method, seed, leak=leak) for seed in seeds]
+            inputs = world.store, world.bitext, world.benchmarks, trained
+            evaluate(settings, *inputs, encoder=encoder, identity="abc", method=method, output=folder)
+            folders.append(folder)
+            histories += [world.history(f"toy{number}", method, seed) for seed in seeds]
+    output = root / "results"
+    output.mkdir()
+    title = "<script>alert('title')</script> $x"
+    licences = {"toy": "CC0-1.0"}
+    report(folders, histories, world.bitext, title, settings, licences=licences, output=output)
+    page = (output / "report.html").read_text()
+    records = read_records(output / "records.jsonl")
+    return SimpleNamespace(output=output, page=page, records=records, folders=folders, histories=histories)
+
+
+class Tags(HTMLParser):
+    """Collects tags and what they load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.sources += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+
+def one(records: list[Record], **wanted: object) -> Record:
+    found = [r for r in records if all(getattr(r, name) == to for name, to in wanted.items())]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_hostile_text_stays_text(made: SimpleNamespace) -> None:
+    tags = Tags()
+    tags.feed(made.page)
+    assert "script" not in tags.tags
+    assert "b" not in tags.tags
+    assert "&lt;script&gt;alert(&#39;title&#39;)" in made.page
+    assert "&lt;b&gt;toy &amp; co&lt;/b&gt;" in made.page
+
+
+def test_the_page_tells_the_licences_of_what_was_used(made: SimpleNamespace) -> None:
+    assert "<dt>Licences</dt><dd>toy CC0-1.0</dd>" in made.page
+
+
+def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
+    tags = Tags()
+    tags.feed(made.page)
+    assert (
+        tags.tags.count("svg") == 10
+    )  # a corner per task and metric, training curves, maps, two of the geometry
+    assert all(source.startswith(("#", "data:")) for source in tags.sources)
+    assert len(made.page) < 2_000_000
+
+
+def test_a_known_cell_stands_in_the_page_and_in_markdown(made: SimpleNamespace) -> None:
+    query = {"task": "heldout", "subset": "all", "seed": None, "view": "meaning", "metric": "accuracy"}
+    cell = one(made.records, encoder="toy", method="dream+oracle", **query)
+    sd = pd.Series(
+        [
+            one(made.records, encoder="toy", method="dream+oracle", **(query | {"seed": seed})).value
+            for seed in (1, 2, 3)
+        ]
+    ).std()
+    small = f"[{cell.low:.1f}, {cell.high:.1f}] ± {sd:.1f}"
+    assert f"{cell.value:.1f} <small>{small}</small>" in made.page
+    assert f"| toy | dream+oracle | {cell.value:.1f} {small} |" in (made.output / "tables.md").read_text()
+
+
+def test_oracle_takes_the_leak_out_of_the_language_view(made: SimpleNamespace) -> None:
+    query = {"task": "heldout", "encoder": "toy", "method": "dream+oracle", "view": "language"}
+    by_seed = [one(made.records, metric="difference:dream", seed=seed, **query).value for seed in (1, 2, 3)]
+    query["seed"] = None
+    difference = one(made.records, metric="difference:dream", **query)
+    assert difference.value == pytest.approx(np.mean(by_seed), abs=1e-5)
+    interval = f"[{difference.low:+.1f}, {difference.high:+.1f}] ± {np.std(by_seed, ddof=1):.1f}"
+    assert f'class="good">{difference.value:+.1f} <small>{interval}' in made.page
+    assert difference.high is not None
+    assert difference.value < difference.high < -10
+    p = one(made.records, metric="p:dream", **query)
+    sign_p = one(made.records, metric="sign:dream", **query)
+    # No draw of 500 was as extreme, and it is the smallest of 8 p values: 2 encoders x (2 to host + 2).
+    assert p.value == pytest.approx(8 / 501)
+    assert sign_p.value < 1e-6
+    assert unsign(sign_p.signature)["test"] == "sign-exact"
+    assert unsign(p.signature)["correction"] == "holm-of-8"
+
+
+def test_seeds_that_disagree_take_the_colour_away(made: SimpleNamespace) -> None:
+    told = verdict(frame(made.records))
+    assert "the language view better in 6 and worse in 0 of 6" in told
+    assert told in made.page
+    query = {"metric": "difference:dream", "view": "language", "seed": 2, "encoder": "toy", "task": "heldout"}
+    dissent = one(made.records, **query)
+    records = [replace(record, value=1.0) if record == dissent else record for record in made.records]
+    assert "the language view better in 5 and worse in 0 of 6" in verdict(frame(records))
+
+
+def test_records_and_parquet_hold_the_same_numbers(made: SimpleNamespace) -> None:
+    stored = pd.read_parquet(made.output / "records.parquet")
+    pd.testing.assert_frame_equal(stored, frame(made.records), check_dtype=False)
+    assert stored["seed"].isna().any()
+    assert str(stored["seed"].dtype) == "Int64"
+
+
+def test_metrics_and_plots_are_queries_over_the_records(made: SimpleNamespace) -> None:
+    metrics = json.loads((made.output / "metrics.json").read_text())
+    cell = overall(frame(made.records)).set_index(["encoder", "method", "task", "view"])["value"]
+    assert metrics["toy"]["dream"]["heldout"]["language"] == pytest.approx(
+        cell["toy", "dream", "heldout", "language"], abs=1e-4
+    )
+    assert set(metrics["toy"]["original"]["tatoeba/benchmark"]) == {"sentence"}
+    corner = pd.read_csv(made.output / "plots" / "corner.csv")
+    assert len(corner) == 2 * 2 * (4 + 2)
+    assert set(corner["task"]) >= {"sts/graded/pearson", "sts/graded/spearman"}
+    assert set(metrics["toy"]["dream"]["leakage/r2:meaning"]) == {"language"}
+    assert (corner[corner["task"] == "heldout"]["meaning"] > 90).all()
+    curves = pd.read_csv(made.output / "plots" / "curves.csv")
+    assert len(curves) == len(made.histories) * 5
+    assert curves["loss"].max() == 2.2
+
+
+def test_same_inputs_same_bytes(
+    made: SimpleNamespace,
+    world: SimpleNamespace,
+    settings: EvaluationSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        inputs = made.folders[:3], made.histories, world.bitext, "title", settings
+        report(*inputs, licences={}, output=tmp_path / name)
+    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
+    assert len(files) == 7
+    for file in files:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+    assert "1970-01-02" in (tmp_path / "one" / "report.html").read_text()
+
+
+def test_correlations_have_tables_of_their_own_with_their_scale_in_words(made: SimpleNamespace) -> None:
+    query = {"task": "sts", "encoder": "toy", "method": "dream", "view": "meaning", "seed": None}
+    cell = one(made.records, metric="spearman", subset="all", **query)
+    difference = one(made.records, metric="difference-spearman:original", **query)
+    p = one(made.records, metric="p-spearman:original", **query)
+    assert difference.value > 10
+    # 500 draws, 8 comparisons of the table: 2 encoders x (2 to host + 2).
+    assert p.value == pytest.approx(8 / 501)
+    assert unsign(p.signature)["correction"] == "holm-of-8"
+    assert not [r for r in made.records if r.task == "sts" and r.metric.startswith("sign")]
+    text = (made.output / "tables.md").read_text()
+    section = text[text.index("### Semantic similarity (graded, Spearman)") :]
+    assert section.index("Spearman's correlation with the gold scores times 100, from -100 to 100") < 200
+    assert f"{cell.value:.1f} [{cell.low:.1f}, {cell.high:.1f}]" in section
+    assert "| Pair | original |" in section
+    assert "Semantic similarity (graded, Pearson)" in made.page
+
+
+def test_the_leakage_table_tells_every_measure(made: SimpleNamespace) -> None:
+    text = (made.output / "tables.md").read_text()
+    rows = text[text.index("### Leakage") : text.index("### Geometry")].split("\n")
+    columns = rows[4].strip("| ").split(" | ")
+    assert len(columns) == 10
+    query = {"task": "leakage", "encoder": "toy", "subset": "all", "seed": None}
+    found = one(made.records, method="dream", metric="r2:meaning", **query)
+    (row,) = [line.strip("| ").split(" | ") for line in rows if line.startswith("| toy | dream |")]
+    assert row[columns.index("R² of meaning from language ↓")].startswith(
+        f"{found.value:.1f} [{found.low:.1f}"
+    )
+    assert [line for line in rows if line.startswith("| toy | original | – | – | – | – | – |")]
+
+
+def test_the_geometry_is_told_by_group_and_view(made: SimpleNamespace) -> None:
+    text = (made.output / "tables.md").read_text()
+    start = text.index("### Geometry (wide)")
+    assert start > text.index("### Leakage")
+    section, readings = text[start:].split("### Other readings")
+    header, rows = section.split("\n")[4], section.split("\n")[6:]
+    shapes = ["KL-D ↓", "CH-I ↑", "PR → 1"]
+    groups = [f"{group}: {shape}" for group in ("Long-tail", "All") for shape in shapes]
+    columns = header.strip("| ").split(" | ")
+    assert columns == ["Encoder", "Method", "View", *groups]
+    query = {"task": "geometry", "encoder": "toy", "seed": None}
+    found = one(made.records, method="dream", view="meaning", subset="all", metric="kl-d", **query)
+    (row,) = [line.strip("| ").split(" | ") for line in rows if line.startswith("| toy | dream | meaning |")]
+    told = row[columns.index("All: KL-D ↓")]
+    assert told.startswith(f"{found.value:.4g} [{found.low:.4g}, {found.high:.4g}] ± ")
+    assert f"{found.value:.4g} <small>[{found.low:.4g}, {found.high:.4g}] ± " in made.page
+    # The encoder's own vectors are told once.
+    assert [line for line in rows if line.startswith("| toy | original | sentence |")]
+    assert not [line for line in rows if line.startswith("| toy | dream | sentence |")]
+    full = one(made.records, method="dream", view="meaning", subset="all", metric="kl-d:full", **query)
+    assert f" {full.value:.4g} ± " in readings
+    metrics = json.loads((made.output / "metrics.json").read_text())["toy"]["dream"]
+    assert metrics["geometry/wide/kl-d"]["meaning"] == pytest.approx(found.value, abs=1e-4)
+    assert {name for name in metrics if name.startswith("geometry")} == {
+        f"geometry/wide/{metric}" for metric in ("kl-d", "ch-i", "pr")
+    }
+
+
+def test_the_geometry_is_nobodys_comparison(made: SimpleNamespace) -> None:
+    table = frame(made.records)
+    assert "geometry" not in set(comparisons(table)["task"])
+    assert "geometry" not in set(overall(table)["task"])
+
+
+def test_maps_of_a_text_show_the_numbers_of_the_first_seed(made: SimpleNamespace) -> None:
+    query = {"task": "geometry", "encoder": "toy", "method": "dream", "view": "meaning", "seed": 1}
+    values = [one(made.records, subset="all", metric=m, **query).value for m in ("kl-d", "ch-i", "pr")]
+    told = "KL-D {:.3g}, CH-I {:.3g}, PR {:.3g}".format(*values)
+    # Two panels, t-SNE and PCA, for each of two encoders and of two methods that differ in their language view alone.
+    assert made.page.count(f">{told}</text>") == 2 * 2 * 2
+    assert "dream, t-SNE" in made.page
+
+
+def test_votes_are_shown_where_a_history_has_them(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    assert 'id="emma-x"' not in made.page
+    shares = {f"valid.{who}_rank_{n}": 0.5 for who in ("classifier", "encoder") for n in (1, 2)}
+    rest = {"valid.score_1": 0.9, "valid.score_2": 0.1, "valid.spread": 0.5, "valid.retrieval": 60.0}
+    totals = {"train.total": 1.0, "valid.total": 1.0}
+    rows = [
+        {"epoch": 0.0, "phase": 1.0, "valid.retrieval": 60.0, **totals},
+        {"epoch": 1.0, "phase": 2.0, "valid.agreement": 0.9, **shares, **rest, **totals},
+        {"epoch": 2.0, "phase": 2.0, "valid.agreement": 0.4, **shares, **rest, **totals},
+    ]
+    for name, kept in (("<i>", rows), ("sound", rows[:2])):
+        folder, output = tmp_path / name, tmp_path / f"report of {name}"
+        folder.mkdir()
+        output.mkdir()
+        (folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+        report(made.folders[:1], [folder], [], "t", settings, licences={}, output=output)
+        page = (output / "report.html").read_text()
+        assert '<section id="emma-x">' in page
+        assert '<a href="#emma-x">' in page
+        assert "Votes of the classifier, % of pairs" in page
+        assert ("<p>No epoch shows a collapse" in page) == (name == "sound")
+    page = (tmp_path / "report of <i>" / "report.html").read_text()
+    told = "&lt;i&gt;: encoder and classifier agree on under 50% of all pairs (epoch 2)"
+    assert f"<li>{told}</li>" in page
+    assert "<i>" not in page
+
+
+def test_text_is_told_beside_the_pairs_where_there_is_any(
+    made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    assert 'id="corpora"' in made.page
+    assert 'id="text"' not in made.page
+    folder, output = tmp_path / "qad", tmp_path / "results"
+    folder.mkdir()
+    output.mkdir()
+    counts = {"language": "qad", "in": {"<i>": 12}, "dropped": {"held_out": 2}, "shards": [6, 4]}
+    (folder / "counts.json").write_text(json.dumps(counts))
+    inputs = made.folders[:1], [], world.bitext, "t", settings
+    report(*inputs, text=[folder], licences={"<i>": "own"}, output=output)
+    page = (output / "report.html").read_text()
+    assert page.index('<section id="corpora">') < page.index('<section id="text">')
+    assert '<a href="#text">' in page
+    row = "".join(f"<td>{cell}</td>" for cell in ("qad", "&lt;i&gt;", "12", "2", "10"))
+    assert row in page
+    assert "<dt>Licences</dt><dd>&lt;i&gt; own</dd>" in page
+
+
+def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNamespace) -> None:
+    table = comparisons(frame(made.records))
+    rows = table[(table["task"] == "sts") & (table["view"] == "language")].assign(p=0.0, agreed=True)
+    assert len(rows) == 2 * 2
+    assert {tone(row) for row in lines(rows)} == {""}
+
+
+def test_one_evaluation_alone_is_a_report_too(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    report(made.folders[:1], [], [], "original only", settings, licences={}, output=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "What ORACLE adds" not in page
+    assert "Held-out retrieval" in page
+
+
+def test_no_or_doubled_evaluations_are_refused(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="no evaluation"):
+        report([], [], [], "t", settings, licences={}, output=tmp_path)
+    with pytest.raises(DataError, match="both evaluate toy with original"):
+        report([made.folders[0]] * 2, [], [], "t", settings, licences={}, output=tmp_path)
+
+
+def test_methods_come_in_the_order_of_the_papers() -> None:
+    names = ["zeta", "meat+oracle", "seed", "original", "meat", "alpha"]
+    assert ordered(names) == ["original", "meat", "meat+oracle", "seed", "alpha", "zeta"]
+
+
+def test_oracle_is_compared_with_the_host_of_its_own_reading_if_there_is_one() -> None:
+    assert host_of("dream+oracle", ["dream", "dream-released"]) == "dream"
+    assert host_of("dream+oracle-released", ["dream", "dream-released"]) == "dream-released"
+    assert host_of("dream+oracle-released", ["dream"]) == "dream"
+    assert host_of("meat+oracle-released", ["meat", "dream"]) == "meat"
+    assert host_of("meat+oracle", ["dream"]) is None
+    assert host_of("oracle", ["dream", ""]) is None
+    assert host_of("dream-released", ["dream"]) is None
+
+
+def test_which_way_is_better() -> None:
+    assert [wanted("heldout", view) for view in ("meaning", "language")] == ["higher", "lower"]
+    assert [wanted("language-probe", view) for view in ("meaning", "language")] == ["lower", "higher"]
+
+
+def test_a_text_in_many_languages_is_told_by_language() -> None:
+    values = {"a->b": 10.0, "b->a": 20.0, "a->c": 30.0, "c->a": 40.0, "b->c": 50.0, "c->b": 60.0, "all": 35.0}
+    records = [
+        found
+        for method, view, less in (("original", "sentence", 0), ("dream", "meaning", 5))
+        for subset, value in values.items()
+        for found in over_seeds("e", method, view, "nway", "wide", subset, "accuracy", values=[value - less])
+    ]
+    (table,) = details(frame(records), "nway", "wide", "accuracy")
+    assert table.columns == ["Language", "original", "dream"]
+    told = [[cell.text for cell in row] for row in table.rows]
+    assert told == [["a", "25.0", "20.0"], ["b", "35.0", "30.0"], ["c", "45.0", "40.0"]]

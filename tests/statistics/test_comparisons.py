@@ -1,0 +1,106 @@
+"""Correlations are compared draw by draw on the same items, as accuracies are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.comparisons import compare_methods
+from orthoglot.statistics.records import Record, unsign
+from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.statistics.summary import Key, Scored
+
+N, PAIRS, SEEDS = 150, ("en-de", "en-zh"), (1, 2)
+KEYS = np.arange(N, dtype=np.uint64)
+GOLD = np.round(np.random.default_rng(0).uniform(0, 5, size=(2, N)), 1)
+
+
+def predictions(view: str, noise: float, seeds: tuple[int, ...] = SEEDS, draw: int = 1) -> Scored:
+    """Gold plus noise, for each pair and seed."""
+    rng = np.random.default_rng(draw)
+    return {
+        Key("sts", "b", pair, view, seed, "correlation"): Scores(
+            np.column_stack([gold + noise * rng.normal(size=N), gold]), KEYS
+        )
+        for seed in seeds
+        for pair, gold in zip(PAIRS, GOLD, strict=True)
+    }
+
+
+def compared(
+    settings: EvaluationSettings, ours: Scored, theirs: Scored
+) -> dict[tuple[str, int | None], Record]:
+    found = compare_methods({("e", "original"): theirs, ("e", "dream"): ours}, settings, {})
+    return {(record.metric, record.seed): record for record in found}
+
+
+def mean_correlation(scored: Scored, golden: object) -> float:
+    return 100 * float(np.mean([golden(*one.values.T)[0] for one in scored.values()]))  # type: ignore[operator]
+
+
+def test_a_better_prediction_wins_by_the_difference_of_the_means(settings: EvaluationSettings) -> None:
+    ours, theirs = predictions("meaning", 1.0), predictions("sentence", 3.0, (0,), draw=2)
+    found = compared(settings, ours, theirs)
+    for metric, golden in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+        record = found[f"difference-{metric}:original", None]
+        expected = mean_correlation(ours, golden) - mean_correlation(theirs, golden)
+        assert record.value == pytest.approx(expected, abs=1e-5)
+        assert record.low is not None
+        assert 0 < record.low < record.value
+        assert (record.n, unsign(record.signature)["units"]) == (2 * N, str(N))
+        assert found[f"p-{metric}:original", None].value == pytest.approx(1 / 501)
+        by_seed = [found[f"difference-{metric}:original", seed].value for seed in SEEDS]
+        assert np.mean(by_seed) == pytest.approx(record.value, abs=1e-5)
+    assert len(found) == 2 * (1 + len(SEEDS) + 1)
+
+
+def test_equals_do_not_differ(settings: EvaluationSettings) -> None:
+    ours, theirs = predictions("meaning", 1.0, (1,)), predictions("sentence", 1.0, (0,))
+    found = compared(settings, ours, theirs)
+    assert found["difference-spearman:original", None].value == 0
+    assert found["p-spearman:original", None].value == 1
+
+
+def test_both_sides_are_taken_on_the_items_that_both_scored(settings: EvaluationSettings) -> None:
+    ours, theirs = predictions("meaning", 1.0), predictions("sentence", 2.0, (0,), draw=2)
+    holes = next(iter(ours))
+    ours[holes].values[:20, 0] = np.nan
+    found = compared(settings, ours, theirs)
+    kept = slice(20, None)
+
+    def corrected(scored: Scored) -> float:
+        return mean_correlation(
+            {
+                key: Scores(one.values[kept], KEYS[kept]) if key.subset == holes.subset else one
+                for key, one in scored.items()
+            },
+            stats.spearmanr,
+        )
+
+    record = found["difference-spearman:original", None]
+    assert record.value == pytest.approx(corrected(ours) - corrected(theirs), abs=1e-5)
+    assert record.n == 2 * N - 20
+
+
+def test_a_pair_without_a_correlation_is_compared_by_neither(settings: EvaluationSettings) -> None:
+    ours, theirs = predictions("meaning", 1.0, (1,)), predictions("sentence", 2.0, (0,), draw=2)
+    first, second = ours
+    ours[first].values[:, 0] = 0.5
+    record = compared(settings, ours, theirs)["difference-pearson:original", None]
+    base = next(one for key, one in theirs.items() if key.subset == second.subset)
+    expected = stats.pearsonr(*ours[second].values.T)[0] - stats.pearsonr(*base.values.T)[0]
+    assert record.value == pytest.approx(100 * expected, abs=1e-5)
+    assert record.n == N
+    ours[second].values[:, 0] = 0.5
+    assert compared(settings, ours, theirs) == {}
+
+
+def test_other_sentences_are_not_compared(settings: EvaluationSettings) -> None:
+    ours, theirs = predictions("meaning", 1.0), predictions("sentence", 2.0, (0,))
+    key = next(iter(theirs))
+    theirs[key] = Scores(theirs[key].values, KEYS + 1)
+    with pytest.raises(DataError, match="different sentences"):
+        compared(settings, ours, theirs)

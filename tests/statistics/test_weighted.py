@@ -1,0 +1,113 @@
+"""Statistics of weighted items are those of the items written out as often as their weights say."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from orthoglot.statistics.weighted import (
+    MEASURES,
+    Ranks,
+    Statistic,
+    explained,
+    mean,
+    pearson,
+    ranking,
+    ratio,
+    spearman,
+    spread,
+)
+
+
+def taken(statistic: Statistic, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(B,) statistics of (N, C) values under weights (N, B)."""
+    if isinstance(statistic, Ranks):
+        x, y = (ranking(side)(weights) for side in values.T)
+        return statistic.finish(weights, x, y)
+    return statistic.finish(statistic.moments(values).T @ weights)
+
+
+def plain(statistic: Statistic, values: list[tuple[float, ...]]) -> float:
+    table = np.array(values, dtype=float)
+    return float(taken(statistic, table, np.ones((len(table), 1)))[0])
+
+
+CASES: list[tuple[Statistic, int, Callable[..., float]]] = [
+    (mean(), 1, lambda v: v.mean()),
+    (spread(), 1, lambda v: v.std()),
+    (ratio(), 2, lambda a, b: a.sum() / b.sum()),
+    (explained(), 2, lambda r, t: 1 - r.sum() / t.sum()),
+    (pearson(), 2, lambda x, y: stats.pearsonr(x, y)[0]),
+    (spearman(), 2, lambda x, y: stats.spearmanr(x, y)[0]),
+]
+
+
+@pytest.mark.parametrize(("statistic", "columns", "slow"), CASES)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), levels=st.integers(2, 40))
+def test_weights_are_repetitions(
+    statistic: Statistic, columns: int, slow: Callable[..., float], seed: int, n: int, levels: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(1, levels + 1, size=(n, columns)) / 4  # many ties
+    weights = rng.multinomial(n, np.ones(n) / n, size=5).T.astype(float)
+    found = taken(statistic, values, weights)
+    for draw, one in zip(weights.T, found, strict=True):
+        repeated = np.repeat(values, draw.astype(int), axis=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SciPy's word for a constant side is a warning and NaN
+            expected = slow(*repeated.T) if len(repeated) > 1 else np.nan
+        if statistic.finish in (CASES[4][0].finish, CASES[5][0].finish) and np.isnan(expected):
+            assert np.isnan(one)
+        elif len(repeated) > 1:
+            assert one == pytest.approx(expected, abs=1e-9)
+
+
+def test_oracle_v5() -> None:
+    values = list(zip((0.1, 0.4, 0.35, 0.8), (1, 2, 3, 5), strict=True))
+    assert plain(pearson(), values) == pytest.approx(0.951463, abs=1e-6)
+    assert plain(spearman(), values) == pytest.approx(0.8)
+
+
+def test_mid_ranks_by_hand() -> None:
+    # 3 once, 1 twice, 2 three times, and 2 again: 1 1 2 2 2 2 3, ranks 1.5, 4.5, 7, mean 4.
+    ranks = ranking(np.array([3.0, 1.0, 2.0, 2.0]))(np.array([[1.0], [2.0], [3.0], [1.0]]))
+    assert ranks[:, 0].tolist() == [3, -2.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("statistic", [pearson(), spearman()])
+def test_correlations_know_neither_scale_nor_origin_and_both_ends(statistic: Statistic) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 50))
+    one = plain(statistic, list(zip(x, y, strict=True)))
+    assert plain(statistic, list(zip(1e-6 * x + 0.9, 1e5 * y - 7, strict=True))) == pytest.approx(
+        one, abs=1e-8
+    )
+    assert plain(statistic, list(zip(y, x, strict=True))) == pytest.approx(one)
+    assert plain(statistic, list(zip(x, 3 * x, strict=True))) == pytest.approx(1)
+    assert plain(statistic, list(zip(x, -x, strict=True))) == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("statistic", [pearson(), spearman()])
+def test_a_constant_has_no_correlation_however_it_is_rounded(statistic: Statistic) -> None:
+    gold = [1.0, 2.0, 3.0]
+    assert np.isnan(plain(statistic, [(0.7, y) for y in gold]))
+    assert np.isnan(plain(statistic, [(x, 0.7) for x in gold]))
+    noisy = [(0.7, 1.0), (np.nextafter(0.7, 1), 2.0), (0.7, 3.0)]
+    assert np.isnan(plain(statistic, noisy))
+
+
+def test_a_ratio_over_nothing_is_none() -> None:
+    assert np.isnan(plain(ratio(), [(1.0, 0.0), (2.0, 0.0)]))
+    assert np.isnan(plain(explained(), [(1.0, 0.0)]))
+
+
+def test_every_metric_has_a_name_of_its_own() -> None:
+    names = [metric.name for metrics in MEASURES.values() for metric in metrics]
+    assert len(set(names)) == len(names)

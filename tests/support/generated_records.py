@@ -1,0 +1,97 @@
+"""Records of a run that never was, with every task, view, reading and metric that the paper tables read."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from orthoglot.statistics.records import ALL, Record
+
+SEEDS = (1, 2, 3)
+METHODS = (
+    "original",
+    "centering",
+    "dream",
+    "dream+oracle",
+    "dream+oracle-released",
+    "meat",
+    "meat+oracle",
+    "seed",
+)
+# Task, data set, subsets, metrics: what the evaluation writes for a preset of real text.
+DATA: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("heldout", "test", ("en->ar", "ar->en", "en->de", "de->en", "es->gn", "gn->es"), ("accuracy",)),
+    ("tatoeba", "tatoeba", ("en->de", "de->en", "en->fr", "fr->en", "en->cs", "cs->en"), ("accuracy",)),
+    ("sts", "sts17", ("ar-ar", "ar-en", "en-de"), ("pearson", "spearman")),
+    ("sts", "sts17-turkish", ("en-tr",), ("pearson", "spearman")),
+    ("sts", "stsb", ("en-de", "en-it", "de-zh"), ("pearson", "spearman")),
+    ("qe", "mlqe", ("en-de", "ro-en"), ("pearson", "spearman")),
+    ("code-switched", "code-switched", ("de->en", "en->de", "fr->en", "en->fr"), ("accuracy",)),
+)
+
+
+def record(
+    encoder: str,
+    method: str,
+    view: str,
+    task: str,
+    dataset: str,
+    subset: str,
+    metric: str,
+    value: float,
+    *,
+    seed: int | None = None,
+    width: float | None = 1.0,
+    chance: float = 0.1,
+) -> Record:
+    """One record, its interval `width` to each side."""
+    low, high = (None, None) if width is None else (value - width, value + width)
+    about = task, dataset, subset, view, encoder, method
+    return Record(*about, seed, metric, value, low, high, 100, f"metric:{metric}|chance:{chance}")
+
+
+def over_seeds(
+    *about: str, values: Sequence[float], seeds: Sequence[int] = SEEDS, width: float | None = 1.0
+) -> list[Record]:
+    """The records of each seed and of their mean; `about` is encoder to metric."""
+    encoder, method, view, task, dataset, subset, metric = about
+    names = encoder, method, view, task, dataset, subset, metric
+    found = [
+        record(*names, value, seed=seed, width=width)
+        for seed, value in zip(seeds[: len(values)], values, strict=True)
+    ]
+    return [record(*names, fmean(values), width=width), *found]
+
+
+def invented(*names: object) -> float:
+    """A number between 0 and 90 that is always the same for the same names."""
+    return zlib.crc32(" ".join(map(str, names)).encode()) % 9000 / 100
+
+
+def a_run(encoders: Sequence[str], methods: Sequence[str] = METHODS) -> list[Record]:
+    """Records of encoders x methods x tasks, differences to the original included."""
+    return list(_a_run(encoders, methods))
+
+
+def _a_run(encoders: Sequence[str], methods: Sequence[str]) -> Iterator[Record]:
+    for encoder in encoders:
+        for method in methods:
+            seeds = SEEDS if method not in ("original", "centering") else (0,)
+            for view in ["sentence"] if method == "original" else ["meaning", "language", "sentence"]:
+                for task, dataset, subsets, metrics in DATA:
+                    for metric in metrics:
+                        about = encoder, method, view, task, dataset
+                        values = {
+                            subset: [invented(*about, subset, metric, seed) for seed in seeds]
+                            for subset in subsets
+                        }
+                        for subset in subsets:
+                            yield from over_seeds(*about, subset, metric, values=values[subset], seeds=seeds)
+                        means = [fmean(one[place] for one in values.values()) for place in range(len(seeds))]
+                        yield from over_seeds(*about, ALL, metric, values=means, seeds=seeds, width=0.5)
+                        kind = "difference" if metric == "accuracy" else f"difference-{metric}"
+                        if method != "original" and view == "meaning":
+                            yield record(*about, ALL, f"{kind}:original", 1.0)
+                            yield record(*about, ALL, f"p{kind.removeprefix('difference')}:original", 0.5)
+        yield record(encoder, methods[0], "sentence", "leakage", "test", ALL, "norm:meaning", 0.5)

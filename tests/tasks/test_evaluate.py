@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.statistics.summary import Key, read_scores, summarise
+from orthoglot.tasks.base import keys_of
+from orthoglot.tasks.evaluate import evaluate
+from orthoglot.tasks.projections import read_map
+
+
+def run(
+    world: SimpleNamespace, settings: EvaluationSettings, output: Path, decomposers: list[Path], method: str
+) -> list[Record]:
+    output.mkdir()
+    folders = world.store, world.bitext, world.benchmarks, decomposers
+    evaluate(settings, *folders, encoder="toy", identity="abc", method=method, output=output)
+    return read_records(output / "records.jsonl")
+
+
+def value(records: list[Record], **wanted: object) -> float:
+    found = [r for r in records if all(getattr(r, name) == to for name, to in wanted.items())]
+    assert len(found) == 1
+    return found[0].value
+
+
+def test_meaning_rises_language_falls_and_the_probe_says_the_opposite(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    decomposers = [world.decomposer("dream", seed) for seed in (1, 2)]
+    records = run(world, settings, tmp_path / "out", decomposers, "dream")
+    overall = {"subset": "all", "seed": None}
+    for task in ("heldout", "tatoeba"):
+        meaning, language, sentence = (
+            value(records, task=task, view=view, **overall) for view in ("meaning", "language", "sentence")
+        )
+        assert meaning > 95
+        assert sentence < meaning - 10
+        assert language < 15
+    assert value(records, task="language-probe", view="language", **overall) > 95
+    # 60 items at p = 1/3: sd 6 points.
+    assert value(records, task="language-probe", view="meaning", **overall) < 60
+
+
+def test_one_record_per_direction_view_and_seed_and_the_means_over_both(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [world.decomposer("dream", s) for s in (1, 2)], "dream")
+    heldout = [r for r in records if r.task == "heldout" and r.view == "meaning"]
+    directions = ["qaa->qab", "qab->qaa", "qaa->qac", "qac->qaa"]
+    assert {(r.subset, r.seed) for r in heldout} == {
+        (d, s) for d in [*directions, "all"] for s in (1, 2, None)
+    }
+    assert len(heldout) == 15
+    by_seed = [value(heldout, subset="all", seed=seed) for seed in (1, 2)]
+    assert value(heldout, subset="all", seed=None) == pytest.approx(np.mean(by_seed), abs=1e-5)
+    by_direction = [value(heldout, subset=direction, seed=1) for direction in directions]
+    assert by_seed[0] == pytest.approx(np.mean(by_direction), abs=1e-5)
+    # A mean resamples sentence pairs (2 x 50), a direction its queries.
+    assert {r.n for r in heldout if r.subset == "all"} == {100}
+    assert {r.n for r in heldout if r.subset != "all"} == {50}
+
+
+def test_hits_are_in_the_order_of_the_test_file(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [], "original")
+    found = read_scores(tmp_path / "out" / "scores.npz")
+    hits = found[Key("heldout", "test", "qaa->qab", "sentence", 0)]
+    assert hits.values.shape == (50,)
+    back = found[Key("heldout", "test", "qab->qaa", "sentence", 0)]
+    assert (hits.keys == back.keys).all()
+    assert (hits.keys == keys_of(f"qaa qaa-qab test {i}" for i in range(50))).all()
+    direction = {"task": "heldout", "subset": "qaa->qab", "view": "sentence"}
+    assert value(records, seed=0, **direction) == pytest.approx(100 * hits.values.mean())
+    assert {r.view for r in records} == {"sentence"}
+
+
+def test_a_signature_says_how_the_number_was_made(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [], "original")
+    facts = unsign(next(r for r in records if r.subset == "qaa->qab").signature)
+    assert {
+        "metric": "accuracy",
+        "candidates": "50",
+        "ties": "lowest-index",
+        "seen_dropped": "0",
+    }.items() <= (facts.items())
+    assert (facts["resamples"], facts["confidence"], facts["encoder"]) == ("500", "0.95", "abc")
+    probe = unsign(next(r for r in records if r.task == "language-probe").signature)
+    assert float(probe["chance"]) == pytest.approx(100 / 3, abs=1e-5)
+    assert (probe["C"], probe["max_iter"], probe["converged"]) == ("1.0", "500", "1")
+
+
+def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    copies = [Path(shutil.copytree(folder, tmp_path / folder.name)) for folder in world.bitext]
+    write_pairs(copies[1] / "train.tsv.gz", [SentencePair("QAA, qaa-qab: test 7!", "new")])
+    changed = SimpleNamespace(**vars(world) | {"bitext": copies})
+    records = run(changed, settings, tmp_path / "out", [], "original")
+    facts = {r.subset: unsign(r.signature) for r in records if r.task == "heldout"}
+    assert (facts["qaa->qab"]["candidates"], facts["qaa->qab"]["seen_dropped"]) == ("49", "1")
+    assert (facts["qaa->qac"]["candidates"], facts["qaa->qac"]["seen_dropped"]) == ("50", "0")
+    assert (facts["all"]["seen_dropped"], facts["all"]["units"]) == ("0-1", "99")
+
+
+def test_same_settings_same_bytes(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        run(world, settings, tmp_path / name, [world.decomposer("dream", 1)], "dream")
+    for file in ("records.jsonl", "scores.npz", "map.npz"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_the_map_shows_equally_many_of_every_group(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    run(world, settings, tmp_path / "out", [world.decomposer("dream", 1)], "dream")
+    drawn = read_map(tmp_path / "out" / "map.npz")
+    groups, counts = np.unique(np.stack([drawn.languages, drawn.parts]), axis=1, return_counts=True)
+    found = {tuple(group): int(n) for group, n in zip(groups.T.tolist(), counts, strict=True)}
+    # 20 of each language pair; qaa stands in two.
+    each = {("qaa", part): 40 for part in ("meaning", "language")}
+    each |= {(code, part): 20 for code in ("qab", "qac") for part in ("meaning", "language")}
+    assert found == each
+    assert np.isfinite(drawn.points).all()
+
+
+def test_a_decomposer_of_another_encoder_is_refused_with_both_identities(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    other = world.decomposer("dream", 1, identity="xyz")
+    with pytest.raises(DataError, match=r"xyz.*abc"):
+        run(world, settings, tmp_path / "out", [other], "dream")
+    with pytest.raises(ConfigError, match="seed<k>"):
+        run(world, settings, tmp_path / "out2", [other.parent], "dream")
+
+
+def test_tasks_without_data_are_an_error(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    only = settings.model_copy(update={"tasks": ["tatoeba"]})
+    with pytest.raises(DataError, match="tatoeba"):
+        evaluate(
+            only,
+            world.store,
+            world.bitext,
+            [],
+            [],
+            encoder="toy",
+            identity="abc",
+            method="original",
+            output=tmp_path,
+        )
+
+
+def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [world.decomposer("dream", s) for s in (1, 2)], "dream")
+    graded = [r for r in records if r.task == "sts"]
+    assert {(r.dataset, r.metric, r.subset) for r in graded} == {
+        ("graded", metric, subset)
+        for metric in ("pearson", "spearman")
+        for subset in ("qaa-qab", "qaa-qac", "all")
+    }
+    assert len(graded) == 2 * 3 * 3 * 3  # metrics, subsets, views, seeds and their mean
+    overall = {"subset": "all", "seed": None}
+    for metric, golden in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+        meaning, language, sentence = (
+            value(graded, metric=metric, view=view, **overall) for view in ("meaning", "language", "sentence")
+        )
+        assert meaning > 80 > sentence > language
+        stored = read_scores(tmp_path / "out" / "scores.npz")
+        by_pair = []
+        for pair in ("qaa-qab", "qaa-qac"):
+            items = stored[Key("sts", "graded", pair, "meaning", 1, "correlation")].values
+            by_pair.append(100 * golden(*items.T)[0])
+            found = value(graded, metric=metric, view="meaning", subset=pair, seed=1)
+            assert found == pytest.approx(by_pair[-1], abs=1e-5)
+        assert value(graded, metric=metric, view="meaning", subset="all", seed=1) == pytest.approx(
+            np.mean(by_pair), abs=1e-5
+        )
+    one = next(r for r in graded if r.subset == "all" and r.seed is None and r.view == "meaning")
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.value < one.high
+    assert one.n == 120
+    facts = unsign(one.signature)
+    assert (facts["units"], facts["undefined"], facts["left_out"]) == ("120", "0", "0")
+
+
+def test_a_constant_prediction_is_counted_and_has_no_record(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "seed1"
+    folder.mkdir()
+    means = np.eye(3, 32, dtype=np.float32)
+    Decomposer("centering", "centering", "toy", "abc", ["qaa", "qab", "qac"], 32, {"means": means}, {}).save(
+        folder
+    )
+    only = settings.model_copy(update={"tasks": ["sts"]})
+    records = run(world, only, tmp_path / "out", [folder], "centering")
+    assert {(r.view, r.metric) for r in records} == {
+        (view, metric) for view in ("meaning", "sentence") for metric in ("pearson", "spearman")
+    }
+    assert all(np.isfinite(r.value) for r in records)
+    assert "sts graded, language: a constant has no pearson in all, qaa-qab, qaa-qac" in caplog.text
+
+
+def test_a_pivot_is_centred_by_the_pair_that_is_compared(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "seed1"
+    folder.mkdir()
+    languages = ["qaa", "qab", "qac"]
+    means = np.random.default_rng(1).standard_normal((3, 3, 32)).astype(np.float32)
+    means[0, 1] = 0.0  # of qaa beside qab
+    about = "pair_centering", "centering-per-pair", "toy", "abc", languages, 32
+    Decomposer(*about, {"means": means}, {}).save(folder)
+    only = settings.model_copy(update={"tasks": ["leakage"]})
+    found = run(world, only, tmp_path / "out", [folder], "centering-per-pair")
+    lengths = {r.subset: r.value for r in found if r.metric == "norm:language" and r.seed is not None}
+    # The language vector is the mean: qaa has none beside qab, but one beside qac.
+    size = np.linalg.norm(means, axis=2)
+    assert lengths["qaa-qab"] / lengths["qaa-qac"] == pytest.approx(
+        size[1, 0] / (size[0, 2] + size[2, 0]), rel=0.15
+    )
+    only = settings.model_copy(update={"tasks": ["tatoeba"]})  # of qab, where the query has no direction
+    with pytest.raises(DataError, match="qaa-qab"):
+        run(world, only, tmp_path / "tatoeba", [folder], "centering-per-pair")
+
+
+def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    records = run(world, settings, tmp_path / "out", [], "original")
+    found = [r for r in records if r.task == "code-switched"]
+    assert {(r.dataset, r.subset, r.metric) for r in found} == {
+        ("mixed", subset, "accuracy") for subset in ("qac->qaa", "all")
+    }
+    assert float(unsign(found[0].signature)["chance"]) == pytest.approx(100 / 30, abs=1e-5)
+
+
+def test_leaks_are_recorded_for_every_pair_and_seed(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    clean = run(world, settings, tmp_path / "a", [world.decomposer("dream", s) for s in (1, 2)], "dream")
+    leaking = run(world, settings, tmp_path / "b", [world.decomposer("leaking", 1, leak=1.0)], "leaking")
+    found = [r for r in clean if r.task == "leakage"]
+    metrics = {
+        *(("cosine", "language"), ("cosine:spread", "language")),
+        *(("norm:meaning", "meaning"), ("norm:language", "language")),
+        *(("language_share", view) for view in ("meaning", "language", "sentence")),
+        *(("r2:meaning", "language"), ("r2:sentence", "language")),
+    }
+    assert {(r.metric, r.view, r.subset, r.seed) for r in found} == {
+        (*metric, subset, seed)
+        for metric in metrics
+        for subset in ("qaa-qab", "qaa-qac", "all")
+        for seed in (1, 2, None)
+    }
+    overall = {"task": "leakage", "subset": "all", "seed": None}
+    for metric in ("r2:meaning", "r2:sentence"):
+        assert value(leaking, metric=metric, **overall) > value(clean, metric=metric, **overall) + 25
+    share = [value(clean, metric="language_share", view=v, **overall) for v in ("meaning", "language")]
+    assert share[0] < 5 < 60 < share[1]
+    for record in found:
+        assert record.low is not None
+        assert record.high is not None
+        assert record.low <= record.value <= record.high or record.metric == "cosine:spread"
+    alone = run(world, settings, tmp_path / "c", [], "original")
+    assert {r.metric for r in alone if r.task == "leakage"} == {"language_share"}
+
+
+def test_a_task_without_a_benchmark_is_told(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fewer = SimpleNamespace(**vars(world) | {"benchmarks": world.benchmarks[:1]})
+    records = run(fewer, settings, tmp_path / "out", [], "original")
+    assert "no benchmark for the task sts" in caplog.text
+    assert {r.task for r in records} == {"heldout", "tatoeba", "language-probe", "leakage"}
+
+
+def test_every_two_languages_of_one_text_find_each_other_in_both_directions(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    only = settings.model_copy(update={"tasks": ["nway"]})
+    records = run(world, only, tmp_path / "out", [], "original")
+    assert {(r.task, r.dataset, r.view, r.metric) for r in records} == {
+        ("nway", "wide", "sentence", "accuracy")
+    }
+    directions = ["qaa->qab", "qab->qaa", "qaa->qac", "qac->qaa", "qab->qac", "qac->qab"]
+    found = {r.subset: r for r in records if r.seed is None}
+    assert sorted(found) == sorted([*directions, "all"])
+    index = EmbeddingStore.open(world.store, "abc")
+    vectors = {
+        language: index.take(index.rows([f"wide {language} {i}" for i in range(35)], language))
+        for language in ("qaa", "qab", "qac")
+    }
+    unit = {language: rows / np.linalg.norm(rows, axis=1)[:, None] for language, rows in vectors.items()}
+    for direction in directions:
+        query, candidate = direction.split("->")
+        hits = (unit[query] @ unit[candidate].T).argmax(axis=1) == np.arange(35)
+        assert found[direction].value == pytest.approx(100 * hits.mean())
+        assert 10 < found[direction].value < 95
+    assert found["all"].value == pytest.approx(np.mean([found[d].value for d in directions]))
+    # Items are lines, whatever the languages: 105 pairs of sentences, 35 to draw from.
+    assert found["all"].n == 3 * 35
+    assert unsign(found["all"].signature)["units"] == "35"
+    scores = read_scores(tmp_path / "out" / "scores.npz")
+    assert len({one.keys.tobytes() for one in scores.values()}) == 1
+
+
+def test_directions_of_one_text_share_their_draws_and_other_directions_do_not(
+    settings: EvaluationSettings,
+) -> None:
+    hits = (np.random.default_rng(3).random(301) < 0.4).astype(np.int8)
+    keys = keys_of(map(str, range(301)))
+
+    def ends(task: str) -> set[tuple[float | None, float | None]]:
+        scored = {Key(task, "d", way, "sentence", 0): Scores(hits, keys) for way in ("a->b", "b->c", "c->a")}
+        facts: dict[Key, dict[str, object]] = {key: {"chance": 1.0} for key in scored}
+        plain = settings.model_copy(update={"resamples": 101})
+        records = summarise(scored, facts, plain, encoder="e", method="original", made={})
+        return {(r.low, r.high) for r in records if r.subset != "all" and r.seed is None}
+
+    assert len(ends("nway")) == 1
+    assert len(ends("tatoeba")) > 1

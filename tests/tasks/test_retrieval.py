@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import LEFT_OUT
+from orthoglot.tasks.neighbours import nearest
+from orthoglot.tasks.retrieval import Retrieval, distinct, hits
+
+
+def test_oracle_v1_lowest_index_wins_the_tie() -> None:
+    # V1: rows find 0, 2, 2; in column 1 (0-based) rows 1 and 2 tie at .2.
+    cosines = np.array([[0.9, 0.1, 0.2], [0.3, 0.2, 0.8], [0.1, 0.2, 0.7]])
+    for block in (1, 2, 3):
+        found = nearest(cosines, np.eye(3), block=block)
+        assert found.forward.tolist() == [0, 2, 2]
+        assert found.backward.tolist() == [0, 1, 1]
+    own = np.arange(3)
+    assert (found.forward == own).mean() == pytest.approx(2 / 3)
+    assert (found.backward == own).mean() == pytest.approx(2 / 3)
+
+
+def test_oracle_v12_random_vectors_retrieve_at_chance() -> None:
+    rng = np.random.default_rng(1)
+    shares = [np.mean(hits(*rng.normal(size=(2, 1000, 64)).astype(np.float32))) for _ in range(5)]
+    # 10,000 queries at p = 0.001: mean 10 hits, sd 3.2.
+    assert 0 <= np.mean(shares) <= 0.0025
+
+
+def test_golden_same_neighbours_as_scikit_learn() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(150, 12))
+    y = x + 1.2 * rng.normal(size=x.shape)
+    forward, backward = hits(x, y)
+    for found, queries, candidates in ((forward, x, y), (backward, y, x)):
+        golden = NearestNeighbors(n_neighbors=1, metric="cosine").fit(candidates)
+        expected = golden.kneighbors(queries, return_distance=False)[:, 0] == np.arange(150)
+        assert 10 < expected.sum() < 140
+        assert (found == expected).all()
+
+
+def test_blocks_do_not_change_the_neighbours() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(-2, 3, size=(2, 97, 4)).astype(np.float64)  # many exact ties
+    whole = nearest(x, y, block=1000)
+    for block in (1, 7, 96, 97):
+        parts = nearest(x, y, block=block)
+        assert (parts.forward == whole.forward).all()
+        assert (parts.backward == whole.backward).all()
+
+
+def test_scale_of_a_vector_does_not_matter() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 40, 5))
+    scaled = hits(x * rng.uniform(0.1, 10, size=(40, 1)), y)
+    assert all((a == b).all() for a, b in zip(hits(x, y), scaled, strict=True))
+
+
+def test_directions_are_named_query_to_candidate() -> None:
+    # All x point to y_0; y_0 and y_1 find x_0 and x_1: forward 1 of 2, backward 2 of 2.
+    x = np.array([[1.0, 0.1], [1.0, 0.4]])
+    y = np.array([[1.0, 0.0], [0.0, 1.0]])
+    task = Retrieval("heldout", "test", "de", "en", ["a", "b"], ["c", "d"])
+    found = task.score({"source": x, "target": y}).scores
+    assert found["de->en"].tolist() == [1, 0]
+    assert found["en->de"].tolist() == [1, 1]
+
+
+def test_a_pivot_sentence_has_one_key_whatever_the_pair_and_the_side() -> None:
+    held_out = Retrieval("heldout", "test", "en", "de", ["Hello.", "Bye!"], ["Hallo.", "Tschüs!"])
+    benchmark = Retrieval("tatoeba", "b", "gn", "en", ["x", "y"], ["bye", "hello"], pivot="target")
+    assert held_out.keys().tolist() == benchmark.keys().tolist()[::-1]
+    assert len(set(held_out.keys().tolist())) == 2
+
+
+def test_hits_keep_the_order_of_the_rows() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 8))
+    y = x + rng.normal(size=x.shape)
+    order = rng.permutation(60)
+    for found, shuffled in zip(hits(x, y), hits(x[order], y[order]), strict=True):
+        assert (found[order] == shuffled).all()
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan, np.inf])
+def test_a_pair_without_direction_is_left_out_on_both_sides(bad: float) -> None:
+    x, y = np.eye(4), np.eye(4)
+    y[2] = bad
+    forward, backward = hits(x, y)
+    assert forward.tolist() == backward.tolist() == [1, 1, LEFT_OUT, 1]
+
+
+def test_unaligned_or_empty_sides_are_refused() -> None:
+    with pytest.raises(DataError, match="2 source and 1 target"):
+        Retrieval("heldout", "test", "de", "en", ["a", "b"], ["c"])
+    with pytest.raises(DataError, match="0 source and 0 target"):
+        Retrieval("heldout", "test", "de", "en", [], [])
+
+
+def test_repeated_texts_are_dropped_and_counted() -> None:
+    pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("c", "z"), ("d", "w")]
+    assert distinct(pairs, 10) == ([("a", "x"), ("c", "z"), ("d", "w")], 2)
+    assert distinct(pairs, 2) == ([("a", "x"), ("c", "z")], 2)
+    assert distinct(pairs, 1) == ([("a", "x")], 0)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import Record, read_records, sign, unsign, write_records
+from orthoglot.tasks.base import unit, usable, view
+
+plain = st.text(st.characters(exclude_characters="|:"), min_size=1)
+
+
+def record(**changes: object) -> Record:
+    values: dict = {
+        "task": "heldout",
+        "dataset": "test",
+        "subset": "all",
+        "view": "meaning",
+        "encoder": "ems",
+        "method": "dream",
+        "seed": 1,
+        "metric": "accuracy",
+        "value": 50.0,
+        "low": 40.0,
+        "high": 60.0,
+        "n": 100,
+        "signature": "metric:accuracy",
+    }
+    return Record(**(values | changes))
+
+
+def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+    records = [record(), record(seed=None, low=None, high=None, encoder="größer <b>\u2028x")]
+    write_records(tmp_path / "records.jsonl", records)
+    assert read_records(tmp_path / "records.jsonl") == records
+
+
+def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    write_records(path, [record()])
+    path.write_text(path.read_text() + '{"task": "heldout"}\n')
+    with pytest.raises(DataError, match="line 2"):
+        read_records(path)
+
+
+@given(st.dictionaries(plain, plain, min_size=1))
+def test_a_signature_can_be_read_back(facts: dict[str, str]) -> None:
+    assert unsign(sign(facts)) == facts
+
+
+def test_usable_rows_are_finite_and_not_zero() -> None:
+    rows = np.array([[1, 0], [0, 0], [np.nan, 1], [np.inf, 1], [1e-40, 0]], dtype=np.float32)
+    assert usable(rows).tolist() == [True, False, False, False, True]
+
+
+def test_unit_keeps_direction_of_huge_and_tiny_rows() -> None:
+    rows = np.array([[3, 4], [3e30, 4e30], [3e-30, 4e-30]], dtype=np.float32)
+    np.testing.assert_allclose(unit(rows), [[0.6, 0.8]] * 3, rtol=1e-5)
+
+
+def test_only_the_sentence_view_needs_no_decomposer() -> None:
+    vectors = np.eye(2)
+    assert (view(vectors, None, "de", "sentence") == vectors).all()
+    with pytest.raises(DataError, match="decomposer"):
+        view(vectors, None, "de", "meaning")

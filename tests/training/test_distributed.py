@@ -1,0 +1,129 @@
+"""Training in several processes, for real: two of them over gloo on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from cut_text import tokens_of
+from safetensors.torch import load_file
+from test_ems_training import SETTINGS, word_for_word, write_folder
+
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.pretraining.trainer import Place
+from orthoglot.training import distributed as ranks
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+from orthoglot.encoders.settings import EmsSettings
+from orthoglot.training import loop
+from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.ems import pretrain_ems
+torch.set_num_threads(1)
+settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
+if len(sys.argv) > 6:
+    loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
+    loop.WINDOW = 10**9
+    done, step = [], loop._Saves.now
+    def now(self):
+        step(self)
+        done.append(1)
+        if len(done) == int(sys.argv[6]):
+            raise SystemExit(9)
+    loop._Saves.now = now
+bitext, output, state, tokens = map(Path, sys.argv[2:6])
+pretrain_ems(settings, "toy", [bitext], tokens=tokens, place=Place("cpu", state), output=output)
+"""
+# No dropout: processes draw their own. Each has half of the pairs of a step.
+NETWORK = SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0})
+TWO = SETTINGS.model_copy(
+    update={"network": NETWORK, "processes": 2, "batch_size": 16, "steps": 12, "validate_every": 6}
+)
+ONE = TWO.model_copy(update={"processes": 1, "batch_size": 32})
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})
+
+
+def together(bitext: Path, place: Path, negatives: str, *stop: str) -> subprocess.CompletedProcess[str]:
+    output = place / "encoder"
+    output.mkdir(parents=True, exist_ok=True)
+    (place / "run.py").write_text(SCRIPT)
+    (place / "settings.json").write_text(TWO.model_copy(update={"negatives": negatives}).model_dump_json())
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    tokens = tokens_of(TWO, [bitext], place)
+    files = [place / "run.py", place / "settings.json", bitext, output, place / "state", tokens]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*command, *map(str, files), *stop], env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def alone(bitext: Path, place: Path) -> Path:
+    output = place / "encoder"
+    output.mkdir(parents=True)
+    tokens, home = tokens_of(ONE, [bitext], place), Place("cpu", place / "state")
+    pretrain_ems(ONE, "toy", [bitext], tokens=tokens, place=home, output=output)
+    return output
+
+
+def history(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
+
+
+def test_gathered_negatives_give_the_training_of_one_process(bitext: Path, tmp_path: Path) -> None:
+    one = alone(bitext, tmp_path / "one")
+    told = together(bitext, tmp_path / "two", "gathered")
+    assert told.returncode == 0, told.stderr
+    two = tmp_path / "two/encoder"
+    a, b = (load_file(folder / "model.safetensors") for folder in (one, two))
+    for name, weights in a.items():
+        torch.testing.assert_close(b[name], weights, atol=2e-4, rtol=1e-3)
+    for row, other in zip(history(one), history(two), strict=True):
+        assert other["valid.total"] == pytest.approx(row["valid.total"], rel=1e-3)
+
+
+def test_local_negatives_are_another_training(bitext: Path, tmp_path: Path) -> None:
+    """As the paper did: fewer negatives, so a lower contrastive loss in training."""
+    assert together(bitext, tmp_path / "local", "local").returncode == 0
+    assert together(bitext, tmp_path / "gathered", "gathered").returncode == 0
+    local, gathered = (history(tmp_path / name / "encoder")[0] for name in ("local", "gathered"))
+    assert local["train.contrastive"] < gathered["train.contrastive"] - 0.5
+
+
+def test_processes_that_were_stopped_go_on_where_they_were(bitext: Path, tmp_path: Path) -> None:
+    whole = together(bitext, tmp_path / "whole", "gathered")
+    assert whole.returncode == 0, whole.stderr
+    assert together(bitext, tmp_path / "cut", "gathered", "4").returncode != 0
+    assert (tmp_path / "cut/state/training.safetensors").exists()
+    assert not (tmp_path / "cut/encoder/model.safetensors").exists()
+    resumed = together(bitext, tmp_path / "cut", "gathered")
+    assert resumed.returncode == 0, resumed.stderr
+    a, b = (load_file(tmp_path / name / "encoder/model.safetensors") for name in ("whole", "cut"))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_another_number_of_processes_than_the_settings_say_is_refused(
+    bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place("cpu", tmp_path / "state")
+    with pytest.raises(ConfigError, match="processes is 2, but 1 run: start them with torchrun"):
+        pretrain_ems(TWO, "toy", [bitext], tokens=tmp_path, place=place, output=tmp_path)
+
+
+def test_a_process_that_fails_fails_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    message = "training in 2 processes failed with exit code 1"
+    with (tmp_path / "lock").open("w") as lock, pytest.raises(DataError, match=message):
+        ranks.launch(2, ["train-together", "no-such-job.json", "nowhere"], lock)
+    assert "no-such-job.json: not a job file" in capfd.readouterr().err
