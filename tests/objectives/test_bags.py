@@ -81,6 +81,12 @@ def test_e6_order_does_not_matter() -> None:
     torch.testing.assert_close(of_logits(logits, bag(SENTENCE)), of_logits(logits, bag([3, 1, 2, 3])))
 
 
+def test_e6_a_longer_sentence_of_the_same_batch_changes_nothing() -> None:
+    both = bag([1], SENTENCE, [3, 1, 2, 2, 1, 3, 3, 3])
+    assert torch.equal(dense(both, 4)[1], BAG)
+    assert both.entropy[1].item() == pytest.approx(1.039721, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("hidden", "expected"), [(2, [0, 0.25, 0.5, 0.25, 0, 0]), (3, [0, 0.25, 0, 0.75, 0, 0])]
 )

@@ -107,6 +107,19 @@ def test_x13_to_x16_ranking_info_nce() -> None:
     assert temperatures(8, 0.05, 0.1)[1].item() == pytest.approx(0.058333, abs=1e-6)
 
 
+def test_x15_a_mean_in_the_numerator_adds_a_constant_and_leaves_the_gradient() -> None:
+    """Two candidates of rank 1: the authors' code has their mean in the numerator, which adds ln 2."""
+    sims = SIMS.clone().requires_grad_()
+    ours = ranking_info_nce(sims, torch.tensor([[1, 1, 3, 4]]), ONES, torch.ones_like(SIMS, dtype=torch.bool))
+    released = sims.logsumexp(dim=1) - sims[:, :2].exp().mean(dim=1).log()
+    assert released.item() == pytest.approx(1.130635, abs=1e-6)
+    assert released.item() - ours[0].item() == pytest.approx(math.log(2))
+    theirs, own = (
+        torch.autograd.grad(value.sum(), sims, retain_graph=True)[0] for value in (released, ours[0])
+    )
+    torch.testing.assert_close(own, theirs)
+
+
 def test_x17_a_constant_changes_nothing_and_the_last_rank_is_never_a_numerator() -> None:
     torch.testing.assert_close(ranked(SIMS + 3, RANKS, ONES), ranked(SIMS, RANKS, ONES))
     assert ranked(SIMS, torch.full((1, 4), 4), ONES) == [0, 0, 0]

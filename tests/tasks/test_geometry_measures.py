@@ -50,6 +50,10 @@ def test_divergence_of_two_gaussians_by_hand() -> None:
     vectors = np.stack([rows, 1 + 2 * rows])[:, :, None]
     both = ((0.25 + 0.25 - 1 + math.log(4)) + (4 + 1 - 1 - math.log(4))) / 2
     assert diagonal_divergence(vectors) == pytest.approx(both / 2)
+    assert diagonal_divergence(vectors) == pytest.approx(0.875)
+    one, four = np.eye(1), 4 * np.eye(1)
+    assert kl(np.zeros(1), one, np.ones(1), four) == pytest.approx(0.443147, abs=1e-6)
+    assert kl(np.ones(1), four, np.zeros(1), one) == pytest.approx(1.306853, abs=1e-6)
 
 
 def test_languages_alike_have_no_divergence_and_a_language_apart_has_more() -> None:
@@ -89,6 +93,22 @@ def test_isotropy_of_collapsed_and_of_even_vectors() -> None:
     even = np.concatenate([np.eye(4), -np.eye(4)])[None]
     assert isotropy(even).both_signs == pytest.approx(1)
     assert 0.8 < isotropy(drawn(3, 2000, 8)).both_signs <= 1
+
+
+def test_isotropy_of_three_rows_by_hand() -> None:
+    """Axes x and y: Z(x) = e + 1 / e + 1, Z(y) = 2 + e, Z(-y) = 2 + 1 / e."""
+    found = isotropy(np.array([[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]]))
+    x, y, back = math.e + 1 / math.e + 1, 2 + math.e, 2 + 1 / math.e
+    assert found.both_signs == pytest.approx(back / y)
+    assert found.both_signs == pytest.approx(0.501852, abs=1e-6)
+    assert x / y == pytest.approx(0.866027, abs=1e-6)
+    # The solver chooses the sign of y.
+    assert min(abs(found.one_sign - ratio) for ratio in (x / y, back / x)) < 1e-9
+
+
+def test_isotropy_of_random_directions_is_nearly_one() -> None:
+    rows = np.random.default_rng(0).normal(size=(1, 3000, 200))
+    assert isotropy(rows / np.linalg.norm(rows, axis=2, keepdims=True)).one_sign > 0.97
 
 
 def test_isotropy_over_both_signs_does_not_depend_on_the_solver() -> None:
