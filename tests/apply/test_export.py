@@ -17,8 +17,8 @@ from torch import nn, tensor
 
 import orthoglot
 from orthoglot.apply import export as module
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.export import affine, encoder_modules, export
-from orthoglot.apply.fit import Checkpoint, adopt
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
@@ -48,7 +48,7 @@ def model_folder(root: Path, checkpoint: Path | str, architecture: str, **option
     """A folder as `orthoglot fit` leaves it, with a random decomposer."""
     folder = root / "model"
     (folder / "encoder").mkdir(parents=True)
-    adopt(Checkpoint(str(checkpoint), **options), ["en", "gn"], folder / "encoder")
+    copy_encoder(Checkpoint(str(checkpoint), **options), ["en", "gn"], folder / "encoder")
     dim = json.loads((folder / "encoder/encoder.json").read_text())["dim"]
     decomposer(architecture, dim, identity(folder / "encoder")).save(folder)
     return folder

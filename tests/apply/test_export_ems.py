@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 import orthoglot
 from orthoglot.apply import export as module
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.export import export
-from orthoglot.apply.fit import Checkpoint, adopt
 from orthoglot.cli import app
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders import ems
@@ -183,7 +183,7 @@ def test_states_are_equal_with_and_without_padding(width: int) -> None:
 def test_decomposer_on_ems_gives_our_vectors(part: str, encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     (folder / "encoder").mkdir(parents=True)
-    adopt(Checkpoint(str(encoder)), ["en", "gn"], folder / "encoder")
+    copy_encoder(Checkpoint(str(encoder)), ["en", "gn"], folder / "encoder")
     generator = np.random.default_rng(0)
     weights = {
         "meaning.weight": np.eye(16, dtype=np.float32) + generator.normal(size=(16, 16)).astype("f") / 4,
@@ -300,7 +300,9 @@ def test_scores_of_a_report_and_a_licence_from_the_command_line(
 def test_other_encoders_are_exported_by_themselves_too(tmp_path: Path) -> None:
     checkpoint = write_checkpoint(tmp_path / "tiny-xlmr")
     (tmp_path / "home").mkdir()
-    adopt(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20, prefix="a00 "), [], tmp_path / "home")
+    copy_encoder(
+        Checkpoint(str(checkpoint), pooling="mean", max_tokens=20, prefix="a00 "), [], tmp_path / "home"
+    )
     export(tmp_path / "home", tmp_path / "out")
     sentences = ["a01 b02", "a03 " * 30]
     ours = orthoglot.load(tmp_path / "home", "cpu").encode(sentences, part="sentence")

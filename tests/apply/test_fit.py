@@ -20,7 +20,8 @@ from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write
 
 import orthoglot
 from orthoglot.apply import fit as module
-from orthoglot.apply.fit import Checkpoint, adopt, fit, licence_of, stated_limit, texts_by_pair
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of, stated_limit
+from orthoglot.apply.fit import fit, texts_by_pair
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
 from orthoglot.corpora.cleaning import normalised
@@ -227,7 +228,7 @@ def test_language_that_the_encoder_never_saw_is_warned_of_and_then_served(
     assert json.loads((tmp_path / "model/fit.json").read_text())["languages_new_to_the_encoder"] == ["gn"]
     assert json.loads((home / "encoder.json").read_text())["languages"] == ["en"]
     with pytest.raises(ConfigError, match="says pooling, prefix; leave the options out"):
-        adopt(Checkpoint(str(home), pooling="cls", prefix="q: "), ["en"], tmp_path)
+        copy_encoder(Checkpoint(str(home), pooling="cls", prefix="q: "), ["en"], tmp_path)
 
 
 def test_linked_checkpoint_is_copied_without_other_formats(checkpoint: Path, tmp_path: Path) -> None:
@@ -239,12 +240,12 @@ def test_linked_checkpoint_is_copied_without_other_formats(checkpoint: Path, tmp
     home.mkdir()
     first = tmp_path / "first"
     first.mkdir()
-    adopt(Checkpoint(str(linked), "tiny", pooling="cls", max_tokens=9, prefix="b00 "), ["en"], first)
+    copy_encoder(Checkpoint(str(linked), "tiny", pooling="cls", max_tokens=9, prefix="b00 "), ["en"], first)
     card = json.loads((first / "encoder.json").read_text())
     (home / "encoder.json").write_text(json.dumps({**card, "checkpoint": str(linked), "revision": "local"}))
     second = tmp_path / "second"
     second.mkdir()
-    adopt(Checkpoint(str(home)), ["en"], second)
+    copy_encoder(Checkpoint(str(home)), ["en"], second)
     names = [sorted(path.name for path in place.rglob("*")) for place in (first, second)]
     assert names[0] == names[1]
     assert not {"pytorch_model.bin", "onnx"} & set(names[0])
@@ -266,20 +267,20 @@ def test_sentence_transformers_model_runs_its_own_steps_and_is_copied_whole(
     model.max_seq_length = 12
     model.save(str(tmp_path / "sbert"), create_model_card=False)
     (tmp_path / "home").mkdir()
-    adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path / "home")
+    copy_encoder(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path / "home")
     assert json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"] == 12
     (tmp_path / "link").mkdir()
     card = {**json.loads((tmp_path / "home/encoder.json").read_text()), "checkpoint": str(tmp_path / "sbert")}
     (tmp_path / "link/encoder.json").write_text(json.dumps(card))
     (tmp_path / "again").mkdir()
-    adopt(Checkpoint(str(tmp_path / "link")), ["en"], tmp_path / "again")
+    copy_encoder(Checkpoint(str(tmp_path / "link")), ["en"], tmp_path / "again")
     (tmp_path / "pooled").mkdir()
     with caplog.at_level(logging.WARNING):
-        adopt(Checkpoint(str(tmp_path / "sbert"), pooling="mean"), ["en"], tmp_path / "pooled")
+        copy_encoder(Checkpoint(str(tmp_path / "sbert"), pooling="mean"), ["en"], tmp_path / "pooled")
     assert re.search(r"--pooling leaves out \S+\.Dense$", caplog.text.strip())
     (tmp_path / "sbert/modules.json").write_text("{")
     with pytest.raises(DataError, match=r"modules\.json: cannot be read"):
-        adopt(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path)
+        copy_encoder(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path)
     shutil.rmtree(tmp_path / "sbert")
     sentences = [a for a, _ in make_pairs(5)]
     for home in ("home", "again"):
@@ -297,14 +298,14 @@ def test_a_sentence_transformers_models_limit_holds_whoever_says_how_to_pool(
     (tmp_path / "home").mkdir()
 
     def limit() -> int:
-        adopt(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
+        copy_encoder(Checkpoint(str(folder), pooling="mean"), ["en"], tmp_path / "home")
         return json.loads((tmp_path / "home/encoder.json").read_text())["max_tokens"]
 
     with pytest.raises(ConfigError, match="max_tokens is 128"):  # a transformers folder does not count
         limit()
     (folder / "modules.json").write_text("[]")
     with pytest.raises(ConfigError, match="does not say how it pools"):
-        adopt(Checkpoint(str(folder)), ["en"], tmp_path / "home")
+        copy_encoder(Checkpoint(str(folder)), ["en"], tmp_path / "home")
     (folder / "modules.json").write_text('[{"type": "sentence_transformers.models.Transformer", "path": ""}]')
     assert limit() == POSITIONS - 2
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 12}')

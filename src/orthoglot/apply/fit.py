@@ -7,14 +7,12 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from orthoglot import __version__, atomic, receipts
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
 from orthoglot.apply.measure import held_out, retrieval
 from orthoglot.apply.model import ENCODER
 from orthoglot.corpora.prepare import PrepareSettings, Source, prepare
@@ -22,14 +20,9 @@ from orthoglot.corpora.settings import CleaningSettings, SplitSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.folder import card, checkpoint_folder, identity, locate, modules, save_card
-from orthoglot.encoders.pretrained import link_pretrained
-from orthoglot.encoders.sentence_transformer import link_sentence_transformers
+from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.settings import (
     EmbeddingSettings,
-    Pooling,
-    PretrainedSettings,
-    SentenceTransformersSettings,
 )
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
@@ -42,40 +35,8 @@ CLEANING = CleaningSettings(
     min_characters=2, max_characters=1000, max_ratio=4.0, drop_copies=True, drop_duplicates=True
 )
 BATCH_TOKENS = 2048
-DEFAULT_TOKENS = 128
-POOLED = ("Transformer", "Pooling", "Normalize")
-ENDLESS = 10**6  # transformers writes 10^30 for a tokenizer without a limit
 EVERYTHING = 1 << 62  # more training pairs than there are
-# What an encoder needs no copy of: its weights in other formats, and what a job left beside it.
-NOT_COPIED = shutil.ignore_patterns(
-    ".*", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.ot", "*.onnx", "onnx", "openvino", "coreml",
-    receipts.NAME, "history.jsonl",
-)  # fmt: skip
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """The encoder to use.
-
-    Attributes:
-        place: a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id of either.
-        name: for the record; "" takes the folder's or the id's last part.
-        revision: commit of a hub id.
-        pooling: of the transformer's last states; None runs the steps of a sentence-transformers model, but for a
-            closing Normalize.
-        max_tokens: None takes what a sentence-transformers model says, else 128.
-        prefix: put before every sentence.
-        licence: of the checkpoint; "" takes what its README says.
-    """
-
-    place: str
-    name: str = ""
-    revision: str = ""
-    pooling: Pooling | None = None
-    max_tokens: int | None = None
-    prefix: str = ""
-    licence: str = ""
 
 
 def fit(
@@ -120,7 +81,7 @@ def fit(
     digests = {pair: [[digest(path) for path in paths] for paths in texts] for pair, texts in bitext.items()}
     languages = sorted({code for pair in bitext for code in parse_pair(pair)})
     with atomic.building(checkpoint / ENCODER) as place:
-        unseen = adopt(encoder, languages, place)
+        unseen = copy_encoder(encoder, languages, place)
     home = checkpoint / ENCODER
     maker = identity(home)
     folders = []
@@ -140,7 +101,7 @@ def fit(
             "licence": encoder.licence or licence_of(home),
         },
         "languages_new_to_the_encoder": unseen,
-        "bitext": {pair: [_told(paths) for paths in texts] for pair, texts in bitext.items()},
+        "bitext": {pair: [_names(paths) for paths in texts] for pair, texts in bitext.items()},
         "sha256": digests,
         "text": {folder.name: json.loads((folder / "counts.json").read_text()) for folder in folders},
         "cleaning": CLEANING.model_dump(),
@@ -203,108 +164,6 @@ def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list
     return texts
 
 
-def adopt(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[str]:
-    """Make an encoder's folder of its own in the existing folder `output`, open to all `languages`.
-
-    A decomposer may well be fitted for a language that the encoder never saw; the copy's card then lists it too.
-
-    Returns:
-        The languages that the encoder states not to cover.
-    Raises:
-        ConfigError: an option is missing, or one is given that encoder.json says already.
-        DataError, OfflineError: as `link_pretrained` and `link_sentence_transformers`.
-    """
-    folder = Path(encoder.place)
-    if (folder / "encoder.json").is_file():
-        given = [
-            option
-            for option in ("name", "revision", "pooling", "max_tokens", "prefix")
-            if getattr(encoder, option)
-        ]
-        if given:
-            raise ConfigError(f"{folder}: its encoder.json says {', '.join(given)}; leave the options out")
-        described = card(folder)
-        linked = Path(described.get("checkpoint", "."))
-        place = linked if linked != Path() and linked.is_dir() else folder
-        shutil.copytree(place, output, ignore=NOT_COPIED, dirs_exist_ok=True)
-    else:
-        _link(encoder, output)
-        if folder.is_dir():
-            shutil.copytree(folder, output, ignore=NOT_COPIED, dirs_exist_ok=True)
-        described = card(output)
-    if _is_local(described) and "checkpoint" in described:
-        described |= {"checkpoint": ".", "revision": "local"}
-    unseen = sorted(set(languages) - set(described["languages"])) if described["languages"] else []
-    if unseen:
-        known = ", ".join(described["languages"])
-        logger.warning("%s never saw %s (it covers %s)", described["name"], ", ".join(unseen), known)
-        described["languages"] = sorted({*described["languages"], *unseen})
-    save_card(output, described)
-    return unseen
-
-
-def _link(encoder: Checkpoint, output: Path) -> None:
-    """Write the card of a checkpoint that has none; one that states its steps runs them, unless told how to pool."""
-    place = locate(encoder.place, encoder.revision)
-    steps = modules(place) if (place / "modules.json").is_file() else []
-    limit = stated_limit(steps[0].folder) if steps else None
-    name = encoder.name or Path(encoder.place).resolve().name
-    shared: dict[str, Any] = {
-        "checkpoint": encoder.place,
-        "revision": encoder.revision,
-        "languages": [],
-        "max_tokens": encoder.max_tokens or limit or DEFAULT_TOKENS,
-        "prefix": encoder.prefix,
-        "licence": encoder.licence,
-    }
-    if encoder.pooling is not None:
-        if strange := [step.kind for step in steps if step.kind.rpartition(".")[2] not in POOLED]:
-            logger.warning("%s: --pooling leaves out %s", encoder.place, ", ".join(strange))
-        settings = PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared)
-        link_pretrained(settings, name, output)
-    elif steps:
-        own = SentenceTransformersSettings(kind="sentence-transformers", **shared)
-        link_sentence_transformers(own, name, output)
-    else:
-        raise ConfigError(
-            f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
-        )
-
-
-def stated_limit(transformer: Path) -> int | None:
-    """The most tokens that the first step of a sentence-transformers model says it reads, or None.
-
-    Raises:
-        DataError: damaged files.
-    """
-    # Older versions of the library write the one file, newer ones the other.
-    for name, field in (
-        ("sentence_bert_config.json", "max_seq_length"),
-        ("tokenizer_config.json", "model_max_length"),
-    ):
-        path = transformer / name
-        try:
-            limit = json.loads(path.read_text(encoding="utf-8")).get(field) if path.is_file() else None
-        except ValueError as error:
-            raise DataError(f"{path}: cannot be read ({error})") from error
-        if isinstance(limit, int) and 0 < limit < ENDLESS:
-            return limit
-    return None
-
-
-def licence_of(home: Path) -> str:
-    """The licence that the README of an encoder's checkpoint states; "not stated" where it states none."""
-    readme = checkpoint_folder(home, card(home)) / "README.md"
-    if not readme.is_file():
-        return "not stated"
-    before, *front = readme.read_text(encoding="utf-8").split("---\n", 2)
-    try:
-        stated = yaml.safe_load(front[0]) if not before and len(front) == 2 else None
-    except yaml.YAMLError:
-        stated = None
-    return str(stated.get("license", "not stated")) if isinstance(stated, dict) else "not stated"
-
-
 def digest(path: Path) -> str:
     """SHA-256 of a file's bytes.
 
@@ -318,16 +177,11 @@ def digest(path: Path) -> str:
         raise DataError(f"{path} does not exist") from error
 
 
-def _is_local(described: Mapping[str, Any]) -> bool:
-    checkpoint = described.get("checkpoint", ".")
-    return checkpoint == "." or Path(checkpoint).is_dir()
-
-
 def _sources(texts: Sequence[Sequence[Path]]) -> list[Source]:
-    return [Source(name=_told(paths), kind="files", paths=[str(path) for path in paths]) for paths in texts]
+    return [Source(name=_names(paths), kind="files", paths=[str(path) for path in paths]) for paths in texts]
 
 
-def _told(paths: Sequence[Path]) -> str:
+def _names(paths: Sequence[Path]) -> str:
     return ",".join(path.name for path in paths)
 
 

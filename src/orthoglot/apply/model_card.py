@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import ModelCardData
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orthoglot import __version__
-from orthoglot.apply.fit import MADE, RECORDS, licence_of
+from orthoglot.apply.encoder_copy import licence_of
+from orthoglot.apply.fit import MADE, RECORDS
 from orthoglot.apply.measure import table
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
@@ -21,7 +23,7 @@ from orthoglot.statistics.records import Record, read_records, unsign
 def encoder_card(
     home: Path, name: str, sentences: Sequence[str], *, licence: str, records: Path | None
 ) -> str:
-    """The card of an encoder by itself.
+    """The card of an encoder without a decomposer.
 
     Args:
         home: the encoder's folder.
@@ -64,7 +66,7 @@ def decomposer_card(
     """The card of one part of a decomposer's vectors.
 
     Args:
-        model_folder: the decomposer's; what `orthoglot fit` left there is told.
+        model_folder: the decomposer's; the card states what `orthoglot fit` recorded there.
         home: its encoder's.
         decomposer: the maps.
         name: of the exported model.
@@ -103,7 +105,15 @@ def decomposer_card(
     )
 
 
-def _render(template: str, name: str, sentences: Sequence[str], **told: Any) -> str:
+def _render(
+    template: str,
+    name: str,
+    sentences: Sequence[str],
+    *,
+    licence: str,
+    languages: Sequence[str],
+    **values: Any,
+) -> str:
     pages = Environment(
         loader=PackageLoader("orthoglot.apply", "."),
         undefined=StrictUndefined,
@@ -111,7 +121,17 @@ def _render(template: str, name: str, sentences: Sequence[str], **told: Any) -> 
         lstrip_blocks=True,
     )
     shown = json.dumps(sentences, ensure_ascii=False)
-    return pages.get_template(template).render(name=name, sentences=shown, version=__version__, **told)
+    front = ModelCardData(
+        library_name="sentence-transformers",
+        pipeline_tag="sentence-similarity",
+        license=None if licence == "not stated" else licence,
+        language=list(languages) or None,
+        tags=["sentence-transformers", "sentence-similarity", "feature-extraction"],
+    )
+    body = pages.get_template(template).render(
+        name=name, sentences=shown, version=__version__, licence=licence, languages=languages, **values
+    )
+    return f"---\n{front.to_yaml()}\n---\n\n{body}"
 
 
 def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Record]:

@@ -59,10 +59,9 @@ def recommend(records: RecordsFile) -> None:
     found = read_records(records)
     for use in recommendation.USES:
         advice = recommendation.recommend(found, use)
-        told = (
+        typer.echo(
             markdown(recommendation.table(advice), ()) if advice.standings else recommendation.verdict(advice)
         )
-        typer.echo(told)
 
 
 @app.command()
@@ -142,7 +141,7 @@ def langs(
     from orthoglot.corpora.bitext import decoded
     from orthoglot.languages import canonical, script
 
-    language = canonical(code)  # before the slow imports: a misspelt code is told at once
+    language = canonical(code)  # before the slow imports: a misspelt code fails at once
 
     from orthoglot import config
     from orthoglot.encoders.language_coverage import survey
@@ -295,17 +294,18 @@ def fit(
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 
-    # Only now the libraries that take seconds: a wrong option is told at once.
+    # Only now the libraries that take seconds: a wrong option fails at once.
     import torch
 
     from orthoglot.apply import fit as fitting
+    from orthoglot.apply.encoder_copy import Checkpoint
     from orthoglot.apply.measure import table
 
     texts = fitting.texts_by_pair(bitext, pair)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     work = checkpoint or output.with_name(output.name + ".checkpoint")
     records = fitting.fit(
-        fitting.Checkpoint(encoder, name, revision, cast(Any, pooling), max_tokens, prefix, licence),
+        Checkpoint(encoder, name, revision, cast(Any, pooling), max_tokens, prefix, licence),
         texts,
         method,
         chosen,
