@@ -70,7 +70,7 @@ _TABLE = {
 # The invented languages of `orthoglot.corpora.mini`; other private-use codes count as Latin.
 _INVENTED = {"qac": "Cyrl", "qad": "Grek", "qae": "Hira", "qaf": "Deva"}
 _WITHOUT_SPACES = {"Hans", "Hant", "Hira", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
-# Regional spellings that OPUS uses beside or in place of the plain code.
+# Regional spellings that OPUS uses as well as or instead of the plain code.
 _REGIONAL = {
     "en": ("en_GB", "en_US"),
     "es": ("es_ES", "es_MX"),
@@ -81,7 +81,7 @@ _REGIONAL = {
     "zh": ("zh_CN", "zh_cn", "zh_TW", "zh_tw"),
 }
 _PRIVATE_USE = re.compile(r"q[a-t][a-z]")
-# "pt_br", "eng_Latn", "pt-BR", "zh-Hans"; with a hyphen the case must tell it from a pair ("en-de").
+# "pt_br", "eng_Latn", "pt-BR", "zh-Hans"; with a hyphen only the case distinguishes it from a pair ("en-de").
 _VARIETY = re.compile(r"(?P<code>[A-Za-z]{2,4})(_([A-Za-z]{2}|[A-Za-z]{4})|-([A-Z]{2}|[A-Z][a-z]{3}))")
 
 

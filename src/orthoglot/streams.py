@@ -19,7 +19,7 @@ def derive(seed: int, *names: object) -> int:
 
 
 def stream(seed: int, *names: object) -> torch.Generator:
-    """A CPU generator of its own for the purpose that `names` tell, e.g. ("partners", epoch)."""
+    """A separate CPU generator for the purpose named by `names`, e.g. ("partners", epoch)."""
     import torch
 
     return torch.Generator().manual_seed(derive(seed, *names))

@@ -30,15 +30,15 @@ class Decomposer(TransformerMixin, BaseEstimator):
     Trains exactly as the workflow does; the papers' recipes are in brackets.
 
     Args:
-        method: its name in the catalogue of params.yaml, e.g. "seed", "dream+oracle", "centering"; why the default is
-            "seed" is told in docs/results/decomposers-real.md.
+        method: its name in the catalogue of params.yaml, e.g. "seed", "dream+oracle", "centering"; docs/results/decomposers-real.md
+            explains why the default is "seed".
         learning_rate: of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
         batch_size: pairs a step (512).
         max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).
         patience: epochs without a better validation total before stopping (10; SEED 5).
         seed: of initial weights, order and partners, and of the split.
         device: "auto", "cpu", "cuda", "cuda:1".
-        valid_share: of the pairs held out for stopping, by hash of their vector in `a`, unless `fit` is told.
+        valid_share: of the pairs held out for stopping, by hash of their vector in `a`, unless `fit` is given `valid`.
 
     Attributes:
         decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.

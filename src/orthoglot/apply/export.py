@@ -66,7 +66,7 @@ def export(
         Largest difference of an entry from orthoglot's own vector on a few sentences, in lengths of the vector.
     Raises:
         ConfigError: not such a model; an encoder that these modules cannot hold; a method that needs `language`;
-            a part of an encoder by itself; records without the model's scores.
+            a part of an encoder without a decomposer; records without the model's scores.
         DataError: the export gives other vectors than orthoglot.
     """
     if output.exists():
@@ -74,12 +74,14 @@ def export(
     name = output.resolve().name
     if (model_folder / "encoder.json").is_file():
         if part is not None or language is not None:
-            raise ConfigError(f"{model_folder}: an encoder by itself; leave --part and --language out")
+            raise ConfigError(
+                f"{model_folder}: an encoder without a decomposer; leave --part and --language out"
+            )
         with quiet():
             modules, prefix = encoder_modules(model_folder)
             ours = Model(load_encoder(model_folder, "cpu"), None).encode(PROBES, part="sentence")
-            told = encoder_card(model_folder, name, PROBES[:2], licence=licence, records=records)
-            return _write(modules, prefix, ours, told, output)
+            model_card = encoder_card(model_folder, name, PROBES[:2], licence=licence, records=records)
+            return _write(modules, prefix, ours, model_card, output)
     part = part or PARTS[0]
     if part not in PARTS:
         raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
@@ -95,7 +97,7 @@ def export(
         split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())
         split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
         ours = unit(Model(load_encoder(home, "cpu"), decomposer).encode(PROBES, part=part, language=code))
-        told = decomposer_card(
+        model_card = decomposer_card(
             model_folder,
             home,
             decomposer,
@@ -106,14 +108,14 @@ def export(
             licence=licence,
             records=records,
         )
-        return _write([*modules, split, Normalize()], prefix, ours, told, output)
+        return _write([*modules, split, Normalize()], prefix, ours, model_card, output)
 
 
-def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, told: str, output: Path) -> float:
+def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, model_card: str, output: Path) -> float:
     prompts: dict[str, Any] = (
         {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
     )
-    logger.info("comparing with orthoglot's own vectors on %d sentences of its own", len(PROBES))
+    logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
     exported = SentenceTransformer(modules=modules, device="cpu", **prompts)
     with atomic.building(output) as partial:
         exported.save(str(partial), create_model_card=False)
@@ -125,7 +127,7 @@ def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, told: str, o
             raise DataError(
                 f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
             )
-        (partial / "README.md").write_text(told, encoding="utf-8")
+        (partial / "README.md").write_text(model_card, encoding="utf-8")
     return off
 
 

@@ -51,7 +51,7 @@ def retrieval(
     """P@1 of held-out translations in every view, both directions, with intervals over pivot sentences.
 
     Args:
-        decomposer: whose views are scored; the original vector is scored beside them.
+        decomposer: whose views are scored, along with the original vector.
         store: vectors of the test pairs.
         unseen: as `held_out` gives it; the first 1,000 distinct pairs of each language pair are used.
         seed: of the decomposer's training, for the record.

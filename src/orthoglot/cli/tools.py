@@ -30,7 +30,7 @@ def table(
     records: RecordsFile,
     output: Annotated[Path, typer.Argument(help="folder for <paper>-table.md, .html, .csv and .json")],
 ) -> None:
-    """Lay a paper's numbers beside a run's. Example: orthoglot table oracle results/records.jsonl tables"""
+    """Compare a paper's numbers with a run's. Example: orthoglot table oracle results/records.jsonl tables"""
     from orthoglot.papers.tables import write_paper
     from orthoglot.statistics.records import read_records
 
@@ -51,7 +51,7 @@ def claims(
 
 @app.command()
 def recommend(records: RecordsFile) -> None:
-    """Say which method is best for mining, scoring and search. Example: orthoglot recommend results/records.jsonl"""
+    """Say which method is best for retrieval, scoring and search. Example: orthoglot recommend results/records.jsonl"""
     from orthoglot.report import recommend as recommendation
     from orthoglot.report.tables import markdown
     from orthoglot.statistics.records import read_records
@@ -135,7 +135,7 @@ def langs(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
 ) -> None:
-    """Say which encoders know a language, and how their tokenisers cut it. Example: orthoglot langs gn --text gn.txt"""
+    """Say which encoders know a language, and how their tokenisers split it. Example: orthoglot langs gn --text gn.txt"""
     from dataclasses import asdict
 
     from orthoglot.corpora.bitext import decoded
@@ -236,7 +236,8 @@ def fit(
         ),
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="tokens a sentence is cut at; as the folder says, else 128")
+        int | None,
+        typer.Option(min=1, help="longest sentence in tokens; the folder decides if not given, else 128"),
     ] = None,
     prefix: Annotated[str, typer.Option(help="put before every sentence, e.g. 'query: '")] = "",
     licence: Annotated[str, typer.Option(help="of the encoder; as its README says if not given")] = "",

@@ -48,7 +48,7 @@ def aligned(
     source_name: str,
     target_name: str,
 ) -> Iterator[SentencePair]:
-    """Pair the lines of two texts; `source` and `target` open them, twice when the counts must be told.
+    """Pair the lines of two texts; `source` and `target` open them, twice when the counts differ and the error states them.
 
     Raises:
         DataError: the texts have different numbers of lines, or none.
@@ -68,7 +68,7 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
     """Split chunks of UTF-8 into lines; the last line may lack its line feed.
 
     Raises:
-        DataError: the bytes are not UTF-8; the message tells the line of `name`.
+        DataError: the bytes are not UTF-8; the message gives the line of `name`.
     """
     rest, done = b"", 0
     for chunk in chunks:
@@ -135,7 +135,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    """The file's bytes in chunks, unpacked as its first bytes tell."""
+    """The file's bytes in chunks, decompressed according to its first bytes."""
     try:
         with path.open("rb") as raw:
             magic = raw.read(4)
@@ -153,7 +153,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked_zst(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    # The library's own stream reader takes a cut file for a whole one; frames may follow one another.
+    # The library's own stream reader takes a truncated file for a complete one; frames may follow one another.
     frame = zstandard.ZstdDecompressor().decompressobj()
     begun = False
     for chunk in chunks:
@@ -164,7 +164,7 @@ def _unpacked_zst(chunks: Iterable[bytes]) -> Iterator[bytes]:
             if frame.eof:
                 frame = zstandard.ZstdDecompressor().decompressobj()
     if begun:
-        raise EOFError("the last zstd frame is cut off")
+        raise EOFError("the last zstd frame is truncated")
 
 
 def _text(line_bytes: bytes, name: str, done: int) -> str:

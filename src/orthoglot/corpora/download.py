@@ -45,7 +45,7 @@ def download(
         url: http or https address.
         path: where the file will be.
         sha256: the digest it must have, in hexadecimal.
-        size: the fewest bytes it may have; shows a cut where the server states no length.
+        size: the fewest bytes it may have; reveals a truncated body where the server states no length.
         timeout: seconds to wait for the connection and for each next bytes.
         attempts: how often to try; the pause doubles each time.
     Raises:
@@ -96,7 +96,7 @@ def persistently(url: str, attempts: int, action: Callable[[], T]) -> T:
 
 
 def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
-    """Add to `part` what it lacks; a whole file ends the call, a cut one raises `_Transient`."""
+    """Add to `part` what it lacks; a complete file ends the call, a truncated one raises `_Transient`."""
     have, version = _resumable(part)
     headers = {"Range": f"bytes={have}-", "If-Range": version} if have else {}
     with _response(url, timeout, headers=headers, stream=True) as response:
@@ -115,7 +115,7 @@ def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
                 file.write(chunk)
     length = part.stat().st_size
     if size is not None and length < size and "Content-Length" not in response.headers:
-        raise _Transient(f"cut after {length} of at least {size} bytes")
+        raise _Transient(f"truncated after {length} of at least {size} bytes")
 
 
 def _resumable(part: Path) -> tuple[int, str]:
@@ -145,7 +145,7 @@ def _start(response: requests.Response) -> int:
 
 @contextmanager
 def _response(url: str, timeout: float, **options: Any) -> Iterator[requests.Response]:
-    """An answer worth reading; everything else becomes an error that tells whether to try again."""
+    """An answer worth reading; everything else becomes an error, transient or final."""
     headers = {"Accept-Encoding": "identity", **options.pop("headers", {})}
     try:
         with requests.get(url, headers=headers, timeout=timeout, **options) as response:

@@ -98,7 +98,7 @@ def _counted(origin: Source, source: str, target: str, read: Counter[str]) -> It
 def _divided(
     pairs: Iterable[SentencePair], settings: SplitSettings, dropped: Counter[str]
 ) -> dict[Split, list[SentencePair]]:
-    """Pairs by split, each in hash order and cut at its cap; what goes is counted."""
+    """Pairs by split, each in hash order and limited to its cap; dropped pairs are counted."""
     splits: dict[Split, list[SentencePair]] = {split: [] for split in SPLITS}
     for pair in pairs:
         splits[split_of(pair.source, settings)].append(pair)

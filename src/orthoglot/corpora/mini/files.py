@@ -43,7 +43,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
     An event (predicate, agent, patient) of the last five occurs in none of the first two.
 
     Raises:
-        ConfigError: a language without a grammar, or no language beside the pivot.
+        ConfigError: a language without a grammar, or no language other than the pivot.
     """
     sizes = _sizes(settings)
     for folder in ("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"):
@@ -68,7 +68,9 @@ def _sizes(settings: MiniSettings) -> dict[str, int]:
             raise ConfigError(f"mini has no invented language {code!r}; known: {', '.join(GRAMMARS)}")
     sizes = {settings.pivot: max(settings.languages.values(), default=0), **settings.languages}
     if len(sizes) < 2:
-        raise ConfigError(f"mini needs a language beside the pivot {settings.pivot!r}: {', '.join(GRAMMARS)}")
+        raise ConfigError(
+            f"mini needs a language other than the pivot {settings.pivot!r}: {', '.join(GRAMMARS)}"
+        )
     return sizes
 
 

@@ -87,7 +87,7 @@ class Language:
         return self.grammar.separator.join(self.words(frame))
 
     def words(self, frame: Frame) -> list[str]:
-        """The words of that sentence in order; only they tell where words end in a script without spaces."""
+        """The words of that sentence in order; they mark word ends where a script has no spaces."""
         verb = self.verb(frame.predicate, frame.negated, frame.tense, frame.agent, frame.agent_plural)
         phrases = {
             "S": self._noun_phrase(frame.agent, "agent", frame.agent_plural, frame.agent_quality),

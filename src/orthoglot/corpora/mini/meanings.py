@@ -101,7 +101,7 @@ def is_held_out(frame: Frame, seed: int) -> bool:
 
 
 def sample(count: int, seed: int, *names: str, held_out: bool) -> list[Frame]:
-    """`count` distinct frames for the purpose that `names` tell, for tests only or for training only."""
+    """`count` distinct frames for the purpose named by `names`, for tests only or for training only."""
     random = Random(derive(seed, *names))
     found: dict[Frame, None] = {}
     while len(found) < count:
