@@ -232,7 +232,7 @@ def test_held_out_events_are_about_a_fifth_and_never_in_a_training_sample() -> N
     [
         ({"languages": {"qaa": 5, "de": 5}}, "no invented language 'de'; known: qaa, qab"),
         ({"pivot": "qag"}, "no invented language 'qag'; known: qaa, qab"),
-        ({"languages": {"qaa": 5}}, "needs a language beside the pivot"),
+        ({"languages": {"qaa": 5}}, "needs a language other than the pivot"),
     ],
 )
 def test_wrong_languages_are_refused_before_anything_is_written(

@@ -30,8 +30,8 @@ class Decomposer(TransformerMixin, BaseEstimator):
     Trains exactly as the workflow does; the papers' recipes are in brackets.
 
     Args:
-        method: its name in the catalogue of params.yaml, e.g. "seed", "dream+oracle", "centering"; docs/results/decomposers-real.md
-            explains why the default is "seed".
+        method: its name in the catalogue of params.yaml, e.g. "seed", "dream+oracle", "centering";
+            docs/results/decomposers-real.md explains why the default is "seed".
         learning_rate: of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
         batch_size: pairs a step (512).
         max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).

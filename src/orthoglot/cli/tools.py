@@ -135,7 +135,7 @@ def langs(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
 ) -> None:
-    """Say which encoders know a language, and how their tokenisers split it. Example: orthoglot langs gn --text gn.txt"""
+    """Say which encoders cover a language, and how they tokenise it. Example: orthoglot langs gn --text gn.txt"""
     from dataclasses import asdict
 
     from orthoglot.corpora.bitext import decoded

@@ -48,7 +48,7 @@ def aligned(
     source_name: str,
     target_name: str,
 ) -> Iterator[SentencePair]:
-    """Pair the lines of two texts; `source` and `target` open them, twice when the counts differ and the error states them.
+    """Pair the lines of two texts; `source` and `target` open them, again to count lines for an error.
 
     Raises:
         DataError: the texts have different numbers of lines, or none.
