@@ -1,0 +1,98 @@
+"""Citations of docs/papers.md lead somewhere, and the functions named there exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAPERS = ROOT / "docs/papers.md"
+CITING = (
+    "src",
+    "workflow",
+    "tests",
+    "docs",
+    "benchmarks",
+    "README.md",
+    "params.yaml",
+    "catalogue",
+    "CHANGELOG.md",
+)
+TEXT = {".py", ".md", ".smk", ".yaml", ".yml", ".toml", ".j2"}
+
+
+@cache
+def sources() -> dict[str, str]:
+    """Text of every file that may cite, by path."""
+    found = {}
+    for name in CITING:
+        place = ROOT / name
+        for path in [place] if place.is_file() else sorted(place.rglob("*")):
+            if path.suffix in TEXT and path != Path(__file__).resolve():
+                found[str(path.relative_to(ROOT))] = path.read_text(encoding="utf-8")
+    return found
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r'<a id="([^"]+)">', text)
+    return frozenset(named) | {slug(line) for line in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+
+
+def resolve(name: str) -> Any:
+    """The object of a dotted name."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part)
+        return found
+    raise AttributeError(name)
+
+
+def test_every_citation_leads_to_an_anchor() -> None:
+    cited = [
+        f"{path}: {anchor}"
+        for path, text in sources().items()
+        for anchor in re.findall(r"docs/papers\.md#([\w-]*\w)(?![\w-]*\{)", text)
+        if anchor not in anchors(PAPERS)
+    ]
+    assert cited == []
+
+
+def test_anchors_are_unique() -> None:
+    named = re.findall(r'<a id="([^"]+)">', PAPERS.read_text(encoding="utf-8"))
+    assert sorted(set(named)) == sorted(named)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = []
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            name, _, anchor = target.partition("#")
+            other = (page.parent / name).resolve() if name else page
+            if not other.exists() or (anchor and anchor not in anchors(other)):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(re.findall(r"`(orthoglot(?:\.\w+)+)`", PAPERS.read_text(encoding="utf-8"))))
+)
+def test_functions_named_on_the_page_exist(name: str) -> None:
+    resolve(name)
