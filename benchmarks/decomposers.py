@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 import numpy as np
 import straightforward
 import torch
-import yaml
 from torch import Tensor
 
+from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.linear import linear
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
@@ -41,13 +41,11 @@ from orthoglot.objectives.base import Objective
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import PairRows, cut, pairs_of, together
 from orthoglot.training.decompose import MODULES
-from orthoglot.training.settings import MethodSettings
 from orthoglot.training.stacked import Stack, Trainer
 
 ROOT = Path(__file__).resolve().parents[1]
 BATCH, LANGUAGES, SEEDS, ROUNDS, RATE = 512, 7, (1, 2, 3, 4, 5), 5, 1e-4
-PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-METHODS = {name: MethodSettings.model_validate(values) for name, values in PARAMS["methods"].items()}
+METHODS = config.load(ROOT / "params.yaml").methods
 GRID = (
     "dream",
     "dream+oracle",
@@ -222,7 +220,7 @@ def workspace(root: Path, dim: int, pairs: int) -> dict[str, list[str]]:
                 "output": f"models/{name}/seed{seed}",
                 "settings": {
                     "name": name,
-                    "method": PARAMS["methods"][name],
+                    "method": METHODS[name].model_dump(),
                     "recipe": recipe,
                     "seed": seed,
                     "train_pairs": pairs,

@@ -1,24 +1,44 @@
-"""params.yaml: unknown names and values out of range stop with one line that helps."""
+"""params.yaml and the catalogue: how entries are completed, and how mistakes are reported."""
 
 from __future__ import annotations
 
 import copy
+import json
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter, ValidationError
+from referencing import Registry, Resource
+from shipped_settings import ROOT, shipped_values, write_settings
 
-from orthoglot import config
+from orthoglot import config, json_schema
+from orthoglot.entries import WHOLE
 from orthoglot.errors import ConfigError
+from orthoglot.settings import Name
 
-PARAMS = Path(__file__).parents[1] / "params.yaml"
+PARAMS = ROOT / "params.yaml"
+WRITTEN = {
+    section: yaml.safe_load((ROOT / "catalogue" / f"{section}.yaml").read_text())
+    for section in config.CATALOGUES
+}
 
 
 @pytest.fixture
 def values() -> dict[str, Any]:
-    return yaml.safe_load(PARAMS.read_text())
+    """All settings, every entry in full."""
+    return shipped_values()
+
+
+@pytest.fixture
+def written() -> dict[str, Any]:
+    """All settings as they are written."""
+    return copy.deepcopy(yaml.safe_load(PARAMS.read_text()) | WRITTEN)
 
 
 def test_shipped_parameters_are_valid_and_default_to_comparing_every_method(values: dict[str, Any]) -> None:
@@ -38,7 +58,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
     ("path", "value", "message"),
     [
         (("loss",), "orakle", "unknown name 'orakle'; nearest known: oracle; known: all, "),
-        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: mini, real-small"),
+        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: mini, opus-small"),
         (("presets", "mini", "seedz"), [1], "unknown key 'presets.mini.seedz'; nearest known: seeds"),
         (("presets", "mini", "splits", "test"), 1.5, "splits.test: Input should be less than 1 (given: 1.5)"),
         (("presets", "mini", "encoders"), ["labs"], "presets.mini.encoders: unknown name 'labs'"),
@@ -71,7 +91,18 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("variants", "emma-x", "phase-1-only"), {"text": {"steps": -1}},
          "ablations.1.encoder: emma-x-mini cannot be changed as variants.emma-x.phase-1-only says: text.steps: Input"),
         (("variants", "emma-x", "full"), {"text": {"stepz": 1}}, "variants.emma-x.full says: unknown key 'text.stepz'"),
-        (("variants", "emma"), {}, "variants: unknown name 'emma'; nearest known: emma-x; known: emma-x, ems"),
+        (("variants", "emma"), {}, "variants: unknown name 'emma'; nearest known: emma-x; known: distillation, emma-x"),
+        (("methods", "seed+oracle", "host"), "sead", "methods.seed+oracle.host: unknown name 'sead'; nearest"),
+        (("methods", "seed", "host"), "seed", "methods.seed: extends itself: seed <- seed"),
+        (("encoders", "ems-mini", "extends"), "ems", "encoders.ems-mini.extends: unknown name 'ems'; nearest"),
+        (("encoders", "ems-mini", "extends"), 7, "encoders.ems-mini.extends: unknown name 7"),
+        (("presets", "mini", "extends"), "mini", "presets.mini: extends itself: mini <- mini"),
+        (("methods", "seed", "remove"), ["seed.meening"], "methods.seed.remove: unknown name 'seed.meening'; nearest"),
+        (("methods", "seed", "add"), "seed.meaning", "methods.seed: add lists terms or gives weights"),
+        (("corpora", "globalvoices", "corpus"), "../up", "corpora.globalvoices.corpus: a name consists of letters"),
+        (("corpora", "globalvoices", "version"), "v 1", "(given: 'v 1')"),
+        (("corpora", "mini", "languages"), {"qab/..": 5}, "unknown language code 'qab/..'"),
+        (("encoders",), [], "encoders: Input should be a valid dictionary"),
         (("encoders", "ems-mini", "xtr_weight"), 0.0, "presets.mini.ablations.0.encoder: ems-mini cannot be changed"),
         (("presets", "mini", "ablations"), [{"encoder": "xlmr-mini", "seeds": [1]}],
          "presets.mini.ablations.0.encoder: unknown name 'xlmr-mini'"),
@@ -113,32 +144,265 @@ def test_a_variant_changes_what_it_names_and_nothing_beside_it(values: dict[str,
     )
 
 
-def test_unreadable_yaml_names_the_file(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text("a: [1")
-    with pytest.raises(ConfigError, match=r"p\.yaml: .*"):
-        config.load(tmp_path / "p.yaml")
+UNSAFE = [
+    "a$(touch PWNED)", "../../../escape", "R&D", "my encoder", "l'enc", "", ".hidden", "a..b", "new\nline",
+    "sch\u00f6n",
+]  # fmt: skip
 
 
-def test_catalogue_comes_with_the_package_or_from_the_file_that_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", UNSAFE)
+def test_a_name_that_a_shell_or_a_path_could_misread_is_refused(name: str) -> None:
+    with pytest.raises(
+        ValidationError, match=re.escape("letters (A-Z, a-z), digits and the characters . _ + -")
+    ):
+        TypeAdapter(Name).validate_python(name)
+
+
+@pytest.mark.parametrize(("section", "name"), zip(("presets", *config.CATALOGUES), UNSAFE, strict=False))
+def test_the_name_of_every_entry_is_checked(section: str, name: str, values: dict[str, Any]) -> None:
+    values[section][name] = next(iter(values[section].values()))
+    with pytest.raises(ConfigError) as caught:
+        config.check(values)
+    assert str(caught.value).startswith(f"{section}.{name}: a name consists of letters")
+    assert str(caught.value).endswith(f"(given: {name!r})")
+
+
+def test_names_of_variants_and_of_what_a_preset_selects_are_checked(values: dict[str, Any]) -> None:
+    values["variants"]["ems"]["a b"] = {}
+    with pytest.raises(ConfigError, match=r"variants\.ems\.a b: a name consists of"):
+        config.check(values)
+    del values["variants"]["ems"]["a b"]
+    values["presets"]["mini"]["encoders"] = ["../x"]
+    with pytest.raises(ConfigError, match=r"presets\.mini\.encoders\.0: a name consists of"):
+        config.check(values)
+
+
+@pytest.mark.parametrize("name", ["dream+oracle", "v1.2_x-y", "7", "a.b."])
+def test_other_names_are_accepted(name: str, values: dict[str, Any]) -> None:
+    values["methods"][name] = values["methods"]["leace"]
+    values["variants"]["ems"][name] = {}
+    assert config.check(values).methods[name].architecture == "leace"
+
+
+def test_an_entry_states_what_differs_from_the_one_it_extends(written: dict[str, Any]) -> None:
+    written["encoders"] |= {
+        "base": {"extends": "ems-mini", "steps": 7, "network": {"width": 64, "tokenizer": {"seed": 5}}},
+        "top": {"extends": "base", "seed": 9},
+        "other-start": {"extends": "base", "network": {"start": "encoder", "encoder": "ems-mini"}},
+        "other-kind": {"extends": "base", "kind": "distillation", "teacher": "ems-mini"},
+    }
+    written["corpora"]["few"] = {"extends": "mini", "languages": {"qab": 10}}
+    found = config.check(written)
+    mini, base, top = (found.encoders[name].model_dump() for name in ("ems-mini", "base", "top"))
+    assert (base["steps"], base["network"]["width"], base["network"]["tokenizer"]["seed"]) == (7, 64, 5)
+    assert top == base | {"seed": 9}
+    for node in (mini, base):
+        del node["steps"], node["network"]["width"], node["network"]["tokenizer"]["seed"]
+    assert mini == base
+    # Another start has other settings; of another kind of encoder those are taken over that it has, too.
+    assert found.encoders["other-start"].network.model_dump(exclude_defaults=True) == {
+        "start": "encoder",
+        "encoder": "ems-mini",
+    }
+    other = found.encoders["other-kind"].model_dump()
+    assert (other["kind"], other["steps"], other["network"]) == ("distillation", 7, top["network"])
+    assert "xtr_weight" not in other
+    # Languages, pairs, terms and digests are one value.
+    assert found.corpora["few"].languages == {"qab": 10}
+
+
+def test_mappings_that_are_one_value_are_those_that_have_keys_of_their_own() -> None:
+    definitions = config.Params.model_json_schema()["$defs"]
+    open_keys = {
+        name
+        for definition in definitions.values()
+        for name, node in definition["properties"].items()
+        for one in node.get("anyOf", [node])
+        if "additionalProperties" in one or "patternProperties" in one
+    }
+    assert open_keys == WHOLE
+
+
+def test_a_preset_takes_over_another_one_but_not_what_that_needs(written: dict[str, Any]) -> None:
+    written["presets"]["mine"] = {"extends": "real-small", "splits": {"test": 0.5}, "encoders": ["ems-small"]}
+    found = config.check(written).presets
+    assert found["mine"] == found["real-small"].model_copy(
+        update={
+            "needs": "",
+            "encoders": ["ems-small"],
+            "splits": found["real-small"].splits.model_copy(update={"test": 0.5}),
+        }
+    )
+    assert "../shared/data" in found["real-small"].needs
+
+
+def test_a_method_adds_terms_to_its_host_and_removes_some(written: dict[str, Any]) -> None:
+    written["methods"] |= {
+        "on-seed": {"host": "seed", "add": {"oracle.intra_class": 0.5, "seed.meaning": 2.0}},
+        "like-seed": {"extends": "on-seed", "remove": ["seed.meaning", "seed.language"]},
+        "own-terms": {"host": "meat", "terms": {"meat.language": 1.0}},
+    }
+    found = config.check(written).methods
+    terms = found["seed"].terms
+    assert found["on-seed"].terms == terms | {"seed.meaning": 2.0, "oracle.intra_class": 0.5}
+    # The order of a sum decides its last bits.
+    assert [*found["on-seed"].terms] == [*terms, "oracle.intra_class"]
+    assert (found["on-seed"].host, found["on-seed"].partners) == ("seed", "same_language")
+    left_out = {"seed.meaning", "seed.language"}
+    assert found["like-seed"].terms == {
+        name: weight for name, weight in found["on-seed"].terms.items() if name not in left_out
+    }
+    assert found["like-seed"].host is None
+    assert (found["own-terms"].host, found["own-terms"].terms) == ("meat", {"meat.language": 1.0})
+
+
+def test_complete_entries_are_left_as_they_are(values: dict[str, Any]) -> None:
+    assert config.check(copy.deepcopy(values)).model_dump() == values
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A copy of params.yaml with the catalogue."""
+    shutil.copy(PARAMS, tmp_path)
+    shutil.copytree(ROOT / "catalogue", tmp_path / "catalogue")
+    return tmp_path / "params.yaml"
+
+
+def test_params_yaml_changes_entries_of_the_catalogue_and_adds_entries(own: Path) -> None:
+    text = own.read_text().replace("encoders: {}", "encoders: {ems-mini: {network: {layers: 3}}}")
+    text = text.replace("methods: {}", "methods: {mine: {host: seed, add: [orthogonality.abs]}}")
+    own.write_text(text)
+    found, before = config.load(own), config.load(PARAMS)
+    changed = before.encoders["ems-mini"].model_dump()
+    changed["network"]["layers"] = 3
+    assert found.encoders["ems-mini"].model_dump() == changed
+    # Entries that extend it follow.
+    assert found.encoders["distilled-mini"].network.layers == 3
+    assert found.methods["mine"].host == "seed"
+    assert found.methods.keys() - before.methods.keys() == {"mine"}
+
+
+def test_an_entry_of_another_kind_replaces_that_of_the_catalogue(own: Path) -> None:
+    entry = "{kind: laser, checkpoint: here, licence: own}"
+    own.write_text(own.read_text().replace("encoders: {}", f"encoders: {{sbert-paraphrase: {entry}}}"))
+    assert config.load(own).encoders["sbert-paraphrase"].checkpoint == "here"
+
+
+def test_overrides_replace_what_the_files_say(own: Path) -> None:
+    found = config.load(
+        own, {"loss": "seed", "presets": {"mini": {"seeds": [7]}}, "corpora": {"mini": {"seed": 3}}}
+    )
+    assert (found.loss, found.selected.seeds, found.corpora["mini"].seed) == ("seed", [7], 3)
+    assert found.selected.methods == config.load(own).selected.methods
+    with pytest.raises(ConfigError, match="unknown name 'sead'"):
+        config.load(own, {"loss": "sead"})
+
+
+def test_an_error_names_the_file_that_has_the_entry(own: Path) -> None:
+    catalogue = own.parent / "catalogue" / "encoders.yaml"
+    catalogue.write_text(catalogue.read_text().replace("  batch_size: 64", "  batch_size: 0"))
+    with pytest.raises(
+        ConfigError, match=rf"^{re.escape(str(catalogue))}: encoders\.sbert-distill\.batch_size: "
+    ):
+        config.load(own)
+    text = own.read_text()
+    own.write_text(text.replace("encoders: {}", "encoders: {sbert-distill: {batchsize: 1}}"))
+    with pytest.raises(
+        ConfigError,
+        match=rf"^{re.escape(str(own))}: unknown key 'encoders\.sbert-distill\.batchsize'; nearest",
+    ):
+        config.load(own)
+    own.write_text(text.replace("encoders: {}", "encoders: [ems-mini]"))
+    with pytest.raises(ConfigError, match=r"params\.yaml: encoders: .*ems-mini"):
+        config.load(own)
+    own.write_text("- preset\n")
+    with pytest.raises(ConfigError, match=r"params\.yaml: not a mapping"):
+        config.load(own)
+
+
+def test_unreadable_yaml_names_the_file(own: Path) -> None:
+    (own.parent / "catalogue" / "methods.yaml").write_text("a: [1")
+    with pytest.raises(ConfigError, match=r"methods\.yaml: .*"):
+        config.load(own)
+    own.write_text("a: [1")
+    with pytest.raises(ConfigError, match=r"params\.yaml: .*"):
+        config.load(own)
+
+
+def test_catalogue_comes_with_the_package_or_lies_next_to_the_file_that_is_named(tmp_path: Path) -> None:
     assert config.shipped().samefile(PARAMS)
     assert config.method_named("seed").architecture == "residual"
     with pytest.raises(
         ConfigError, match="method: unknown name 'sead'; nearest known: seed; known: centering, "
     ):
         config.method_named("sead")
-    text = PARAMS.read_text().replace("\n  seed:\n", "\n  mine:\n    architecture: original\n  seed:\n")
+    text = PARAMS.read_text().replace("methods: {}", "methods: {mine: {architecture: original}}")
     (tmp_path / "own.yaml").write_text(text)
     assert config.method_named("mine", tmp_path / "own.yaml").architecture == "original"
+    assert config.method_named("seed", tmp_path / "own.yaml").terms
+    values = shipped_values()
+    values["methods"]["seed"]["terms"]["seed.meaning"] = 3.0
+    write_settings(values, tmp_path)
+    assert config.method_named("seed", tmp_path / "params.yaml").terms["seed.meaning"] == 3.0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
-def test_every_entry_that_the_documentation_shows_is_valid(page: str, values: dict[str, Any]) -> None:
-    text = (PARAMS.parent / page).read_text(encoding="utf-8")
-    shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
-    for entries in shown:
-        for catalogue, entry in entries.items():
-            values[catalogue] |= entry
-    config.check(values, page)
+SCHEMAS = {"params": json_schema.params_schema, "catalogue": json_schema.catalogue_schema}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_json_schemas_are_those_of_the_settings(name: str) -> None:
+    """`orthoglot schema NAME > schemas/NAME.schema.json` writes one anew."""
+    assert json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text()) == SCHEMAS[name]()
+
+
+def _schema_of(path: Path) -> tuple[str, Draft202012Validator]:
+    """The schema that a YAML file names for editors."""
+    found = re.match(r"# yaml-language-server: \$schema=(\S+)\n", path.read_text())
+    assert found, path
+    file, _, fragment = found[1].partition("#")
+    contents = {
+        other.resolve().as_uri(): json.loads(other.read_text())
+        for other in (ROOT / "schemas").glob("*.schema.json")
+    }
+    resources = [(uri, Resource.from_contents(content | {"$id": uri})) for uri, content in contents.items()]
+    uri = (path.parent / file).resolve().as_uri()
+    assert uri in contents
+    reference = {"$ref": f"{uri}#{fragment}" if fragment else uri}
+    return uri, Draft202012Validator(reference, registry=Registry().with_resources(resources))
+
+
+def _files() -> Iterator[Path]:
+    yield PARAMS
+    yield from sorted((ROOT / "catalogue").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", _files(), ids=lambda path: path.stem)
+def test_editors_accept_the_files_and_see_a_misspelt_key(path: Path) -> None:
+    _, validator = _schema_of(path)
+    content = yaml.safe_load(path.read_text())
+    assert not list(validator.iter_errors(content))
+    if path.stem != "variants":
+        entries = content["presets"] if path == PARAMS else content
+        next(iter(entries.values()))["misspelt"] = 1
+        assert list(validator.iter_errors(content))
+
+
+def test_every_setting_is_described() -> None:
+    plain = {"kind", "start"}
+    for name, definition in config.Params.model_json_schema()["$defs"].items():
+        missing = {key for key, node in definition["properties"].items() if "description" not in node} - plain
+        assert not missing, f"{name}: {missing}"
+
+
+def test_params_yaml_is_short() -> None:
+    assert len(PARAMS.read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/configure.md", "docs/methods.md"])
+def test_every_entry_that_the_documentation_shows_is_valid(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
+        config.load(PARAMS, yaml.safe_load(block))
 
 
 def test_a_variant_may_take_all_limits_away(values: dict[str, Any]) -> None:

@@ -164,7 +164,8 @@ class Plan:
             hint = hint if kind in ABLATION_PAPERS else ""
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         if missing := self.jobs[folder].missing:
-            raise ConfigError(missing)
+            needs = self.preset.needs
+            raise ConfigError(missing + (f"; presets.{self.name} needs {needs}" if needs else ""))
         return self.jobs[folder]
 
     @functools.cached_property
@@ -452,7 +453,8 @@ class Plan:
                         f"{home}/{name}/seed{seed}",
                         {
                             "name": name,
-                            "method": method.model_dump(),
+                            # Reports read the host; training does not.
+                            "method": method.model_dump(exclude={"host"}),
                             "recipe": recipe,
                             "seed": seed,
                             "train_pairs": self.preset.embedding.train_pairs,
@@ -548,6 +550,8 @@ class Plan:
     ) -> None:
         """Every variant of one encoder, once for each seed, and their table."""
         kind = self.params.encoders[ablation.encoder].kind
+        if kind not in ABLATION_PAPERS:
+            raise ConfigError(f"variants.{kind}: there is no paper whose table they would fill")
         self._checks.text_of(f"encoders.{ablation.encoder}", self.params.encoders[ablation.encoder])
         encoders: list[str] = []
         evaluations: list[str] = []

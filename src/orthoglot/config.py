@@ -1,11 +1,12 @@
-"""params.yaml as one checked value: catalogues, presets as selections from them, and the two switches."""
+"""params.yaml and the catalogue as one checked value: entries, presets that select from them, and the two switches."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -25,42 +26,56 @@ from orthoglot.encoders.settings import (
     ScratchNetwork,
     TrainingSettings,
 )
+from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
-from orthoglot.papers.ablation_claims import ABLATION_PAPERS
-from orthoglot.settings import Settings, Whole
+from orthoglot.settings import Name, Settings, Whole
 from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"
+CATALOGUES = ("corpora", "benchmarks", "encoders", "methods", "variants")
 
 
 class Ablation(Settings):
     """What `snakemake ablation` trains: every variant of one encoder's kind, once for each seed."""
 
-    encoder: str
+    encoder: Name
+    """The encoder that the variants change."""
     seeds: Annotated[list[Whole], Field(min_length=1)]
+    """Seeds of the trainings."""
 
 
 class Preset(Settings):
-    """A named selection from the catalogues, with the numbers that belong to its size.
+    """A named selection from the catalogues, with the settings that belong to its size."""
 
-    `methods` is what `loss: all` compares; `baselines` are reported whatever `loss` says.
-    """
-
-    corpora: Annotated[list[str], Field(min_length=1)]
-    benchmarks: list[str]
-    encoders: Annotated[list[str], Field(min_length=1)]
-    baselines: list[str]
-    methods: Annotated[list[str], Field(min_length=1)]
-    seeds: Annotated[list[Whole], Field(min_length=1)]
-    cleaning: CleaningSettings
-    splits: SplitSettings
-    embedding: EmbeddingSettings
-    decomposition: DecompositionSettings
+    needs: str = ""
+    """What it needs that neither the repository nor OPUS has."""
+    corpora: Annotated[list[Name], Field(min_length=1)]
+    """Where its text comes from."""
+    benchmarks: list[Name] = []
+    """Test sets; their sentences are removed from the training text."""
+    encoders: Annotated[list[Name], Field(min_length=1)]
+    """Encoders to train or load, and to decompose."""
+    baselines: list[Name] = ["original", "centering"]
+    """Methods that are reported whatever `loss` says."""
+    methods: Annotated[list[Name], Field(min_length=1)]
+    """Methods that `loss: all` compares."""
+    seeds: Annotated[list[Whole], Field(min_length=1)] = [1, 2, 3]
+    """Seeds of the trained methods."""
+    cleaning: CleaningSettings = CleaningSettings()
+    """Which sentence pairs are dropped."""
+    splits: SplitSettings = SplitSettings()
+    """Which sentence pairs are kept for validation and test."""
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    """How vectors are made and stored."""
+    decomposition: DecompositionSettings = DecompositionSettings()
+    """How methods are trained."""
     evaluation: EvaluationSettings
+    """What is measured."""
     ablations: list[Ablation] = []
+    """Encoders whose variants `snakemake ablation` compares, at most one of each kind."""
 
     @model_validator(mode="after")
     def _each_name_once(self) -> Self:
@@ -72,33 +87,44 @@ class Preset(Settings):
 
 
 class Params(Settings):
-    """Everything params.yaml says."""
+    """What params.yaml and the catalogue say, every entry in full."""
 
-    preset: str
+    preset: Name
+    """The preset to run."""
     loss: str
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
-    curves: list[Literal["dvclive", "tensorboard"]]
-    opus_api: str
-    presets: dict[str, Preset]
-    corpora: dict[str, CorpusSettings]
-    benchmarks: dict[str, BenchmarkSettings]
-    encoders: dict[str, EncoderSettings]
-    variants: dict[str, dict[str, dict[str, Any]]]
-    methods: dict[str, MethodSettings]
+    """`all` methods of the preset, or the name of one."""
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
+    """auto, cpu, cuda, cuda:1, ...; `auto` is a GPU where there is one. Changes the speed only."""
+    curves: list[Literal["dvclive", "tensorboard"]] = []
+    """Tools that write the curves of a training, under logs/PRESET/curves/encoders/ENCODER."""
+    opus_api: str = "https://opus.nlpl.eu/opusapi/"
+    """Address of OPUS; the environment variable ORTHOGLOT_OPUS_API overrides it."""
+    presets: dict[Name, Preset]
+    """What can be run, by name."""
+    corpora: dict[Name, CorpusSettings]
+    """Where text comes from, by name."""
+    benchmarks: dict[Name, BenchmarkSettings]
+    """Test sets, by name."""
+    encoders: dict[Name, EncoderSettings]
+    """Encoders, by name."""
+    methods: dict[Name, MethodSettings]
+    """Decomposition methods, by name."""
+    variants: dict[Name, dict[Name, dict[str, Any]]]
+    """What each variant changes in an encoder, by kind of encoder and name."""
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
-        _known(self.preset, self.presets, "preset")
-        _known(self.loss, [ALL, *self.methods], "loss")
+        known(self.preset, self.presets, "preset")
+        known(self.loss, [ALL, *self.methods], "loss")
         for kind in self.variants:
-            _known(kind, ABLATION_PAPERS, "variants")
+            known(kind, FIELDS["encoders"], "variants")
         for name, preset in self.presets.items():
             where = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
-                    _known(chosen, getattr(self, kind), f"{where}.{kind}")
+                    known(chosen, getattr(self, kind), f"{where}.{kind}")
             for chosen in preset.baselines:
-                _known(chosen, self.methods, f"{where}.baselines")
+                known(chosen, self.methods, f"{where}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
             self._check_ablations(preset.ablations, f"{where}.ablations")
@@ -107,6 +133,8 @@ class Params(Settings):
         for name in self.encoders:
             self._check_chain(name)
         for name, method in self.methods.items():
+            if method.host is not None:
+                known(method.host, self.methods.keys() - {name}, f"methods.{name}.host")
             try:
                 check_method(method.architecture, method.partners, method.terms)
             except ConfigError as error:
@@ -124,7 +152,7 @@ class Params(Settings):
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
-            _known(encoder, self._of_kind(*self.variants), f"{where}.{place}.encoder")
+            known(encoder, self._of_kind(*self.variants), f"{where}.{place}.encoder")
             kind = self.encoders[encoder].kind
             if kind in named:
                 raise ConfigError(f"{where}: {named[kind]} and {encoder} are both of kind {kind}; name one")
@@ -143,12 +171,12 @@ class Params(Settings):
         where = f"encoders.{name}"
         if isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
             kinds = ("pretrained", "mlm", "ems")
-            _known(encoder.network.encoder, self._of_kind(*kinds), f"{where}.network.encoder")
+            known(encoder.network.encoder, self._of_kind(*kinds), f"{where}.network.encoder")
             if encoder.network.encoder in self._of_kind("ems"):
                 self._check_of_ems(where, encoder, encoder.network)
         if isinstance(encoder, DistillationSettings):
-            teachers = [known for known in self.encoders if known not in self._of_kind("distillation")]
-            _known(encoder.teacher, teachers, f"{where}.teacher")
+            teachers = [other for other in self.encoders if other not in self._of_kind("distillation")]
+            known(encoder.teacher, teachers, f"{where}.teacher")
 
     def _check_of_ems(self, where: str, encoder: TrainingSettings, network: EncoderNetwork) -> None:
         """What only a checkpoint of the transformers has cannot be asked of an EMS network."""
@@ -158,7 +186,8 @@ class Params(Settings):
             )
         if encoder.predicts_tokens:
             raise ConfigError(
-                f"{where}.mlm.weight: {network.encoder} is an EMS network, without a head that tells tokens; give 0.0"
+                f"{where}.mlm.weight: {network.encoder} is an EMS network, which has no head that predicts tokens; "
+                "give 0.0"
             )
 
     def _check_chain(self, name: str) -> None:
@@ -193,7 +222,7 @@ class Params(Settings):
             ConfigError: the variant changes what such an encoder does not have, or to what it cannot be.
         """
         origin = self.encoders[ablation.encoder]
-        changed = _merged(origin.model_dump(), self.variants[origin.kind][name])
+        changed = merged(origin.model_dump(), self.variants[origin.kind][name])
         try:
             return type(origin).model_validate({**changed, "seed": seed})
         except ValidationError as error:
@@ -213,17 +242,59 @@ class Params(Settings):
         return [*self.selected.baselines, *(name for name in chosen if name not in self.selected.baselines)]
 
 
-def load(path: Path) -> Params:
-    """Read and check params.yaml.
+# Names of the settings by kind of entry.
+FIELDS = {
+    section: {
+        kind: frozenset(model.model_fields)
+        for model in get_args(get_args(union)[0])
+        for kind in get_args(model.model_fields["kind"].annotation)
+    }
+    for section, union in {
+        "corpora": CorpusSettings,
+        "benchmarks": BenchmarkSettings,
+        "encoders": EncoderSettings,
+    }.items()
+}
 
+
+def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
+    """Read and check params.yaml and the catalogue.
+
+    The sections `corpora`, `benchmarks`, `encoders`, `methods` and `variants` of params.yaml add entries to the
+    catalogue and change entries of it, at any depth.
+
+    Args:
+        path: params.yaml; the catalogue is the folder `catalogue` next to it, or the one that comes with orthoglot.
+        overrides: values that replace those of the file, such as {"loss": "seed"}.
     Raises:
-        ConfigError: one line with the key, what is wrong and, for an unknown name, the nearest known one.
+        ConfigError: one line with the file, the key, what is wrong and, for an unknown name, the nearest known one.
     """
+    values = merged(_mapping(path), overrides or {})
+    folder = path.parent / "catalogue"
+    folder = folder if folder.is_dir() else shipped().parent / "catalogue"
+    written = {section: values.get(section) or {} for section in CATALOGUES}
+    for section, own in written.items():
+        if not isinstance(own, dict):
+            raise ConfigError(f"{path}: {section}: write entries by name (given: {own!r})")
+        values[section] = merged(_mapping(folder / f"{section}.yaml"), own)
+    try:
+        return check(values)
+    except ConfigError as error:
+        file = path
+        if entry := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^.:']+)", str(error)):
+            section, name = entry.groups()
+            file = path if name in written[section] else folder / f"{section}.yaml"
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def _mapping(path: Path) -> dict[str, Any]:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
-    return check(values, str(path))
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: not a mapping of names to settings")
+    return values
 
 
 def shipped() -> Path:
@@ -233,22 +304,41 @@ def shipped() -> Path:
 
 
 def method_named(name: str, params: Path | None = None) -> MethodSettings:
-    """A method of the catalogue in `params`, or in the params.yaml that comes with orthoglot.
+    """A method of the catalogue that belongs to `params`, or of the one that comes with orthoglot.
 
     Raises:
         ConfigError: the file is wrong, or has no such method; names the known ones.
     """
     methods = load(params or shipped()).methods
-    _known(name, methods, "method")
+    known(name, methods, "method")
     return methods[name]
 
 
-def check(values: Any, where: str) -> Params:
-    """Validate the parsed content of params.yaml; `where` names it in errors."""
+def check(values: Any, where: str = "") -> Params:
+    """Complete and validate all settings: those of params.yaml with every section of the catalogue.
+
+    Args:
+        values: entries may use `extends`, `host`, `add` and `remove`, or be complete as in `Params.model_dump`.
+        where: what begins an error message.
+    Raises:
+        ConfigError: as of `load`.
+    """
     try:
-        return Params.model_validate(values)
+        if not isinstance(values, dict):
+            raise ConfigError("not a mapping of names to settings")
+        return Params.model_validate(
+            values
+            | {
+                section: resolved(section, values[section], FIELDS.get(section, {}))
+                for section in ("presets", *CATALOGUES[:-1])
+                if section in values
+            }
+        )
     except ValidationError as error:
-        raise ConfigError(f"{where}: {describe(error)}") from error
+        message = describe(error)
+    except ConfigError as error:
+        message = str(error)
+    raise ConfigError(f"{where}: {message}" if where else message)
 
 
 def describe(error: ValidationError) -> str:
@@ -260,49 +350,28 @@ def describe(error: ValidationError) -> str:
         given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
         message = first["msg"].removeprefix("Value error, ")
         return f"{place}: {message}{given}" if place else message
-    return f"unknown key {place!r}{_closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
-
-
-def _merged(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """The values with some changed, at any depth; an empty mapping takes the place of what was there."""
-    return values | {
-        name: _merged(values[name], new)
-        if new and isinstance(new, dict) and isinstance(values.get(name), dict)
-        else new
-        for name, new in changes.items()
-    }
+    return f"unknown key {place!r}{closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
 
 
 def _written(location: Sequence[int | str]) -> list[int | str]:
     """The location as params.yaml has it: pydantic puts the kind of an entry or a network into it."""
-    return [part for part, tag, _ in _walk(location) if not tag]
-
-
-def nearest(name: str, known: Iterable[object]) -> str:
-    """The end of an error message: the closest known name, then all of them."""
-    names = sorted(map(str, known))
-    return f"{_closest(name, names)}; known: {', '.join(names)}"
-
-
-def _closest(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
-    return f"; nearest known: {close[0]}" if close else ""
-
-
-def _known(name: str, names: Collection[str], where: str) -> None:
-    if name not in names:
-        raise ConfigError(f"{where}: unknown name {name!r}{nearest(name, names)}")
+    return [part for part, tag, _ in _walk(location) if not tag and part != "[key]"]
 
 
 def _keys(location: Sequence[int | str]) -> list[str]:
     """The keys that are known at `location`."""
-    last = [node for *_, node in _walk(location)][-1:] or [Params.model_json_schema()]
+    last = [node for *_, node in _walk(location)][-1:] or [_schema()]
     return list(last[0].get("properties", {}))
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return Params.model_json_schema()
 
 
 def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict[str, Any]]]:
     """Each part of a location, whether it is a kind rather than a key, and the settings' JSON schema there."""
-    schema = Params.model_json_schema()
+    schema = _schema()
     node = schema
     for part in location:
         tag = part in node.get("discriminator", {}).get("mapping", {})
@@ -311,8 +380,8 @@ def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict
         elif part in node.get("properties", {}):
             node = node["properties"][part]
         else:
-            further = node.get("additionalProperties")
-            node = further if isinstance(further, dict) else node.get("items", {})
+            by_name = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
+            node = by_name[0] if isinstance(by_name[0], dict) else node.get("items", {})
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]]
         yield part, tag, node

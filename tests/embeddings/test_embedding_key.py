@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from shipped_settings import shipped_values
 
 from jobs import Plan
 from orthoglot import config
@@ -17,7 +17,7 @@ from orthoglot.embeddings.store import digests_of, index_digest
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.pretrained import write_card
 
-PARAMS = yaml.safe_load((Path(__file__).resolve().parents[2] / "params.yaml").read_text(encoding="utf-8"))
+PARAMS = shipped_values()
 EMBEDDINGS = "embeddings/mini/linked"
 
 

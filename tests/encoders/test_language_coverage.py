@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from checkpoints import xlmr
+from shipped_settings import shipped_values, write_settings
 from typer.testing import CliRunner
 
 from orthoglot.cli import app
@@ -114,13 +114,13 @@ def test_a_seen_script_is_told_apart_from_a_seen_language(tmp_path: Path) -> Non
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose params.yaml has one frozen encoder beside those that its presets need."""
-    content = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    content = shipped_values()
     for preset in content["presets"].values():
-        del preset["ablations"]
+        preset["ablations"] = []
     needed = {name for preset in content["presets"].values() for name in preset["encoders"]}
     content["encoders"] = {name: content["encoders"][name] for name in needed}
     content["encoders"]["tiny"] = _pretrained(xlmr(tmp_path / "xlmr"), ["qaa", "qab"]).model_dump()
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(content))
+    write_settings(content, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

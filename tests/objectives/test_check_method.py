@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-import yaml
+from shipped_settings import shipped_values
 
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
 
-METHODS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))["methods"]
+METHODS = shipped_values()["methods"]
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_of_the_catalogue_is_accepted(name: str) -> None:
     method = METHODS[name]
-    check_method(method["architecture"], method.get("partners", "none"), method.get("terms", {}))
+    check_method(method["architecture"], method["partners"], method["terms"])
 
 
 @pytest.mark.parametrize(

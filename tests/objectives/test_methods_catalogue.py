@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 from cases import Case, Side, case_of
 
+from orthoglot import config
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.decomposers.linear import Residual, TwoHead
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import stream
-from orthoglot.training.settings import MethodSettings
 
-PARAMS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))
-METHODS = {name: MethodSettings.model_validate(values) for name, values in PARAMS["methods"].items()}
+METHODS = config.load(config.shipped()).methods
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 B, D, K = 12, 6, 3
 
@@ -69,13 +67,29 @@ def test_the_hosts_have_every_reading_and_the_ablations_lack_what_their_names_sa
             for part, lost in {"ic": "oracle.intra_class", "is": "oracle.inter_class"}.items():
                 ablated = METHODS[f"{host}+oracle{reading}-without-{part}"]
                 assert full.terms.keys() - ablated.terms.keys() == {lost + reading.replace("-", "_")}
-                assert full.model_copy(update={"terms": {}}) == ablated.model_copy(update={"terms": {}})
+                alike = {"terms": {}, "host": None}
+                assert full.model_copy(update=alike) == ablated.model_copy(update=alike)
     for part, lost in {
         "meaning": {"seed.meaning"},
         "language": {"seed.language"},
         "consistency": {"seed.separation", "seed.language_swap", "seed.meaning_swap"},
     }.items():
         assert METHODS["seed"].terms.keys() - METHODS[f"seed-without-{part}"].terms.keys() == lost
+
+
+def test_oracle_on_a_host_is_compared_with_the_host_that_has_the_same_partners() -> None:
+    hosts = {name: method.host for name, method in METHODS.items() if method.host}
+    assert hosts == {
+        "dream+oracle": "dream",
+        "dream+oracle-released": "dream-released",
+        "meat+oracle": "meat",
+        "meat+oracle-released": "meat",
+        "seed+oracle": "seed",
+        "seed+oracle-released": "seed",
+    }
+    for name, host in hosts.items():
+        assert METHODS[name].partners == METHODS[host].partners
+        assert METHODS[name].terms.items() > METHODS[host].terms.items()
 
 
 def test_the_table_of_methods_names_the_whole_catalogue_and_nothing_else() -> None:

@@ -142,11 +142,16 @@ def write_zip(path: Path, members: dict[str, str]) -> None:
             archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
 
 
-def write_opus(folder: Path, corpus: str, packages: dict[tuple[str, str], list[tuple[str, str]]]) -> None:
-    """An OPUS of one corpus, release v1, in `folder`: pairs of sentences by OPUS's two codes."""
+def write_opus(
+    folder: Path,
+    corpus: str,
+    packages: dict[tuple[str, str], list[tuple[str, str]]],
+    version: str = "v1",
+) -> None:
+    """An OPUS of one release of one corpus in `folder`: pairs of sentences by OPUS's two codes."""
     rows: list[dict[str, object]] = []
     for (source, target), pairs in packages.items():
-        place = f"OPUS-{corpus}/v1/moses/{source}-{target}.txt.zip"
+        place = f"OPUS-{corpus}/{version}/moses/{source}-{target}.txt.zip"
         stem = f"{corpus}.{source}-{target}"
         members = {
             f"{stem}.{source}": "".join(f"{pair[0]}\n" for pair in pairs),
@@ -169,7 +174,7 @@ def write_opus(folder: Path, corpus: str, packages: dict[tuple[str, str], list[t
                 "target": target,
                 "target_tokens": 0,
                 "url": f"https://object.pouta.csc.fi/{place}",
-                "version": "v1",
+                "version": version,
             }
         )
     (folder / "opusapi.json").write_text(json.dumps({"corpora": rows}), "utf-8")

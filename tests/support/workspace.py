@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def tiny(params: dict[str, Any]) -> dict[str, Any]:
-    """params.yaml cut down to one encoder, two methods and seconds of work."""
+    """All settings reduced to one encoder, two methods and seconds of work."""
     preset = params["presets"]["mini"]
     preset["encoders"] = ["ems-mini"]
     preset["methods"] = ["dream", "dream+oracle"]
@@ -131,7 +131,7 @@ class Workspace:
             *parents, last = dotted.split("__")
             node = params
             for key in parents:
-                node = node[key]
+                node = node.setdefault(key, {})
             node[last] = value
         path.write_text(yaml.safe_dump(params, sort_keys=False))
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from sklearn.linear_model import LogisticRegression
 from synthetic_world import DIM, World, make_world
 
+from orthoglot import config
 from orthoglot.decomposers.base import Decomposer, Parts
 from orthoglot.decomposers.closed_form import CLOSED_FORMS, compute
 from orthoglot.training.decompose import translations
-from orthoglot.training.settings import MethodSettings
 
-PARAMS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))
-METHODS = {name: MethodSettings.model_validate(values) for name, values in PARAMS["methods"].items()}
+METHODS = config.load(config.shipped()).methods
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-import yaml
 from synthetic_world import World, make_world
 from torch import Tensor
 from torch.optim import Adam
 
+from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.linear import TwoHead
@@ -34,11 +34,7 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.stacked import Stack, Trainer
 
 CPU = torch.device("cpu")
-PARAMS = Path(__file__).parents[2] / "params.yaml"
-METHODS = {
-    name: MethodSettings.model_validate(values)
-    for name, values in yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["methods"].items()
-}
+METHODS = config.load(config.shipped()).methods
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
+from shipped_settings import shipped_values, write_settings
 from workspace import ROOT, Workspace, tiny
 
 
@@ -26,8 +26,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         if (ROOT / name).is_file() and not name.startswith(("docs/", "results/")) and name != "dvc.lock":
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    params = folder / "params.yaml"
-    params.write_text(yaml.safe_dump(tiny(yaml.safe_load(params.read_text())), sort_keys=False))
+    write_settings(tiny(shipped_values()), folder)
     workspace = Workspace(folder)
     workspace.run("git", "init", "-q", "-b", "main")
     workspace.run("git", "config", "user.name", "t")  # dvc exp run commits, too

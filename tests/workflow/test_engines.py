@@ -11,7 +11,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 from workspace import Workspace
 
 # What `loss=oracle` adds to the miniature's `loss=all`.
@@ -214,8 +213,7 @@ def test_killed_run_resumes_and_ends_with_the_same_bytes(
 
 def test_an_encoder_may_be_called_as_a_folder_is(fresh: Workspace, tmp_path: Path) -> None:
     workspace = fresh.copy(tmp_path / "w")
-    params = yaml.safe_load((workspace.folder / "params.yaml").read_text())
-    workspace.edit(encoders__tokens=params["encoders"]["ems-mini"], presets__mini__encoders=["tokens"])
+    workspace.edit(encoders__tokens={"extends": "ems-mini"}, presets__mini__encoders=["tokens"])
     due = workspace.jobs_due()
     assert (due["tokenise"], due["pretrain"], due["embed"]) == (1, 1, 1)
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-import yaml
-from workspace import ROOT
+from shipped_settings import shipped_values
 
 import jobs
 from orthoglot import config
@@ -32,7 +31,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def values() -> dict[str, Any]:
-    found = yaml.safe_load((ROOT / "params.yaml").read_text())
+    found = shipped_values()
     for name in ("ems-mini", "distilled-mini", "ems-xlmr-mini"):
         found["encoders"][name] |= SMALL
     for name in ("ems-mini", "distilled-mini"):

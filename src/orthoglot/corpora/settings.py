@@ -9,24 +9,27 @@ from pydantic import Field, model_validator
 
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
-from orthoglot.settings import Count, Language, Settings, Share, Whole
+from orthoglot.settings import Count, Language, Name, Settings, Share, Whole
 
 MINI = "{mini}"  # the invented world's folder, in a benchmark's files
 
 
 class MiniSettings(Settings):
-    """The invented world: how much of each language, from which seed.
-
-    `languages` maps a private-use code (qaa ... qtz) to its number of sentence pairs with the pivot;
-    the pivot itself has its number of monolingual sentences.
-    """
+    """A family of invented languages, generated offline."""
 
     kind: Literal["mini"]
-    seed: int
-    pivot: str
-    languages: dict[str, Count]
+    seed: int = 1
+    """Seed of the generator."""
+    pivot: Language
+    """Code of the language that all others have sentence pairs with: qaa ... qtz, which ISO 639 keeps for
+    private use."""
+    languages: dict[Language, Count]
+    """Sentence pairs with the pivot by language; for the pivot itself, sentences of text without
+    translations."""
     retrieval_pairs: Count
+    """Sentences of the retrieval test set in every language."""
     graded_items: Count
+    """Pairs of sentences with a gold score, for each language."""
 
 
 def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
@@ -38,14 +41,19 @@ def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
 
 
 class OpusSettings(Settings):
-    """One OPUS corpus in one or more language pairs ("en-de"); `sha256` pins an archive by pair."""
+    """One OPUS corpus in one or more language pairs; `orthoglot opus` lists what there is."""
 
     kind: Literal["opus"]
-    corpus: str
-    version: str
+    corpus: Name
+    """OPUS's name of the corpus, e.g. GlobalVoices."""
+    version: Name
+    """Its release, e.g. v2018q4."""
     pairs: Annotated[list[str], Field(min_length=1)]
+    """Language pairs, pivot first, e.g. en-de."""
     licence: str
+    """Of the text; the report lists it."""
     sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]] = {}
+    """Digest of the archive by language pair; an archive with another one is refused."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs_and_pins_are_of_them(self) -> Self:
@@ -57,16 +65,16 @@ class OpusSettings(Settings):
 
 
 class LocalSettings(Settings):
-    """The user's own files.
-
-    `files` is one TSV path or two Moses paths, source first; `{pair}`, `{source}` and `{target}` are filled
-    in for each of `pairs`. .gz and .zst are read transparently.
-    """
+    """The user's own sentence pairs."""
 
     kind: Literal["local"]
     pairs: Annotated[list[str], Field(min_length=1)]
+    """Language pairs, pivot first, e.g. en-de."""
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
+    """One TSV file, or two Moses files, source first; plain, .gz or .zst. `{pair}`, `{source}` and `{target}`
+    stand for a pair and its two languages."""
     licence: str
+    """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_pair_has_files_of_its_own(self) -> Self:
@@ -83,15 +91,16 @@ class LocalSettings(Settings):
 
 
 class TextCorpusSettings(Settings):
-    """The user's own text without translations, a file of each language, a sentence a line.
-
-    `files` holds `{language}`; `{mini}` is the invented world's folder. .gz and .zst are read transparently.
-    """
+    """The user's own text without translations."""
 
     kind: Literal["text"]
     languages: Annotated[list[Language], Field(min_length=1)]
+    """The languages that there are files of."""
     files: str
+    """A file with a sentence per line, plain, .gz or .zst; `{language}` stands for the language, `{mini}` for
+    the folder of the invented languages."""
     licence: str
+    """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:
@@ -118,9 +127,13 @@ class _ByLanguage(Settings):
     """A benchmark with a file per language, foreign side first, pivot second."""
 
     spelling: Literal["canonical", "iso639-3"] = "canonical"
+    """How the names of the files spell a language: as here, or with three letters."""
     languages: Annotated[list[str], Field(min_length=1)]
+    """The foreign languages."""
     pivot: str
+    """The language of the other side."""
     licence: str
+    """Of the text; the report lists it."""
 
     @property
     def codes(self) -> set[str]:
@@ -136,14 +149,13 @@ class _ByLanguage(Settings):
 
 
 class RetrievalSettings(_ByLanguage):
-    """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second.
-
-    `files` holds `{foreign}` and `{pivot}`, spelled as `spelling` says; `mini` reads the invented
-    world's own set and needs no files.
-    """
+    """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second."""
 
     kind: Literal["mini", "local"]
+    """`mini` is the set of the invented languages, which needs no files; `local` reads the user's files."""
     files: str = ""
+    """A TSV file, plain, .gz or .zst; `{foreign}` and `{pivot}` stand for the languages, spelled as
+    `spelling` says."""
 
     @model_validator(mode="after")
     def _local_has_files(self) -> Self:
@@ -173,18 +185,19 @@ class RetrievalSettings(_ByLanguage):
 
 
 class CodeSwitchedSettings(_ByLanguage):
-    """Retrieval of a sentence by its translation in which words are swapped for the pivot's (methods 7.10).
-
-    `files` are those of a retrieval benchmark, foreign side first; `dictionaries` are MUSE's, pivot word first,
-    and hold `{foreign}` and `{pivot}` too, in canonical spelling; `{mini}` is the invented world's folder.
-    `rate` is the probability that a word of the dictionary is swapped.
-    """
+    """Retrieval of a sentence by its translation in which words are replaced by the pivot's (methods 7.10)."""
 
     kind: Literal["code-switched"]
     files: str
+    """As of a retrieval benchmark, foreign side first; `{mini}` stands for the folder of the invented
+    languages."""
     dictionaries: str
-    rate: Annotated[float, Field(gt=0, le=1)]
-    seed: int
+    """Dictionaries in MUSE's format, pivot word first; `{foreign}` and `{pivot}` in canonical spelling, and
+    `{mini}`."""
+    rate: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Probability that a word of the dictionary is replaced."""
+    seed: int = 1
+    """Seed of the replacements."""
 
     @model_validator(mode="after")
     def _each_language_has_words_and_files(self) -> Self:
@@ -215,16 +228,19 @@ class CodeSwitchedSettings(_ByLanguage):
 
 
 class Columns(Settings):
-    """Which columns of a file hold what: names of its first line, or numbers from 1 on where it has no such line.
+    """Which column of a file holds what: its name in the first line, or its number from 1 in a file without names.
 
-    `{source}` and `{target}` in a name are the pair's codes. Equal text in the column `item`, in whatever pair,
-    makes lines one item of the bootstrap.
+    `{source}` and `{target}` in a name stand for the codes of a language pair.
     """
 
     source: str | int
+    """The source sentence."""
     target: str | int
+    """The target sentence."""
     gold: str | int
+    """The gold score."""
     item: str | int
+    """Lines with the same text here, in whatever language pair, are one item of the bootstrap."""
 
     @model_validator(mode="after")
     def _all_names_or_all_numbers(self) -> Self:
@@ -243,18 +259,18 @@ class Columns(Settings):
 
 
 class GradedSettings(Settings):
-    """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8).
-
-    `pairs` lists language pairs ("de-zh", "en-en"), or maps each to the name that stands for `{name}` in `files`
-    where that is not the pair itself. Files are TSV, plain or packed; a quotation mark is a character like any
-    other. `{mini}` is the invented world's folder.
-    """
+    """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8)."""
 
     kind: Literal["sts", "qe"]
     files: str
+    """A TSV file, plain, .gz or .zst, in which a quotation mark is an ordinary character; `{name}` stands for
+    a language pair, `{mini}` for the folder of the invented languages."""
     pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
+    """Language pairs such as de-zh or en-en, or each with the text that `{name}` stands for."""
     columns: Columns
+    """Which column holds what."""
     licence: str
+    """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
@@ -290,17 +306,17 @@ class GradedSettings(Settings):
 
 
 class NwaySettings(Settings):
-    """One text in many languages: retrieval between any two of them (methods 7.4), geometry of their vectors (7.12).
-
-    `files` is one TSV file, plain or packed, with a column for each language and its columns' names in the first
-    line; `{mini}` is the invented world's folder. `languages` lists those to compare, whose columns are named by
-    their codes, or maps each to its column.
-    """
+    """One text in many languages: retrieval between any two of them (methods 7.4), geometry of their vectors (7.12)."""
 
     kind: Literal["nway"]
     files: str
+    """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; `{mini}`
+    stands for the folder of the invented languages."""
     languages: Annotated[list[str], Field(min_length=2)] | Annotated[dict[str, str], Field(min_length=2)]
+    """The languages to compare, whose columns have their codes as names, or each with the name of its
+    column."""
     licence: str
+    """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:
@@ -354,17 +370,19 @@ def graded_pair(pair: str) -> tuple[str, str]:
 
 
 class CleaningSettings(Settings):
-    """Filters of one language pair; a pair that any of them rejects is dropped and counted.
+    """Filters of one language pair; a pair that any of them rejects is dropped and counted."""
 
-    Lengths count characters of the longer and shorter side; `max_ratio` compares the two sides' lengths
-    after scaling both by the corpus's mean length.
-    """
-
-    min_characters: Count
-    max_characters: Count
-    max_ratio: Annotated[float, Field(ge=1)]
-    drop_copies: bool
-    drop_duplicates: bool
+    min_characters: Count = 1
+    """Characters of the shorter side at least."""
+    max_characters: Count = 1000
+    """Characters of the longer side at most."""
+    max_ratio: Annotated[float, Field(ge=1)] = 9.0
+    """Length of the longer side over that of the shorter at most, after both are divided by their means over
+    the corpus."""
+    drop_copies: bool = True
+    """Whether a pair with the same text on both sides is dropped."""
+    drop_duplicates: bool = True
+    """Whether a pair that came before is dropped."""
 
     @model_validator(mode="after")
     def _range_is_not_empty(self) -> Self:
@@ -376,14 +394,20 @@ class CleaningSettings(Settings):
 
 
 class SplitSettings(Settings):
-    """Shares of the pivot sentences held out, by hash; and caps per language pair (0 = no cap)."""
+    """Which sentence pairs are kept for validation and test, by a hash of the pivot sentence."""
 
-    seed: int
-    valid: Share
-    test: Share
-    max_train: Whole
-    max_valid: Whole
-    max_test: Whole
+    seed: int = 1
+    """Seed of the hash."""
+    valid: Share = 0.01
+    """Share of the pivot sentences for validation."""
+    test: Share = 0.02
+    """Share of the pivot sentences for the task `heldout`."""
+    max_train: Whole = 0
+    """Training pairs of each language pair at most; 0 for all."""
+    max_valid: Whole = 500
+    """Validation pairs of each language pair at most; 0 for all."""
+    max_test: Whole = 1000
+    """Test pairs of each language pair at most; 0 for all."""
 
     @model_validator(mode="after")
     def _something_is_left_to_train_on(self) -> Self:

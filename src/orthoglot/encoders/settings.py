@@ -1,4 +1,8 @@
-"""Settings of the encoders: sizes and training of ours, checkpoint and pooling of others'."""
+"""Settings of the encoders: sizes and training of ours, checkpoint and pooling of others'.
+
+Defaults are those of the encoder's paper, or of its code where the paper is silent. Lengths in steps have none: they
+depend on the text.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.settings import Count, Language, Positive, Settings, Share, Whole
+from orthoglot.settings import Count, Language, Name, NotNegative, Positive, Settings, Share, Whole
 
 Pooling = Literal["cls", "pooler", "mean"]
 Precision = Literal["float32", "bfloat16"]
@@ -17,27 +21,36 @@ Vector = Literal["own", "cls", "pooler_linear"]
 
 
 class TokenizerSettings(Settings):
-    """SentencePiece BPE over lower-cased words; the thread count changes the model.
+    """SentencePiece BPE over lower-cased words; its defaults are those of the EMS paper."""
 
-    Words are cut by Moses' rules for the language (the paper's, cannot be exported) or by one rule for all.
-    """
-
-    words: Words
-    vocabulary: Count
-    sentences: Count
-    character_coverage: Annotated[float, Field(gt=0, le=1)]
-    threads: Count
-    seed: int
+    words: Words = "moses"
+    """Split words by Moses' rules for the language (the paper's; cannot be exported) or by one rule for all
+    (`unicode`)."""
+    vocabulary: Count = 60_000
+    """Number of tokens."""
+    sentences: Count = 10_000_000
+    """Sentences that the vocabulary is learned from, at most."""
+    character_coverage: Annotated[float, Field(gt=0, le=1)] = 0.9995
+    """Share of the characters that get a token."""
+    threads: Count = 1
+    """CPU threads; another number gives another vocabulary."""
+    seed: int = 1
+    """Seed of the sample of sentences."""
 
 
 class Transformer(Settings):
     """Sizes that every encoder trained here has; each head gets width / heads dimensions."""
 
     layers: Count
+    """Transformer layers."""
     width: Count
+    """Numbers of a state, and of a sentence vector; a multiple of `heads`."""
     heads: Count
+    """Attention heads."""
     feed_forward: Count
+    """Width of the feed-forward layers."""
     max_tokens: Count
+    """Tokens of a sentence at most; longer ones are truncated."""
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
@@ -47,29 +60,39 @@ class Transformer(Settings):
 
 
 class ScratchNetwork(Transformer):
-    """A new Transformer and a tokenizer of its own.
-
-    Embeddings start as N(0, embedding_spread^2): from the paper's 1 Adam takes several hundred steps to leave.
-    """
+    """A new Transformer and a tokenizer of its own; its defaults are those of the EMS paper."""
 
     start: Literal["scratch"]
-    tokenizer: TokenizerSettings
-    embedding_spread: Positive
-    dropout: Share
-    attention_dropout: Share
+    layers: Count = 6
+    """Transformer layers."""
+    width: Count = 1024
+    """Numbers of a state, and of a sentence vector; a multiple of `heads`."""
+    heads: Count = 16
+    """Attention heads."""
+    feed_forward: Count = 4096
+    """Width of the feed-forward layers."""
+    max_tokens: Count = 120
+    """Tokens of a sentence at most; longer ones are truncated."""
+    tokenizer: TokenizerSettings = TokenizerSettings()
+    """How its vocabulary is learned."""
+    embedding_spread: Positive = 1.0
+    """Standard deviation of the initial embeddings; from 1 Adam needs several hundred steps to move them."""
+    dropout: Share = 0.1
+    """Dropout of embeddings and sublayers."""
+    attention_dropout: Share = 0.1
+    """Dropout of attention weights."""
 
 
 class EncoderNetwork(Settings):
-    """Another encoder of the catalogue, of kind `pretrained`, `mlm` or `ems`, whose training goes on.
-
-    vector: the sentence is what it was for that encoder (`own`); or, of a transformers checkpoint, its first state
-        (`cls`), or that through the checkpoint's pooler (a new one where it has none), tanh and a new linear map
-        (`pooler_linear`, as Emma-X's code does; methods 6.10, X3).
-    """
+    """Another encoder of the catalogue, whose training continues."""
 
     start: Literal["encoder"]
-    encoder: str
+    encoder: Name
+    """An encoder of kind `pretrained`, `mlm` or `ems`."""
     vector: Vector = "own"
+    """The sentence vector is that encoder's (`own`); or, of a transformers checkpoint, the first state
+    (`cls`), or the first state after the checkpoint's pooler (a new one where it has none), tanh and a new
+    linear map (`pooler_linear`, as in Emma-X's code; methods 6.10, X3)."""
 
 
 class TokensSettings(Settings):
@@ -95,20 +118,22 @@ def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any
 
 
 class TrainingSettings(Settings):
-    """What a training of an encoder states, whatever it learns from.
-
-    chunk_tokens: tokens, padding included, that the network reads at once: a step's sentences are cut by length
-        into chunks, and no loss is computed before all are read. It changes speed and memory alone.
-    processes: 1, or how many `torchrun` starts, one per device; a step has batch_size pairs in each.
-    precision: of the matrix products; softmaxes, losses and the optimiser always work in float32.
-    """
+    """Settings of every encoder that is trained here, except those of kind `mlm`."""
 
     network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
-    chunk_tokens: Count
-    processes: Count
-    precision: Precision
-    threads: Count
-    seed: int
+    """What is trained: a new network, or another encoder."""
+    chunk_tokens: Count = 4096
+    """Tokens, padding included, that the network reads at once: sentences of a step are read in chunks of
+    similar length before any loss is computed. Changes speed and memory only."""
+    processes: Count = 1
+    """Processes, one per GPU, that `torchrun` starts on this machine; each has `batch_size` pairs of a
+    step."""
+    precision: Precision = "float32"
+    """Of the matrix products; softmaxes, losses and the optimiser always use float32."""
+    threads: Count = 2
+    """CPU threads of a process."""
+    seed: int = 1
+    """Seed of initial weights, order of the text, dropout and hidden tokens."""
 
     @property
     def origins(self) -> dict[str, str]:
@@ -140,26 +165,29 @@ class TrainingSettings(Settings):
 
 
 class PretrainingSettings(TrainingSettings):
-    """How an encoder is trained on pairs of sentences.
+    """How an encoder is trained on sentence pairs; its defaults are those of the EMS paper."""
 
-    batch_size: pairs of a step in each process; they are drawn whatever their length.
-    amsgrad: Adam's second moments never fall (the authors' code; methods 5.9, E7).
-    schedule: after the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is
-        the first fifth of such a fall (`slow_cosine`, as released: it ends at 0.9045 of the peak).
-    steps: in all; 0 leaves the network as it is, which is what to compare a training with.
-    validation_dropout: dropout stays on while validating, as in the authors' code (methods 5.9, E11).
-    """
-
-    batch_size: Count
-    learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
-    amsgrad: bool
+    batch_size: Count = 152
+    """Sentence pairs of a step in each process."""
+    learning_rate: Positive = 3e-4
+    """Adam's, at its peak."""
+    weight_decay: NotNegative = 1e-5
+    """L2 penalty that is added to the gradient."""
+    amsgrad: bool = True
+    """Whether Adam's second moments never fall (EMS's code; methods 5.9, E7)."""
     warmup_steps: Whole
-    schedule: Literal["constant", "cosine", "slow_cosine"]
+    """Steps over which the learning rate rises from 0 to its peak."""
+    schedule: Literal["constant", "cosine", "slow_cosine"] = "cosine"
+    """After the warm-up the learning rate stays (`constant`), falls to 0 at the last step (`cosine`), or is
+    the first fifth of such a fall (`slow_cosine`, EMS's code: it ends at 0.9045 of the peak)."""
     steps: Whole
+    """Steps in all; 0 leaves the network untrained."""
     validate_every: Count
-    validation_dropout: bool
-    sampling_temperature: Positive
+    """Steps between validations; the best of these states is kept."""
+    validation_dropout: bool = False
+    """Whether dropout is on during validation, as in EMS's code (methods 5.9, E11)."""
+    sampling_temperature: Positive = 1.0
+    """T: language pairs are drawn in proportion to their size to the power of 1 / T."""
 
     @property
     def work(self) -> str:
@@ -173,33 +201,36 @@ class PretrainingSettings(TrainingSettings):
 
 
 class EmsSettings(PretrainingSettings):
-    """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it (methods 5.6).
-
-    target: of the reconstruction: `xtr`, the other side's bag of tokens, or `ugt`, that and a hidden token.
-    bag: what a repeated token weighs: its count (`counts`, a distribution), or 1 like any other (`distinct`, the
-        authors' code; methods 5.9, E1).
-    release_mask: hide a token of each pair under `xtr`, too, and expect the mask symbol in its stead (E2).
-    language_width: of the vector of the language to predict; 0 leaves it out.
-    head_norm: layer norms, and dropout of the language vector, in the reconstruction's head (E3).
-    tied_output: the reconstruction's output embedding is the token embedding.
-    projection_width: of the contrastive head; 0 compares sentence vectors themselves.
-    margin: taken from a pair's own cosine before the temperature (additive margin softmax).
-    negatives: the other pairs of a process's own batch (`local`, as the paper did), or of all processes.
-    """
+    """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it (methods 5.6)."""
 
     kind: Literal["ems"]
-    target: Literal["xtr", "ugt"]
-    bag: Literal["counts", "distinct"]
-    release_mask: bool
-    language_width: Whole
-    head_norm: bool
-    tied_output: bool
-    projection_width: Whole
-    temperature: Positive
-    margin: Annotated[float, Field(ge=0)]
-    negatives: Literal["local", "gathered"]
-    xtr_weight: Annotated[float, Field(ge=0)]
-    contrastive_weight: Annotated[float, Field(ge=0)]
+    target: Literal["xtr", "ugt"] = "xtr"
+    """Of the reconstruction: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
+    bag: Literal["counts", "distinct"] = "counts"
+    """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code; methods 5.9,
+    E1)."""
+    release_mask: bool = False
+    """Whether a token of each pair is hidden with `xtr`, too, and the mask symbol expected in its stead
+    (EMS's code; E2)."""
+    language_width: Whole = 128
+    """Width of the vector of the language to predict; 0 leaves it out."""
+    head_norm: bool = True
+    """Whether the reconstruction's head has layer norms, and dropout of the language vector (EMS's code;
+    E3)."""
+    tied_output: bool = False
+    """Whether the output embedding of the reconstruction is the token embedding."""
+    projection_width: Whole = 128
+    """Width of the contrastive head; 0 compares the sentence vectors themselves."""
+    temperature: Positive = 0.1
+    """Of the contrastive loss."""
+    margin: NotNegative = 0.0
+    """Subtracted from a pair's own cosine before the temperature (additive margin softmax; 0.3 in LaBSE)."""
+    negatives: Literal["local", "gathered"] = "local"
+    """The other pairs of a process's own batch (the paper), or of all processes."""
+    xtr_weight: NotNegative = 1.0
+    """Weight of the reconstruction."""
+    contrastive_weight: NotNegative = 1.0
+    """Weight of the contrastive loss."""
 
     @property
     def compared(self) -> int:
@@ -219,13 +250,11 @@ class EmsSettings(PretrainingSettings):
 
 
 class DistillationSettings(PretrainingSettings):
-    """A student that gives both sides of a pair the teacher's vector of the first side.
-
-    teacher: another encoder of the catalogue; it stays as it is.
-    """
+    """A student that learns to give both sides of a pair the teacher's vector of the first side."""
 
     kind: Literal["distillation"]
-    teacher: str
+    teacher: Name
+    """Another encoder of the catalogue; it is not trained further."""
 
     @property
     def origins(self) -> dict[str, str]:
@@ -234,44 +263,46 @@ class DistillationSettings(PretrainingSettings):
 
 
 class Phase(Settings):
-    """A part of Emma-X's training.
-
-    steps: 0 leaves the part out.
-    batch_size: sentence pairs of a step, or sentences where they have no pair, in each process.
-    learning_rate: of the encoder.
-    classifier_rate: of the classifier.
-    sampling_temperature: languages, or pairs of them, come by their size to the power of 1 / T: 1 keeps the shares, a
-        large T makes them equal.
-    """
+    """A phase of Emma-X's training."""
 
     steps: Whole
+    """Steps in all; 0 leaves the phase out."""
     batch_size: Annotated[int, Field(ge=2)]
-    learning_rate: Positive
+    """Sentence pairs of a step in each process, or sentences where they have no pair."""
+    learning_rate: Positive = 4e-5
+    """Of the encoder, at its peak; 5e-4 in the paper, 4e-5 in Emma-X's code."""
     classifier_rate: Positive
+    """Learning rate of the classifier."""
     warmup_steps: Whole
-    schedule: Literal["constant", "linear", "cosine"]
+    """Steps over which the learning rates rise from 0 to their peak."""
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    """After the warm-up the learning rates stay, or fall to 0 at the last step."""
     validate_every: Count
-    sampling_temperature: Positive
+    """Steps between validations."""
+    sampling_temperature: Positive = 3.0
+    """T: languages, or pairs of them, are drawn in proportion to their size to the power of 1 / T."""
 
 
 class ParallelPhase(Phase):
-    """Phase 1: translations are drawn together, and the classifier learns what is how far from what.
+    """Phase 1: translations are drawn together, and the classifier learns how related two vectors are."""
 
-    pairs: at most so many sentence pairs of the named language pairs; all of those that are not named.
-    order: encoder and classifier learn from the same steps (`together`, the paper), or first the one and then the
-        other, as many steps each (`apart`, the authors' code; methods 6.10, X17); or the encoder stays as it came, and
-        the `classifier` alone learns.
-    virtual: between a translation and another sentence, ranked by a ceiling (`paper`), or between the anchor and any
-        candidate, ranked by the prior (`released`; X5, X6).
-    temperature: of the contrastive loss.
-    smoothing: of the ranks that the classifier is to tell (X7).
-    """
-
-    pairs: dict[str, Count]
-    order: Literal["together", "apart", "classifier"]
-    virtual: Literal["paper", "released"]
-    temperature: Positive
-    smoothing: Share
+    batch_size: Annotated[int, Field(ge=2)] = 128
+    """Sentence pairs of a step in each process."""
+    classifier_rate: Positive = 1e-3
+    """Learning rate of the classifier."""
+    pairs: dict[str, Count] = {}
+    """Sentence pairs of a language pair at most; language pairs that are not named have no limit."""
+    order: Literal["together", "apart", "classifier"] = "together"
+    """Encoder and classifier learn from the same steps (`together`, the paper), or first the one and then the
+    other, as many steps each (`apart`, Emma-X's code; methods 6.10, X17); or the `classifier` learns
+    alone."""
+    virtual: Literal["paper", "released"] = "paper"
+    """Mixtures of vectors lie between a translation and another sentence, ranked by a ceiling (`paper`), or
+    between the anchor and any candidate, ranked by the prior (`released`; X5, X6)."""
+    temperature: Positive = 0.04
+    """Of the contrastive loss."""
+    smoothing: Share = 0.0
+    """Label smoothing of the ranks (X7)."""
 
     @property
     def work(self) -> str:
@@ -284,25 +315,27 @@ class ParallelPhase(Phase):
 
 
 class TextPhase(Phase):
-    """Phase 2: encoder and classifier label text without translations for each other.
+    """Phase 2: encoder and classifier label text without translations for each other."""
 
-    text: the text corpora of the preset (`corpora`); sentences of both sides of every sentence pair (`both`), or of no
-        pair both (`apart`); both sides of every pair in one step, without telling who translates whom (`beside`, as
-        in documents about the same things); or `none`, with a batch_size of 0.
-    known_pairs: so many sentence pairs are added to a step, known to be of rank 1 (methods 6.10, X14). With the text
-        `none` it is what the authors' code does.
-    fixed_classifier: it stays as Phase 1 left it.
-    lowest_temperature, highest_temperature: of rank 1 and of rank N - 1; in even steps between.
-    smoothing: of the ranks that the classifier is to tell (X7).
-    """
-
-    batch_size: Whole
-    text: Literal["corpora", "both", "apart", "beside", "none"]
-    known_pairs: Whole
-    fixed_classifier: bool
-    lowest_temperature: Positive
-    highest_temperature: Positive
-    smoothing: Share
+    batch_size: Whole = 256
+    """Sentences without known translations of a step in each process."""
+    classifier_rate: Positive = 3e-5
+    """Learning rate of the classifier."""
+    text: Literal["corpora", "both", "apart", "beside", "none"] = "corpora"
+    """Text corpora of the preset (`corpora`); sentences of both sides of every sentence pair (`both`), or of
+    no pair both (`apart`); both sides of every pair in one step, without the knowledge of who translates whom
+    (`beside`, as in documents on the same subject); or `none`, with a `batch_size` of 0."""
+    known_pairs: Whole = 0
+    """Sentence pairs that are added to a step with the known rank 1 (methods 6.10, X14). With the text `none`
+    this is what Emma-X's code does."""
+    fixed_classifier: bool = False
+    """Whether the classifier stays as Phase 1 left it."""
+    lowest_temperature: Positive = 0.05
+    """Temperature of rank 1."""
+    highest_temperature: Positive = 0.1
+    """Temperature of rank N - 1; those between are in even steps."""
+    smoothing: Share = 0.3
+    """Label smoothing of the ranks (X7)."""
 
     @model_validator(mode="after")
     def _a_step_has_something_to_compare(self) -> Self:
@@ -322,42 +355,41 @@ class TextPhase(Phase):
 
 
 class MaskedLanguageModelling(Settings):
-    """A further task of the encoder in both phases, as in the authors' code (methods 6.5, X13).
+    """A further task of the encoder in both phases, as in Emma-X's code (methods 6.5, X13)."""
 
-    weight: of its loss, the cross-entropy of hidden tokens in nats; 0 leaves it out. Needs a checkpoint of the RoBERTa
-        family with its head.
-    mask_share: of the tokens, hidden in what both encoders read.
-    smoothing: of the tokens to tell.
-    """
-
-    weight: Annotated[float, Field(ge=0)]
-    mask_share: Annotated[float, Field(gt=0, lt=1)]
-    smoothing: Share
+    weight: NotNegative = 0.0
+    """Of its loss, the cross-entropy of hidden tokens in nats; 0 leaves it out, Emma-X's code has 1. Needs a
+    checkpoint of the RoBERTa family with its head."""
+    mask_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """Share of the tokens that are hidden from both encoders."""
+    smoothing: Share = 0.1
+    """Label smoothing of the hidden tokens."""
 
 
 class EmmaXSettings(TrainingSettings):
-    """Emma-X: translations first, then text without translations, with ranks of relatedness (methods 6).
-
-    ranks: N, from paraphrase to unrelated.
-    classifier: a Gaussian `mixture` over differences of vectors, or a `linear` map of both (the paper's FCN).
-    mixture_start: how the mixture begins; `random` is the authors' code (methods 6.2).
-    queue: keys of earlier steps among the candidates.
-    momentum: of the encoder that makes the keys.
-    key_dropout: it drops out, too, as in the authors' code.
-    score_momentum: of the ranks' cosines; 1 leaves them where they begin.
-    """
+    """Emma-X: translations first, then text without translations, with ranks of relatedness (methods 6)."""
 
     kind: Literal["emma-x"]
-    ranks: Annotated[int, Field(ge=2)]
-    classifier: Literal["mixture", "linear"]
-    mixture_start: Literal["spread", "random"]
-    queue: Whole
-    momentum: Share
-    key_dropout: bool
-    score_momentum: Annotated[float, Field(ge=0, le=1)]
-    mlm: MaskedLanguageModelling
+    ranks: Annotated[int, Field(ge=2)] = 4
+    """N, the ranks from paraphrase to unrelated."""
+    classifier: Literal["mixture", "linear"] = "mixture"
+    """A Gaussian mixture over differences of vectors, or a linear map of both (the paper's FCN)."""
+    mixture_start: Literal["spread", "random"] = "spread"
+    """How the mixture begins; `random` is Emma-X's code (methods 6.2)."""
+    queue: Whole = 256
+    """Keys of earlier steps among the candidates."""
+    momentum: Share = 0.999
+    """Of the encoder that makes the keys, per step."""
+    key_dropout: bool = False
+    """Whether that encoder has dropout, too, as in Emma-X's code."""
+    score_momentum: Annotated[float, Field(ge=0, le=1)] = 0.999
+    """Of the ranks' cosines, per step; 1 leaves them where they begin."""
+    mlm: MaskedLanguageModelling = MaskedLanguageModelling()
+    """Masked language modelling as a further task."""
     parallel: ParallelPhase
+    """Phase 1, on sentence pairs."""
     text: TextPhase
+    """Phase 2, on text."""
 
     @property
     def predicts_tokens(self) -> bool:
@@ -406,49 +438,66 @@ class MlmSettings(Transformer):
 
     kind: Literal["mlm"]
     vocabulary: Count
-    sentences_per_language: Count
-    mask_share: Share
-    weight_decay: Annotated[float, Field(ge=0)]
-    learning_rate: Positive
+    """Number of tokens."""
+    sentences_per_language: Count = 50_000
+    """Sentences of each language that the vocabulary is learned from, at most."""
+    mask_share: Share = 0.15
+    """Share of the tokens to predict (BERT)."""
+    weight_decay: NotNegative = 0.01
+    """Of AdamW (BERT)."""
+    learning_rate: Positive = 1e-3
+    """AdamW's, at its peak."""
     warmup_steps: Whole
-    batch_size: Count
+    """Steps over which the learning rate rises from 0 to its peak."""
+    batch_size: Count = 128
+    """Sentences of a step."""
     steps: Count
+    """Steps in all."""
     validate_every: Count
-    pooling: Pooling
-    threads: Count
-    seed: int
+    """Steps between validations."""
+    pooling: Pooling = "mean"
+    """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
+    (`pooler`)."""
+    threads: Count = 2
+    """CPU threads."""
+    seed: int = 1
+    """Seed of initial weights, order of the text, dropout and hidden tokens."""
 
 
 class FrozenSettings(Settings):
-    """What every encoder that was trained elsewhere states.
-
-    `languages` lists what it covers; an empty list means it is not stated.
-    """
+    """Settings of every encoder that was trained elsewhere."""
 
     checkpoint: str
-    max_tokens: Count
+    """A folder, or a hub id."""
+    max_tokens: Count = 512
+    """Tokens of a sentence at most; longer ones are truncated."""
     languages: list[Language] = []
+    """The languages that it covers; languages of an empty list are not checked."""
     licence: str
+    """Of the checkpoint; the report lists it."""
 
 
 class PretrainedSettings(FrozenSettings):
-    """Any transformers checkpoint: a folder, or a hub id with a pinned revision (a commit hash)."""
+    """Any transformers checkpoint: a folder, or a hub id at a commit."""
 
     kind: Literal["pretrained"]
     revision: str
+    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
     pooling: Pooling
+    """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
+    (`pooler`)."""
     prefix: str = ""
+    """Text before every sentence."""
 
 
 class SentenceTransformersSettings(FrozenSettings):
-    """Any sentence-transformers model, folder or hub id at a commit; its own modules pool and normalise.
-
-    `prefix` stands in for the prompts that such a model may carry: those are not used.
-    """
+    """Any sentence-transformers model, a folder or a hub id at a commit; its own modules pool and normalise."""
 
     kind: Literal["sentence-transformers"]
     revision: str
+    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
     prefix: str = ""
+    """Text before every sentence; prompts that the model brings are not used."""
 
 
 class LaserSettings(FrozenSettings):
@@ -470,15 +519,15 @@ EncoderSettings = Annotated[
 
 
 class EmbeddingSettings(Settings):
-    """How sentences are turned into vectors and stored; none of it changes a vector beyond rounding.
+    """How sentences are turned into vectors and stored; none of it changes a vector by more than rounding."""
 
-    `batch_tokens` counts padding, too. Stored as `float16`, a vector takes half the room and differs by at most
-    2^-10 of its length; one that float16 cannot hold so well is refused.
-    """
-
-    batch_tokens: Count
-    dtype: Literal["float32", "float16"]
-    train_pairs: Count
+    batch_tokens: Count = 2048
+    """Tokens, padding included, that the encoder reads at once."""
+    dtype: Literal["float32", "float16"] = "float32"
+    """Of the stored vectors. `float16` takes half the space and changes a vector by at most 2^-10 of its
+    length; a vector that it cannot hold so well is refused."""
+    train_pairs: Count = 2500
+    """Sentence pairs of each language pair that decomposers are trained on, at most."""
 
 
 def origins(settings: EncoderSettings) -> dict[str, str]:

@@ -6,22 +6,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.settings import Count, Positive, Settings
+from orthoglot.settings import Count, Name, NotNegative, Positive, Settings
 
 OWN_SETTINGS = {"lir": "rank", "lsar": "rank", "whitening": "shrinkage"}
 
 
 class MethodSettings(Settings):
-    """A decomposition method as data.
-
-    architecture: `original` (the vector itself), `two_head` (DREAM, MEAT), `residual` (SEED); the others are closed
-        forms, computed in one pass (`orthoglot.decomposers.closed_form`).
-    partners: where the other rows of a batch come from: `none`, `dream` (any other row for meaning, same
-        language for language), `half_batch` (the ORACLE release), `same_language` (SEED).
-    terms: weight by term name; empty for the methods that are not trained.
-    rank: directions that are taken away, for `lir` (of each language) and `lsar` (of all together).
-    shrinkage: for `whitening`, share in [0, 1] by which a covariance is moved towards a multiple of the identity.
-    """
+    """A decomposition method as data."""
 
     architecture: Literal[
         "original",
@@ -35,10 +26,19 @@ class MethodSettings(Settings):
         "two_head",
         "residual",
     ]
+    """`original` is the vector itself, `two_head` DREAM's and MEAT's maps, `residual` SEED's; the others are
+    closed forms, computed in one pass over the vectors (`orthoglot.decomposers.closed_form`)."""
     partners: Literal["none", "dream", "half_batch", "same_language"] = "none"
-    terms: dict[str, Annotated[float, Field(ge=0)]] = {}
+    """Which other rows of a batch a row is compared with: `none`; `dream` (any row for meaning, one of the
+    same language for language); `half_batch` (ORACLE's released code); `same_language` (SEED)."""
+    terms: dict[str, NotNegative] = {}
+    """Weight by loss term; empty for methods that are not trained."""
     rank: Count | None = None
+    """Directions that are removed: of each language (`lir`), or of all together (`lsar`)."""
     shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share by which `whitening` moves a covariance towards a multiple of the identity."""
+    host: Name | None = None
+    """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
     @model_validator(mode="after")
     def _own_settings(self) -> Self:
@@ -51,15 +51,19 @@ class MethodSettings(Settings):
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """What the closed form takes beside the vectors, by name."""
+        """What the closed form takes in addition to the vectors, by name."""
         needed = OWN_SETTINGS.get(self.architecture)
         return {needed: getattr(self, needed)} if needed else {}
 
 
 class DecompositionSettings(Settings):
-    """The recipe that all trained methods share within a preset (Adam, no schedule, no decay)."""
+    """How every trained method of a preset is trained: Adam at a constant rate, without weight decay."""
 
-    learning_rate: Positive
-    batch_size: Count
-    max_epochs: Count
-    patience: Count
+    learning_rate: Positive = 1e-3
+    """Adam's; the papers have 1e-4 (DREAM, SEED) and 1e-5 (MEAT, ORACLE) over thousands of epochs."""
+    batch_size: Count = 512
+    """Sentence pairs of a step; 512 in the papers."""
+    max_epochs: Count = 1000
+    """Passes over the sentence pairs at most; 1,000 in DREAM, 10,000 in the other papers."""
+    patience: Count = 10
+    """Epochs without a better validation loss before training stops; 10 in the papers, 5 in SEED."""

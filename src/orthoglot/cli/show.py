@@ -1,0 +1,110 @@
+"""The verbs that print settings: `show` and `schema`."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from orthoglot.config import Params
+
+app = typer.Typer()
+
+
+class Kind(StrEnum):
+    """What there are entries of."""
+
+    PRESET = "preset"
+    CORPUS = "corpus"
+    BENCHMARK = "benchmark"
+    ENCODER = "encoder"
+    METHOD = "method"
+    VARIANT = "variant"
+
+
+class File(StrEnum):
+    """What there is a schema of."""
+
+    PARAMS = "params"
+    CATALOGUE = "catalogue"
+
+
+@app.command()
+def show(
+    kind: Annotated[Kind, typer.Argument(help="what to show")],
+    name: Annotated[
+        str | None, typer.Argument(help="an entry, KIND.NAME of a variant; all are listed if not given")
+    ] = None,
+    params: Annotated[
+        Path | None,
+        typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
+    ] = None,
+) -> None:
+    """Print an entry of params.yaml or the catalogue in full. Example: orthoglot show encoder ems-mini"""
+    import yaml
+
+    from orthoglot import config
+    from orthoglot.entries import known
+
+    here = Path("params.yaml")
+    entries = _entries(config.load(params or (here if here.is_file() else config.shipped())), kind)
+    if name is None:
+        width = max(map(len, entries), default=0)
+        for entry, values in entries.items():
+            typer.echo(f"{entry.ljust(width)}  {_summary(kind, values)}".rstrip())
+        return
+    known(name, entries, kind)
+    options: dict[str, Any] = {
+        "sort_keys": False,
+        "allow_unicode": True,
+        "width": 110,
+        "default_flow_style": None,
+    }
+    typer.echo(yaml.safe_dump({name: entries[name]}, **options), nl=False)
+
+
+@app.command()
+def schema(file: Annotated[File, typer.Argument(help="of which file")]) -> None:
+    """Print the JSON schema of params.yaml or the catalogue. Example: orthoglot schema params"""
+    from orthoglot.json_schema import catalogue_schema, params_schema
+
+    made = params_schema() if file is File.PARAMS else catalogue_schema()
+    typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
+
+
+def _entries(settings: Params, kind: Kind) -> dict[str, dict[str, Any]]:
+    """All entries of one kind in full, by name."""
+    if kind is Kind.VARIANT:
+        return {
+            f"{of}.{name}": changes
+            for of, named in settings.variants.items()
+            for name, changes in named.items()
+        }
+    section = "corpora" if kind is Kind.CORPUS else f"{kind}s"
+    found = {name: entry.model_dump() for name, entry in getattr(settings, section).items()}
+    # The kind first, as people write it.
+    return {
+        name: {key: entry[key] for key in ("kind",) if key in entry} | entry for name, entry in found.items()
+    }
+
+
+def _summary(kind: Kind, values: dict[str, Any]) -> str:
+    """An entry in a few words."""
+    match kind:
+        case Kind.PRESET:
+            needs = f"; needs {values['needs']}" if values["needs"] else ""
+            return f"{', '.join(values['corpora'])}; {', '.join(values['encoders'])}{needs}"
+        case Kind.CORPUS | Kind.BENCHMARK:
+            return f"{values['kind']}: {', '.join(values.get('pairs') or values['languages'])}"
+        case Kind.ENCODER:
+            source = values.get("checkpoint") or values.get("network", {}).get("encoder", "")
+            return f"{values['kind']}: {source}" if source else values["kind"]
+        case Kind.METHOD:
+            terms = f": {', '.join(values['terms'])}" if values["terms"] else ""
+            return values["architecture"] + terms
+        case Kind.VARIANT:
+            return json.dumps(values) if values else "the encoder as it is"

@@ -1,0 +1,69 @@
+"""Which presets a stranger can run, and with what text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opus_server import OpusServer, write_opus
+from shipped_settings import shipped_values
+
+from jobs import Job, Plan
+from orthoglot import config
+from orthoglot.corpora.opus import fetch, read_moses_zip
+from orthoglot.corpora.settings import OpusSettings
+from orthoglot.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def planned(preset: str, **changes: Any) -> Plan:
+    values = shipped_values()
+    values["presets"][preset] |= changes
+    return Plan(config.check(values | {"preset": preset}))
+
+
+def outside(job: Job) -> list[str]:
+    """The user's files that a job reads."""
+    return list(job.own)
+
+
+@pytest.mark.parametrize("preset", shipped_values()["presets"])
+def test_a_preset_says_so_exactly_if_it_needs_files_outside_the_repository(preset: str) -> None:
+    plan = planned(preset)
+    assert any(map(outside, plan.jobs.values())) == bool(plan.preset.needs)
+
+
+def test_a_missing_file_is_reported_with_what_the_preset_needs() -> None:
+    folder = "data/real-small/bitext/en-ja"
+    with pytest.raises(
+        ConfigError, match=r"corpora\.\w+: .*does not exist.*presets\.real-small needs files of"
+    ):
+        planned("real-small").job(folder)
+    with pytest.raises(ConfigError) as caught:
+        planned("real-small", needs="").job(folder)
+    assert "needs" not in str(caught.value)
+
+
+def test_the_text_of_opus_small_is_fetched_by_name(tmp_path: Path) -> None:
+    plan = planned("opus-small")
+    (job,) = [job for job in plan.jobs.values() if job.verb == "fetch"]
+    settings = OpusSettings.model_validate(job.settings)
+    assert {Path(folder).name for folder in plan.bitext} == set(settings.pairs)
+    # OPUS spells Aymara with three letters, and two languages in alphabetical order.
+    served = {
+        tuple(sorted(pair.replace("ay", "aym").split("-"))): [
+            (f"{pair} {n}", f"{n} {pair}") for n in range(3)
+        ]
+        for pair in settings.pairs
+    }
+    write_opus(tmp_path / "opus", settings.corpus, served, settings.version)
+    (tmp_path / "out").mkdir()
+    with OpusServer(tmp_path / "opus") as server:
+        fetch(settings, server.api, tmp_path / "out")
+    for pair in settings.pairs:
+        assert len(list(read_moses_zip(tmp_path / "out" / f"{pair}.zip", *pair.split("-")))) == 3
