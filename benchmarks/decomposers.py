@@ -31,6 +31,7 @@ import numpy as np
 import straightforward
 import torch
 import yaml
+from orthoglot.training.stacked import Stack, Trainer
 from torch import Tensor
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
@@ -42,7 +43,6 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import PairRows, cut, pairs_of, together
 from orthoglot.training.decompose import MODULES
 from orthoglot.training.settings import MethodSettings
-from orthoglot.training.stacked import Stack, Trainer
 
 ROOT = Path(__file__).resolve().parents[1]
 BATCH, LANGUAGES, SEEDS, ROUNDS, RATE = 512, 7, (1, 2, 3, 4, 5), 5, 1e-4
