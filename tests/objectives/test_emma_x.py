@@ -107,6 +107,18 @@ def test_x13_to_x16_ranking_info_nce() -> None:
     assert temperatures(8, 0.05, 0.1)[1].item() == pytest.approx(0.058333, abs=1e-6)
 
 
+def test_x15_a_mean_in_the_numerator_adds_a_constant_and_leaves_the_gradient() -> None:
+    """The authors' code has the mean over the candidates of a rank where the paper has their sum."""
+    ranks = torch.tensor([[1, 1, 3, 4]])
+    sims = SIMS.clone().requires_grad_()
+    released = sims.logsumexp(1) - (sims[:, :2].logsumexp(1) - math.log(2))
+    assert released.item() == pytest.approx(1.130635, abs=1e-6)
+    ours = ranking_info_nce(sims, ranks, ONES, everything(sims))[0]
+    assert released.item() - ours.item() == pytest.approx(math.log(2))
+    (theirs,) = torch.autograd.grad(released.sum(), sims)
+    torch.testing.assert_close(torch.autograd.grad(ours, sims)[0], theirs)
+
+
 def test_x17_a_constant_changes_nothing_and_the_last_rank_is_never_a_numerator() -> None:
     torch.testing.assert_close(ranked(SIMS + 3, RANKS, ONES), ranked(SIMS, RANKS, ONES))
     assert ranked(SIMS, torch.full((1, 4), 4), ONES) == [0, 0, 0]
