@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -31,7 +31,7 @@ from orthoglot import config
 from orthoglot.apply.measure import held_out, retrieval
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer
-from orthoglot.decomposers.linear import TwoHead
+from orthoglot.decomposers.modules import Maps
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.languages import parse_pair
@@ -83,8 +83,8 @@ VARIANTS = {
 
 
 @dataclass(frozen=True)
-class Run:
-    """A finished run of the workflow: its vectors and texts, and how its preset trains."""
+class Finished:
+    """The results of a workflow: vectors and texts, and how the preset trains."""
 
     store: EmbeddingStore
     folders: list[Path]
@@ -94,19 +94,19 @@ class Run:
     train_pairs: int
 
 
-def finished(preset: str, encoder: str) -> Run:
-    """The run in this folder."""
+def finished(preset: str, encoder: str) -> Finished:
+    """The workflow's results in this folder."""
     settings = config.load(Path("params.yaml"))
     own = settings.presets[preset]
     folders = sorted(Path(f"data/{preset}/bitext").iterdir())
     maker = identity(Path(f"models/{preset}/encoders/{encoder}"))
     store = EmbeddingStore.open(Path(f"embeddings/{preset}/{encoder}"), maker)
-    return Run(
+    return Finished(
         store, folders, held_out(folders), settings.methods, own.decomposition, own.embedding.train_pairs
     )
 
 
-def moved(run: Run, variant: Variant) -> EmbeddingStore:
+def moved(run: Finished, variant: Variant) -> EmbeddingStore:
     """The store with its languages moved apart and its vectors scaled."""
     vectors = run.store.take(np.arange(len(run.store.vectors)))
     if variant.bias:
@@ -120,7 +120,7 @@ def moved(run: Run, variant: Variant) -> EmbeddingStore:
     return replace(run.store, vectors=(variant.scale * vectors).astype(np.float32))
 
 
-def rows_by_language(run: Run) -> dict[str, np.ndarray]:
+def rows_by_language(run: Finished) -> dict[str, np.ndarray]:
     """The rows of the store that hold a language's sentences."""
     rows = defaultdict(list)
     limits: dict[Split, int | None] = {"train": run.train_pairs, "valid": None, "test": None}
@@ -132,12 +132,12 @@ def rows_by_language(run: Run) -> dict[str, np.ndarray]:
     return {language: np.unique(np.concatenate(found)) for language, found in rows.items()}
 
 
-def spread(factor: float) -> type[TwoHead]:
-    """Two maps whose initial weights and biases are multiplied."""
+def spread(factor: float) -> type[Maps]:
+    """Maps whose initial weights and biases are multiplied."""
 
-    class Spread(TwoHead):
-        def __init__(self, dim: int, generator: Generator | Sequence[Generator]) -> None:
-            super().__init__(dim, generator)
+    class Spread(Maps):
+        def __init__(self, name: str, dim: int, generator: Generator) -> None:
+            super().__init__(name, dim, generator)
             for tensor in self.parameters():
                 tensor.data.mul_(factor)
 
@@ -145,7 +145,7 @@ def spread(factor: float) -> type[TwoHead]:
 
 
 def trained(
-    run: Run, name: str, seed: int, variant: Variant, store: EmbeddingStore, data: training.Data
+    run: Finished, name: str, seed: int, variant: Variant, store: EmbeddingStore, data: training.Data
 ) -> tuple[Decomposer, int]:
     """A decomposer, and its epochs."""
     method = run.methods[name]
@@ -153,13 +153,13 @@ def trained(
         term: weight * variant.weight if term.startswith("oracle.") else weight
         for term, weight in method.terms.items()
     }
-    training.MODULES["two_head"] = spread(variant.spread)
-    ((weights, history),) = training.train_seeds(
+    training.Maps = spread(variant.spread)  # type: ignore[misc]
+    weights, history = training.train(
         method.model_copy(update={"terms": terms}),
         run.recipe.model_copy(update=dict(variant.recipe)),
         name,
         data,
-        seeds=[seed],
+        seed=seed,
         device=torch.device("cpu"),
         checkpoint=None,
     )
@@ -167,7 +167,7 @@ def trained(
     return Decomposer(*about, store.meta["dim"], weights, {}), len(history)
 
 
-def row(run: Run, title: str, host: str, seed: int, store: EmbeddingStore, data: training.Data) -> str:
+def row(run: Finished, title: str, host: str, seed: int, store: EmbeddingStore, data: training.Data) -> str:
     """Host alone and with ORACLE."""
     cells, languages, original = [], [], 0.0
     for name in (host, f"{host}+oracle"):
@@ -176,8 +176,8 @@ def row(run: Run, title: str, host: str, seed: int, store: EmbeddingStore, data:
         views = {record.view: record for record in records if record.subset == ALL}
         original, language = views["sentence"].value, views["language"]
         languages.append(language.value)
-        told = f"{language.value:.2f} [{language.low:.2f}, {language.high:.2f}]"
-        cells += [str(epochs), f"{views['meaning'].value:.1f}", told]
+        interval = f"{language.value:.2f} [{language.low:.2f}, {language.high:.2f}]"
+        cells += [str(epochs), f"{views['meaning'].value:.1f}", interval]
     factor = f"{languages[0] / languages[1]:.1f}" if languages[1] else "-"
     return f"| {' | '.join([title, host, f'{original:.1f}', *cells, factor])} |"
 
@@ -189,8 +189,8 @@ def main() -> None:
     torch.set_num_threads(1)
     run = finished(preset, encoder)
     heads = ["Variant", "Host", "Original", *("Epochs", "Meaning", "Language") * 2, "Factor"]
-    told = f"{encoder}, seed {seed}, {time.strftime('%Y-%m-%d')}, torch {torch.__version__}, one thread"
-    sys.stdout.write(f"{told}\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n")
+    title = f"{encoder}, seed {seed}, {time.strftime('%Y-%m-%d')}, torch {torch.__version__}, one thread"
+    sys.stdout.write(f"{title}\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n")
     for title in chosen or VARIANTS:
         store = moved(run, VARIANTS[title])
         data = training.collect(store, run.folders, run.train_pairs)

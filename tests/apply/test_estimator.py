@@ -20,7 +20,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.tasks.retrieval import hits
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import Data, solve, train_seeds
+from orthoglot.training.decompose import Data, solve, train
 from orthoglot.training.settings import DecompositionSettings
 
 N, D = 600, 16
@@ -61,8 +61,8 @@ def test_weights_are_those_of_the_workflows_training(method: str) -> None:
         torch.from_numpy(np.concatenate([a, b])), ["ay", "en", "gn"], pairs.take(~held), pairs.take(held)
     )
     recipe = DecompositionSettings(learning_rate=2e-3, batch_size=128, max_epochs=3, patience=10)
-    ((weights, history),) = train_seeds(
-        method_named(method), recipe, method, data, seeds=[7], device=torch.device("cpu"), checkpoint=None
+    weights, history = train(
+        method_named(method), recipe, method, data, seed=7, device=torch.device("cpu"), checkpoint=None
     )
     assert set(weights) == set(ours.decomposer_.weights)
     for name, array in weights.items():
@@ -234,7 +234,7 @@ def test_closed_forms_equal_the_workflows(name: str) -> None:
     data = Data(torch.from_numpy(np.concatenate([a, b])), ["en", "gn"], pairs.take(~held), pairs.take(held))
     ours = orthoglot.Decomposer(name).fit(a, b, "en", "gn", valid=mask())
     method, device = method_named(name), torch.device("cpu")
-    ((expected, _),) = solve(method, None, name, data, seeds=[1], device=device, checkpoint=None)
+    expected, _ = solve(method, None, name, data, seed=1, device=device, checkpoint=None)
     assert set(expected) == set(ours.decomposer_.weights)
     for key, array in expected.items():
         np.testing.assert_array_equal(ours.decomposer_.weights[key], array)

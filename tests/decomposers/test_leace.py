@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from worlds import DIM, LANGUAGES, Texts, labels, moments_of, split, stacked, world
 
-from orthoglot.decomposers.leace import leace
+from orthoglot.decomposers.leace import fit
 from orthoglot.errors import DataError
 
 K = len(LANGUAGES)
@@ -35,7 +35,7 @@ def accuracy(x: np.ndarray, y: np.ndarray) -> float:
 
 def test_equals_the_dense_twin() -> None:
     texts = world()
-    meaning, _ = split("leace", leace(moments_of(texts)), texts)
+    meaning, _ = split("leace", fit(moments_of(texts)), texts)
     np.testing.assert_allclose(stacked(meaning), dense(texts), atol=1e-9)
 
 
@@ -43,14 +43,14 @@ def test_directions_without_variance_do_no_harm() -> None:
     rng = np.random.default_rng(4)
     flat = np.column_stack([rng.normal(size=(DIM, DIM + 5)), np.zeros(DIM)])
     texts = {name: vectors @ flat + 1 for name, vectors in world().items()}
-    meaning, _ = split("leace", leace(moments_of(texts)), texts)
+    meaning, _ = split("leace", fit(moments_of(texts)), texts)
     np.testing.assert_array_equal(stacked(meaning)[:, -1], 1)
     np.testing.assert_allclose(stacked(meaning), dense(texts), atol=1e-6)
 
 
 def test_languages_get_one_mean_and_the_mean_of_all_stays() -> None:
     texts = world()
-    meaning, _ = split("leace", leace(moments_of(texts)), texts)
+    meaning, _ = split("leace", fit(moments_of(texts)), texts)
     means = np.stack([vectors.mean(axis=0) for vectors in meaning.values()])
     np.testing.assert_allclose(means - means[0], 0, atol=1e-10)
     np.testing.assert_allclose(stacked(meaning).mean(axis=0), stacked(texts).mean(axis=0), atol=1e-10)
@@ -60,7 +60,7 @@ def test_languages_get_one_mean_and_the_mean_of_all_stays() -> None:
 
 def test_no_linear_probe_beats_the_constant_one_any_more() -> None:
     texts = world()
-    meaning, language = split("leace", leace(moments_of(texts)), texts)
+    meaning, language = split("leace", fit(moments_of(texts)), texts)
     y = labels(texts)
     constant = np.bincount(y).max() / len(y)
     assert accuracy(stacked(texts), y) > 0.9
@@ -77,7 +77,7 @@ def test_no_linear_probe_beats_the_constant_one_any_more() -> None:
 
 def test_erasing_twice_changes_nothing() -> None:
     texts = world()
-    weights = leace(moments_of(texts))
+    weights = fit(moments_of(texts))
     meaning, _ = split("leace", weights, texts)
     again, nothing = split("leace", weights, meaning)
     np.testing.assert_allclose(stacked(again), stacked(meaning), atol=1e-10)
@@ -86,7 +86,7 @@ def test_erasing_twice_changes_nothing() -> None:
 
 def test_the_change_has_a_rank_of_at_most_k_minus_1() -> None:
     texts = world()
-    weights = leace(moments_of(texts))
+    weights = fit(moments_of(texts))
     assert weights["left"].shape == weights["right"].shape == (K - 1, DIM)
     _, language = split("leace", weights, texts)
     assert np.linalg.matrix_rank(stacked(language) - stacked(language).mean(axis=0)) == K - 1
@@ -98,7 +98,7 @@ def test_any_other_affine_eraser_moves_the_vectors_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
     texts = world(seed)
     x = stacked(texts)
-    meaning, _ = split("leace", leace(moments_of(texts)), texts)
+    meaning, _ = split("leace", fit(moments_of(texts)), texts)
     norm = rng.normal(size=(DIM, DIM))
     least = np.square((stacked(meaning) - x) @ norm).sum()
     mean = x.mean(axis=0)
@@ -116,10 +116,10 @@ def test_where_languages_do_not_differ_nothing_is_removed() -> None:
     rng = np.random.default_rng(1)
     vectors = 10 + rng.normal(size=(500, DIM))
     texts = {name: vectors[rng.permutation(500)] for name in LANGUAGES}
-    meaning, _ = split("leace", leace(moments_of(texts)), texts)
+    meaning, _ = split("leace", fit(moments_of(texts)), texts)
     np.testing.assert_array_equal(stacked(meaning), stacked(texts))
 
 
 def test_one_language_is_refused() -> None:
     with pytest.raises(DataError, match="leace: needs two languages or more, has de"):
-        leace(moments_of({"de": world()["de"]}))
+        fit(moments_of({"de": world()["de"]}))

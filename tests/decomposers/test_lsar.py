@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import DIM, LANGUAGES, moments_of, split, world
 
-from orthoglot.decomposers.lsar import lsar
+from orthoglot.decomposers.lsar import fit
 from orthoglot.errors import DataError
 
 
@@ -26,14 +26,14 @@ def test_equals_the_steps_of_the_paper(rank: int) -> None:
     texts = world()
     means = np.stack([vectors.mean(axis=0) for vectors in texts.values()], axis=1)
     subspace = steps_of_the_paper(means, rank)
-    meaning, _ = split("lsar", lsar(moments_of(texts), rank), texts)
+    meaning, _ = split("lsar", fit(moments_of(texts), rank), texts)
     for name, vectors in texts.items():
         np.testing.assert_allclose(meaning[name], vectors - vectors @ subspace @ subspace.T, atol=1e-9)
 
 
 def test_components_are_orthonormal_and_removing_them_twice_changes_nothing() -> None:
     texts = world()
-    weights = lsar(moments_of(texts), 2)
+    weights = fit(moments_of(texts), 2)
     components = weights["components"]
     np.testing.assert_allclose(components @ components.T, np.eye(2), atol=1e-12)
     meaning, language = split("lsar", weights, texts)
@@ -45,7 +45,7 @@ def test_components_are_orthonormal_and_removing_them_twice_changes_nothing() ->
 
 def test_with_full_rank_the_means_of_all_languages_become_one() -> None:
     texts = world()
-    weights = lsar(moments_of(texts), 50)
+    weights = fit(moments_of(texts), 50)
     assert weights["components"].shape == (len(LANGUAGES) - 1, DIM)
     meaning, _ = split("lsar", weights, texts)
     means = np.stack([vectors.mean(axis=0) for vectors in meaning.values()])
@@ -55,7 +55,7 @@ def test_with_full_rank_the_means_of_all_languages_become_one() -> None:
 def test_of_a_world_of_language_alone_only_what_all_share_is_left() -> None:
     rng = np.random.default_rng(1)
     texts = {name: np.tile(rng.normal(size=DIM), (5, 1)) for name in LANGUAGES}
-    meaning, _ = split("lsar", lsar(moments_of(texts), 3), texts)
+    meaning, _ = split("lsar", fit(moments_of(texts), 3), texts)
     np.testing.assert_allclose(np.ptp(np.concatenate(list(meaning.values())), axis=0), 0, atol=1e-12)
 
 
@@ -63,7 +63,7 @@ def test_where_languages_do_not_differ_nothing_is_removed() -> None:
     rng = np.random.default_rng(1)
     vectors = 1000 + rng.normal(size=(500, DIM))
     texts = {name: vectors[rng.permutation(500)] for name in LANGUAGES}
-    weights = lsar(moments_of(texts), 3)
+    weights = fit(moments_of(texts), 3)
     assert weights["components"].shape == (0, DIM)
     meaning, language = split("lsar", weights, texts)
     for name in texts:
@@ -73,4 +73,4 @@ def test_where_languages_do_not_differ_nothing_is_removed() -> None:
 
 def test_one_language_is_refused() -> None:
     with pytest.raises(DataError, match="lsar: needs two languages or more, has de"):
-        lsar(moments_of({"de": world()["de"]}), 1)
+        fit(moments_of({"de": world()["de"]}), 1)

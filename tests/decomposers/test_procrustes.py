@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
-from worlds import DIM
+from worlds import DIM, split
 
-from orthoglot.decomposers.base import APPLY, Decomposer, Origin
+from orthoglot.decomposers import procrustes
 from orthoglot.decomposers.moments import Moments, PairMoments
-from orthoglot.decomposers.procrustes import procrustes, rotation
+from orthoglot.decomposers.procrustes import rotation
 from orthoglot.errors import DataError
 
 Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
@@ -23,7 +23,7 @@ def fit(pairs: Pairs) -> dict[str, np.ndarray]:
         moments.update(source, first)
         moments.update(target, second)
         products.update(source, target, (first, second))
-    weights = procrustes(moments, products)
+    weights = procrustes.fit(moments, products)
     return dict(zip(languages, weights["maps"], strict=True))
 
 
@@ -52,11 +52,12 @@ def test_translations_meet_and_parts_add_up() -> None:
         moments.update(vectors, name)
     for name in ("de", "ja"):
         products.update(texts["en"], texts[name], ("en", name))
-    decomposer = Decomposer("procrustes", "m", "e", "i", languages, DIM, procrustes(moments, products), {})
-    parts = {name: APPLY["procrustes"](decomposer, rows, Origin([name] * 80)) for name, rows in texts.items()}
-    for name, (meaning, language) in parts.items():
-        np.testing.assert_allclose(meaning, meanings - meanings.mean(axis=0), atol=1e-9)
-        np.testing.assert_allclose(meaning + language, texts[name], atol=1e-12)
+    meaning, language = split(
+        "procrustes", procrustes.fit(moments, products), {name: texts[name] for name in languages}
+    )
+    for name in texts:
+        np.testing.assert_allclose(meaning[name], meanings - meanings.mean(axis=0), atol=1e-9)
+        np.testing.assert_allclose(meaning[name] + language[name], texts[name], atol=1e-12)
 
 
 def test_equals_the_library_and_is_orthogonal_where_translations_are_noisy() -> None:

@@ -11,7 +11,7 @@ from cases import Case, Side, case_of
 
 from orthoglot import config
 from orthoglot.decomposers.base import Decomposition
-from orthoglot.decomposers.linear import Residual, TwoHead
+from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import stream
 
@@ -20,7 +20,7 @@ TRAINED = [name for name, method in METHODS.items() if method.terms]
 B, D, K = 12, 6, 3
 
 
-def batch(maps: TwoHead | Residual) -> Case:
+def batch(maps: Maps) -> Case:
     """The pairs of a small batch; language ids repeat every third row, so every fourth row is a fit peer."""
     generator = stream(5, "batch")
     sides = []
@@ -36,11 +36,10 @@ def batch(maps: TwoHead | Residual) -> Case:
 @pytest.mark.parametrize("name", TRAINED)
 def test_one_step_lowers_the_total(name: str) -> None:
     method = METHODS[name]
-    kind = {"two_head": TwoHead, "residual": Residual}[method.architecture]
-    maps = kind(D, stream(1, "maps")).double()
+    maps = Maps(method.architecture, D, stream(1, "maps")).double()
     objective = Objective(method.terms, dim=D, n_languages=K, generator=stream(1, "heads")).double()
-    for opponent in objective.opponents():
-        opponent.discriminate(batch(maps)).backward()
+    for adversary in objective.adversaries():
+        adversary.discriminate(batch(maps)).backward()
         assert all(parameter.grad is None for parameter in maps.parameters())
     values = objective(batch(maps))
     assert set(values) == {*method.terms, "total"}

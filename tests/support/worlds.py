@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from orthoglot.decomposers.base import APPLY, Decomposer, Origin
+from orthoglot.decomposers import architecture
+from orthoglot.decomposers.base import Languages
 from orthoglot.decomposers.moments import Moments
 
 LANGUAGES = ["de", "en", "ja", "zh"]
@@ -41,15 +42,12 @@ def moments_of(texts: Texts, size: int = 17) -> Moments:
     return moments
 
 
-def split(architecture: str, weights: Mapping[str, np.ndarray], texts: Texts) -> tuple[Texts, Texts]:
+def split(kind: str, weights: Mapping[str, np.ndarray], texts: Texts) -> tuple[Texts, Texts]:
     """Meaning and language vectors by language, in the precision of the input."""
-    dim = next(iter(texts.values())).shape[1]
-    decomposer = Decomposer(architecture, "m", "toy", "abc", list(texts), dim, weights, {})
     meaning, language = {}, {}
     for name, vectors in texts.items():
-        meaning[name], language[name] = APPLY[architecture](
-            decomposer, vectors, Origin([name] * len(vectors))
-        )
+        languages = Languages([name] * len(vectors), None, list(texts))
+        meaning[name], language[name] = architecture(kind).apply(weights, vectors, languages)
     return meaning, language
 
 

@@ -1,4 +1,4 @@
-"""Partner rules and batches of pairs."""
+"""Partner rules, and batches of pairs as row indices."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orthoglot.decomposers.linear import TwoHead
-from orthoglot.streams import Draws, stream
-from orthoglot.training import batching
-from orthoglot.training.batching import (
-    RULES,
-    Batches,
-    PairRows,
-    any_other,
-    half_batch,
-    pairs_of,
-    same_language,
-    together,
-)
+from orthoglot.streams import Draws
+from orthoglot.training import PARTNER_RULES, partners
+from orthoglot.training.batching import Batch, PairRows, make_batches
+from orthoglot.training.partners import Partners, any_other, same_language
 
 
 def pair_rows(n: int, n_languages: int = 3) -> PairRows:
@@ -27,16 +18,18 @@ def pair_rows(n: int, n_languages: int = 3) -> PairRows:
     return PairRows(rows, rows + n, torch.zeros_like(rows), rows % n_languages)
 
 
-def one_batch(n: int, n_languages: int = 3) -> PairRows:
-    return pair_rows(n, n_languages).each(lambda t: t[None])
+def drawn_by(rule: str, rows: PairRows, draws: Draws) -> Partners:
+    """Partners of one batch, whose pairs are these."""
+    function = getattr(partners, PARTNER_RULES[rule])
+    found: Partners = function(rows.source_language[None], rows.target_language[None], draws)
+    return found
 
 
-def cut(
+def batches_of(
     rows: PairRows, size: int, *, drop_last: bool = False, rule: str = "dream", seed: int = 0
-) -> list[Batches]:
+) -> list[Batch]:
     order, partners = Draws(seed, "order"), Draws(seed, "partners")
-    parts = batching.cut(rows, rule, batch_size=size, drop_last=drop_last, order=order, partners=partners)
-    return [part[number] for part in parts for number in range(len(part))]
+    return make_batches(rows, rule, batch_size=size, drop_last=drop_last, order=order, partners=partners)
 
 
 @settings(deadline=None)
@@ -67,7 +60,7 @@ def test_same_language_is_uniform_over_the_others() -> None:
 @settings(deadline=None)
 @given(st.integers(0, 3), st.integers(0, 40), st.integers(0, 1000))
 def test_any_other_is_never_the_row_itself(n: int, batch: int, seed: int) -> None:
-    partners = any_other(n, batch, Draws(seed))
+    partners = any_other(torch.zeros(n, batch, dtype=torch.long), Draws(seed))
     assert partners.shape == (n, batch)
     if batch < 2:
         assert (partners == -1).all()
@@ -76,7 +69,7 @@ def test_any_other_is_never_the_row_itself(n: int, batch: int, seed: int) -> Non
 
 
 def test_any_other_is_uniform_over_the_others() -> None:
-    drawn = any_other(6000, 4, Draws(0))
+    drawn = any_other(torch.zeros(6000, 4, dtype=torch.long), Draws(0))
     for row in range(4):
         counts = torch.bincount(drawn[:, row], minlength=4)
         counts[row] += 2000
@@ -84,99 +77,61 @@ def test_any_other_is_uniform_over_the_others() -> None:
 
 
 def test_half_batch_pairs_the_halves_and_leaves_the_rest_inactive() -> None:
-    assert half_batch(2, 5).tolist() == [[2, 3, -1, -1, -1]] * 2
-    partners = RULES["half_batch"](one_batch(5), Draws(0))
+    partners = drawn_by("half_batch", pair_rows(5), Draws(0))
     assert partners.active.tolist() == [[True, True, False, False, False]]
     for drawn in (*partners.other, *partners.peer):
         assert drawn.tolist() == [[2, 3, -1, -1, -1]]
 
 
 def test_dream_draws_sides_and_kinds_apart() -> None:
-    partners = RULES["dream"](one_batch(64), Draws(0))
+    partners = drawn_by("dream", pair_rows(64), Draws(0))
     assert partners.active.all()
     drawn = [*partners.other, *partners.peer]
     assert len({tuple(index[0].tolist()) for index in drawn}) == 4
 
 
 def test_seed_uses_one_partner_for_everything() -> None:
-    partners = RULES["same_language"](one_batch(64), Draws(0))
+    partners = drawn_by("same_language", pair_rows(64), Draws(0))
     assert all(map(torch.equal, partners.other, partners.peer))
     assert not torch.equal(*partners.peer)
 
 
-def sides(batch: Batches) -> tuple[torch.Tensor, torch.Tensor]:
-    source, target = batch.places.chunk(2)
+def sides(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    source, target = batch.rows.chunk(2)
     return source, target
 
 
 def test_an_epoch_holds_every_pair_once_and_keeps_pairs_together() -> None:
-    seen = torch.cat([torch.stack(sides(batch)) for batch in cut(pair_rows(23), 5)], dim=1)
+    seen = torch.cat([torch.stack(sides(batch)) for batch in batches_of(pair_rows(23), 5)], dim=1)
     assert sorted(seen[0].tolist()) == list(range(23))
     assert torch.equal(seen[1], seen[0] + 23)
     assert seen[0].tolist() != list(range(23))
 
 
 def test_last_partial_batch_is_dropped_on_request_unless_it_is_the_only_one() -> None:
-    assert [batch.size for batch in cut(pair_rows(23), 5, drop_last=True)] == [5, 5, 5, 5]
-    assert [batch.size for batch in cut(pair_rows(23), 5)] == [5, 5, 5, 5, 3]
-    assert [batch.size for batch in cut(pair_rows(3), 5, drop_last=True)] == [3]
+    assert [len(batch.active) for batch in batches_of(pair_rows(23), 5, drop_last=True)] == [5, 5, 5, 5]
+    assert [len(batch.active) for batch in batches_of(pair_rows(23), 5)] == [5, 5, 5, 5, 3]
+    assert [len(batch.active) for batch in batches_of(pair_rows(3), 5, drop_last=True)] == [3]
 
 
 def test_partner_draws_do_not_change_the_order() -> None:
     orders = [
-        [batch.places.tolist() for batch in cut(pair_rows(40), 8, rule=rule)] for rule in ("none", "dream")
+        [batch.rows.tolist() for batch in batches_of(pair_rows(40), 8, rule=rule)]
+        for rule in ("none", "dream")
     ]
     assert orders[0] == orders[1]
-    assert orders[0] != [batch.places.tolist() for batch in cut(pair_rows(40), 8, seed=1)]
+    assert orders[0] != [batch.rows.tolist() for batch in batches_of(pair_rows(40), 8, seed=1)]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", PARTNER_RULES)
 def test_partners_are_laid_out_on_their_own_side(rule: str) -> None:
     rows = pair_rows(8)
-    (batch,) = cut(rows, 8, rule=rule)
-    order = batch.places[:8]
-    drawn = RULES[rule](rows.take(order[None]), Draws(0, "partners"))
+    (batch,) = batches_of(rows, 8, rule=rule)
+    order = batch.rows[:8]
+    drawn = drawn_by(rule, rows.take(order), Draws(0, "partners"))
     for name in ("other", "peer"):
         source, target = getattr(drawn, name)
         expected = [*source[0].tolist(), *(place + 8 if place >= 0 else -1 for place in target[0].tolist())]
         assert getattr(batch, name).tolist() == expected
     assert torch.equal(batch.language_id, torch.cat([torch.zeros_like(order), rows.target_language[order]]))
     assert torch.equal(batch.active, drawn.active[0])
-
-
-def test_pairs_of_decomposes_the_rows_at_their_places() -> None:
-    maps = TwoHead(4, stream(0))
-    vectors = torch.randn(20, 4, generator=stream(1))
-    (batch,) = cut(pair_rows(10), 10)
-    pairs = pairs_of(maps, vectors, batch, 3)
-    torch.testing.assert_close(pairs.parts.sentence, vectors[batch.places])
-    torch.testing.assert_close(pairs.parts.meaning, maps.meaning(vectors[batch.places]))
-    torch.testing.assert_close(pairs.parts.language, maps.language(vectors[batch.places]))
-    assert (pairs.language_id, pairs.other, pairs.peer) == (batch.language_id, batch.other, batch.peer)
-
-
-def test_models_together_keep_their_own_batches() -> None:
-    maps = TwoHead(4, [stream(0), stream(1)])
-    vectors = torch.randn(40, 4, generator=stream(2))
-    ones = [cut(pair_rows(20), 5, seed=seed) for seed in (0, 1)]
-    parts = [
-        batching.cut(
-            pair_rows(20),
-            "dream",
-            batch_size=5,
-            drop_last=False,
-            order=Draws(seed, "order"),
-            partners=Draws(seed, "partners"),
-        )[0]
-        for seed in (0, 1)
-    ]
-    pairs = pairs_of(maps, vectors, together(parts)[3], 3)
-    for model, batches in enumerate(ones):
-        expected = pairs_of(TwoHead(4, stream(model)), vectors, batches[3], 3)
-        torch.testing.assert_close(pairs.parts.meaning[model], expected.parts.meaning)
-        torch.testing.assert_close(pairs.parts.language[model], expected.parts.language)
-        for name in ("other", "peer", "language_id", "active"):
-            assert torch.equal(getattr(pairs, name)[model], getattr(expected, name))
-        # What is gathered for a model comes from its own rows.
-        gathered = pairs.of_peer(pairs.meaning).members[0].values[model]
-        torch.testing.assert_close(gathered, expected.of_peer(expected.meaning).members[0].values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,25 +12,23 @@ import pytest
 import torch
 from synthetic_world import World, make_world
 from torch import Tensor
-from torch.optim import Adam
 
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
-from orthoglot.decomposers.linear import TwoHead
+from orthoglot.decomposers.modules import Maps
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.base import Objective
-from orthoglot.streams import Draws, stream
+from orthoglot.streams import stream
 from orthoglot.tasks.retrieval import hits
-from orthoglot.training import batching, loop
 from orthoglot.training import decompose as training
-from orthoglot.training import stacked as together
-from orthoglot.training.batching import PairRows, cut, pairs_of
-from orthoglot.training.decompose import Data, collect, decompose, train_seeds
+from orthoglot.training import loop
+from orthoglot.training.batching import PairRows
+from orthoglot.training.decompose import collect, decompose, train
+from orthoglot.training.loop import Update
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
-from orthoglot.training.stacked import Stack, Trainer
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
@@ -50,14 +47,6 @@ def method(architecture: str, partners: str, terms: list[str]) -> MethodSettings
 
 def recipe(learning_rate: float = 1e-2, epochs: int = 50) -> DecompositionSettings:
     return DecompositionSettings(learning_rate=learning_rate, batch_size=256, max_epochs=epochs, patience=10)
-
-
-def train(
-    chosen: MethodSettings, how: DecompositionSettings, name: str, data: Data, *, seed: int, **settings: Any
-) -> tuple[dict[str, np.ndarray], loop.History]:
-    """Weights and history of one model on its own."""
-    (found,) = train_seeds(chosen, how, name, data, seeds=[seed], **settings)
-    return found
 
 
 def wrap(chosen: MethodSettings, weights: dict[str, np.ndarray]) -> Decomposer:
@@ -170,57 +159,77 @@ def test_without_the_terms_on_meaning_there_is_no_answer(world: World) -> None:
     assert probe(source.meaning, target.meaning, world.target_language) > 0.9
 
 
-def trainer_of(name: str, world: World) -> Trainer:
-    def build(seeds: Sequence[int]) -> Stack:
-        objective = Objective(METHODS[name].terms, dim=32, n_languages=3, generator=[stream(1)])
-        return Stack(TwoHead(32, [stream(0)]), objective)
-
-    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, world.data.vectors, batch, 3), 1e-2)
-    trainer.start([1])
-    return trainer
-
-
 def test_m10_each_meat_update_leaves_the_others_parameters_bit_identical(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trainer = trainer_of("meat", world)
-    theirs = [tensor for one in trainer.stack.objective.opponents() for tensor in one.parameters()]
-    ours = list(trainer.stack.maps.parameters())
-    moved: list[list[bool]] = []
+    """And the discriminator's comes first: the maps answer the discriminator as it is after its step."""
+    moved: list[tuple[str, list[bool]]] = []
+    built = training.updates
 
-    def watched(optimizer: Adam, losses: Tensor) -> None:
-        before = [tensor.detach().clone() for tensor in (*theirs, *ours)]
-        update(optimizer, losses)
-        moved.append([not torch.equal(a, b) for a, b in zip((*theirs, *ours), before, strict=True)])
+    def watched(maps: Maps, objective: Objective, learning_rate: float) -> list[Update]:
+        found = built(maps, objective, learning_rate)
+        parameters = [*objective.parameters(), *maps.parameters()]
 
-    update = together._update
-    monkeypatch.setattr(together, "_update", watched)
-    draws = Draws(0), Draws(1)
-    (batches,) = cut(
-        world.data.train, "none", batch_size=64, drop_last=True, order=draws[0], partners=draws[1]
-    )
-    trainer.step(batching.together([batches])[0])
-    assert moved == [[True, True, False, False, False, False], [False, False, True, True, True, True]]
+        def watch(update: Update) -> None:
+            step = update.optimizer.step
+
+            def stepped() -> None:
+                before = [tensor.detach().clone() for tensor in parameters]
+                step()
+                changed = [not torch.equal(a, b) for a, b in zip(parameters, before, strict=True)]
+                moved.append((update.name, changed))
+
+            update.optimizer.step = stepped  # type: ignore[method-assign]
+
+        for update in found:
+            watch(update)
+        return found
+
+    monkeypatch.setattr(training, "updates", watched)
+    train(METHODS["meat"], recipe(epochs=1), "m", world.data, seed=1, device=CPU, checkpoint=None)
+    assert moved[:2] == [("discriminator", [True] * 2 + [False] * 4), ("maps", [False] * 2 + [True] * 4)]
 
 
 def test_training_partners_differ_between_epochs_and_validation_partners_do_not(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[Any] = []
-    monkeypatch.setattr(training, "fit_together", lambda *functions, **_: given.extend(functions) or [])
-    train_seeds(METHODS["seed"], recipe(), "m", world.data, seeds=[1], device=CPU, checkpoint=None)
-    _, _, batches, valid = given
-    first, second, again = (batches(1, epoch)[0].peer for epoch in (0, 1, 0))
+    drawn: dict[int, list[Tensor]] = {}
+    made = training.make_batches
+
+    def watched(pairs: PairRows, *rule: Any, **settings: Any) -> list[Any]:
+        batches = made(pairs, *rule, **settings)
+        drawn.setdefault(len(pairs), []).append(batches[0].peer)
+        return batches
+
+    monkeypatch.setattr(training, "make_batches", watched)
+    train(METHODS["seed"], recipe(epochs=3), "m", world.data, seed=1, device=CPU, checkpoint=None)
+    first, second, third = drawn[len(world.data.train)]
     assert not torch.equal(first, second)
-    assert torch.equal(first, again)
-    once, twice = (valid(1)[0].peer for _ in range(2))
-    assert torch.equal(once, twice)
+    assert not torch.equal(second, third)
+    assert len(drawn[len(world.data.valid)]) == 1
+
+
+def test_validation_counts_every_pair_once(world: World) -> None:
+    """300 pairs in batches of 256 and 44: the mean over pairs, not over batches, at the weights it is taken with."""
+    weights, history = train(
+        METHODS["meat"], recipe(epochs=1), "m", world.data, seed=1, device=CPU, checkpoint=None
+    )
+    valid = world.data.valid
+    rows = [world.data.vectors[side].numpy() for side in (valid.source, valid.target)]
+    parts = [wrap(METHODS["meat"], weights).transform(side, "qaa") for side in rows]
+
+    def push(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        cosines = (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+        return cosines.clip(min=0)
+
+    expected = push(parts[0].language, parts[1].language).mean()
+    assert history[0]["valid.meat.language"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_dream_head_is_trained_with_the_maps() -> None:
     objective = Objective(METHODS["dream"].terms, dim=4, n_languages=3, generator=stream(1))
     assert [tuple(tensor.shape) for tensor in objective.heads()] == [(3, 4), (3,)]
-    assert objective.opponents() == []
+    assert objective.adversaries() == []
 
 
 def test_same_seed_same_weights(world: World) -> None:
@@ -232,104 +241,55 @@ def test_same_seed_same_weights(world: World) -> None:
     assert not np.array_equal(first["meaning.weight"], other["meaning.weight"])
 
 
-def test_resumed_training_equals_the_uninterrupted_one(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["meat", "dream+oracle"])
+def test_a_killed_training_resumes_to_the_same_end_at_any_step(
+    name: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both optimisers of MEAT and the best states survive, also of a model that has stopped."""
+    """Both optimisers and the best weights survive, and patience that has begun to run out."""
+    impatient = recipe(1.5e-2, 8).model_copy(update={"patience": 3})
+    settings: Any = {"seed": 1, "device": CPU}
+    weights, history = train(METHODS[name], impatient, name, world.data, checkpoint=None, **settings)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    chosen, seeds = METHODS["meat"], [1, 2, 3]
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    save = loop._Saves.now
+    steps = 0
 
-    def fitted(epochs: int, checkpoint: Path | None) -> list[tuple[dict[str, np.ndarray], Any]]:
-        # One seed's patience ends before the others'.
-        impatient = recipe(1.5e-2, epochs).model_copy(update={"patience": 3})
-        return train_seeds(chosen, impatient, "m", world.data, seeds=seeds, device=CPU, checkpoint=checkpoint)
+    def killed(self: loop._Saves) -> None:
+        nonlocal steps
+        save(self)
+        steps += 1
+        if steps in (3, 17):
+            raise KeyboardInterrupt
 
-    whole = fitted(11, None)
-    lengths = [len(history) for _, history in whole]
-    assert len(set(lengths)) > 1
-    fitted(min(lengths) + 1, tmp_path)
-    for (weights, history), (resumed, again) in zip(whole, fitted(11, tmp_path), strict=True):
-        assert again == history
-        for name, weight in weights.items():
-            assert np.array_equal(weight, resumed[name])
-
-
-@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if one.terms])
-def test_models_trained_together_equal_those_trained_alone(world: World, name: str) -> None:
-    """Also when some stop before others; float64, so that only a real difference is one."""
-    data = replace(world.data, vectors=world.data.vectors.double())
-    chosen, seeds = METHODS[name], [1, 2, 3]
-    impatient = recipe(1.5e-2, 6).model_copy(update={"patience": 2})
-    settings: Any = {"device": CPU, "checkpoint": None}
-    found = train_seeds(chosen, impatient, name, data, seeds=seeds, **settings)
-    for seed, (weights, history) in zip(seeds, found, strict=True):
-        alone, own = train(chosen, impatient, name, data, seed=seed, **settings)
-        assert len(history) == len(own)
-        for mine, theirs in zip(history, own, strict=True):
-            assert mine == pytest.approx(theirs, rel=1e-10)
-        for key, weight in alone.items():
-            np.testing.assert_allclose(weights[key], weight, rtol=1e-8, atol=1e-12)
-    assert not np.allclose(found[0][0]["meaning.weight"], found[1][0]["meaning.weight"])
+    monkeypatch.setattr(loop._Saves, "now", killed)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+    resumed, again = train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+    assert again == history
+    for key, weight in weights.items():
+        np.testing.assert_array_equal(resumed[key], weight)
+    monkeypatch.setattr(training, "pairs_of", None)  # a finished training takes no further step
+    third, _ = train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+    np.testing.assert_array_equal(third["meaning.weight"], weights["meaning.weight"])
 
 
-@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if one.terms])
-def test_a_models_bits_do_not_depend_on_the_others(name: str) -> None:
-    """So that a seed that is added, or left over after a kill, becomes what it would have become among others."""
-    vectors = torch.randn(600, 128, generator=stream(0))
-    places = torch.arange(300)
-    rows = PairRows(places, places + 300, torch.zeros_like(places), 1 + places % 2)
-    data = Data(vectors, ["qaa", "qab", "qac"], rows.take(slice(0, 200)), rows.take(slice(200, 300)))
-    settings: Any = {"device": CPU, "checkpoint": None}
-    short = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=2, patience=2)
-    found = train_seeds(METHODS[name], short, name, data, seeds=[1, 2, 3], **settings)
-    for seed, (weights, history) in zip((1, 2, 3), found, strict=True):
-        alone, own = train(METHODS[name], short, name, data, seed=seed, **settings)
-        assert history == own
-        for key, weight in alone.items():
-            np.testing.assert_array_equal(weights[key], weight)
-
-
-def test_large_maps_are_trained_one_after_the_other_to_the_same_end(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    settings: Any = {"seeds": [1, 2], "device": CPU, "checkpoint": tmp_path}
-    side_by_side = train_seeds(METHODS["seed"], recipe(epochs=3), "m", world.data, **settings)
-    monkeypatch.setattr(training, "TOGETHER_UP_TO", 31)
-    apart = train_seeds(METHODS["seed"], recipe(epochs=3), "m", world.data, **settings)
-    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["1", "1-2", "2"]
-    for (weights, history), (others, other_history) in zip(side_by_side, apart, strict=True):
-        for mine, theirs in zip(history, other_history, strict=True):
-            assert mine == pytest.approx(theirs, rel=1e-5)
-        for key, weight in weights.items():
-            np.testing.assert_allclose(others[key], weight, rtol=1e-6, atol=1e-7)
-
-
-def test_what_is_trained_is_not_trained_again(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    settings: Any = {"seed": 1, "device": CPU, "checkpoint": tmp_path}
-    first = train(METHODS["meat"], recipe(epochs=3), "m", world.data, **settings)
-    monkeypatch.setattr(Trainer, "step", None)
-    again = train(METHODS["meat"], recipe(epochs=3), "m", world.data, **settings)
-    assert again[1] == first[1]
-    np.testing.assert_array_equal(again[0]["meaning.weight"], first[0]["meaning.weight"])
+def test_a_loss_that_rises_ends_by_patience_not_by_an_error(world: World) -> None:
+    """MEAT's discriminator may gain on the maps: what the check for divergence would refuse."""
+    rate = recipe(0.3, 30).model_copy(update={"patience": 12})
+    _, history = train(METHODS["meat"], rate, "m", world.data, seed=1, device=CPU, checkpoint=None)
+    first, last = history[0]["train.total"], history[-1]["train.total"]
+    assert len(history) * (len(world.data.train) // 256) > loop.WINDOW
+    assert last > 1.5 * first + 1
+    assert history[-1]["best"] == 0
 
 
 def test_a_loss_that_is_not_finite_names_step_seed_and_term(world: World) -> None:
     vectors = world.data.vectors.clone()
     vectors[world.data.train.source[:300]] = float("nan")
-    with pytest.raises(DataError, match=r"m: epoch 0, step \d+, seed 1: .*not finite \(seed.meaning=nan"):
-        train(
-            METHODS["seed"],
-            recipe(),
-            "m",
-            replace(world.data, vectors=vectors),
-            seed=1,
-            device=CPU,
-            checkpoint=None,
-        )
+    data = replace(world.data, vectors=vectors)
+    with pytest.raises(DataError, match=r"m, seed 1: epoch 0, step \d+.*seed\.meaning=nan"):
+        train(METHODS["seed"], recipe(), "m", data, seed=1, device=CPU, checkpoint=None)
 
 
 # --- files in, files out ---
@@ -385,8 +345,9 @@ def run(
         opened,
         collect(opened, [pair], train_pairs),
         device="cpu",
+        seed=1,
         checkpoint=root / "checkpoint",
-        outputs={1: output},
+        output=output,
     )
     return output
 

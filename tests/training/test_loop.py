@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from orthoglot.errors import DataError
 from orthoglot.streams import stream
 from orthoglot.training import checkpoint, loop
-from orthoglot.training.loop import History, Update, ending, fit
+from orthoglot.training.loop import Update, fit
+from orthoglot.training.progress import History, ending
 
 
 class KilledError(Exception):
@@ -311,7 +312,7 @@ def of_totals(totals: Sequence[float], taken: list[float], keep: loop.Keep = "be
             r"wild: epoch 0, step 6: diverged: pull=7.25, push=0.25, total=7.5; .* was 4,",
         ),
         # it had gained 4, and has lost nine tenths of that: 4 -> 0 -> 3.7, about where it began
-        ([4, 2, 0, 0, 3.7, 3.7, 9, 9], r"step 6: diverged: .*total=3.7; .* least of 2 steps 0;"),
+        ([4, 2, 0, 0, 3.7, 3.7, 9, 9], r"step 6: diverged: .*total=3.7; .* lowest of 2 steps 0;"),
     ],
 )
 def test_divergence_and_collapse_stop_early_and_tell_every_term(

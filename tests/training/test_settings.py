@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from orthoglot.decomposers.base import APPLY
-from orthoglot.decomposers.closed_form import CLOSED_FORMS
-from orthoglot.objectives import TRAINED
+from orthoglot.decomposers import ARCHITECTURES, architecture
+from orthoglot.decomposers.base import ClosedForm
+from orthoglot.objectives import is_trained
+from orthoglot.training import PARTNER_RULES, partners
 from orthoglot.training.settings import MethodSettings
 
 
@@ -42,7 +43,18 @@ def test_own_settings_are_what_the_formula_takes() -> None:
     assert MethodSettings(architecture="leace").own_settings == {}
 
 
-def test_every_architecture_is_trained_or_computed_or_the_vector_itself() -> None:
-    known = MethodSettings.model_json_schema()["properties"]["architecture"]["enum"]
-    assert sorted(known) == sorted(["original", *CLOSED_FORMS, *TRAINED])
-    assert set(APPLY) == {*CLOSED_FORMS, *TRAINED}
+def test_the_registries_are_what_the_schema_lists_and_every_entry_exists() -> None:
+    known = MethodSettings.model_json_schema()["properties"]
+    assert known["architecture"]["enum"] == ["original", *ARCHITECTURES]
+    assert known["partners"]["enum"] == list(PARTNER_RULES)
+    for name in ARCHITECTURES:
+        assert is_trained(name) != isinstance(architecture(name), ClosedForm)
+    assert not is_trained("original")
+    assert all(callable(getattr(partners, function)) for function in PARTNER_RULES.values())
+
+
+@pytest.mark.parametrize("field", ["architecture", "partners"])
+def test_an_unknown_name_is_refused_with_the_known_ones(field: str) -> None:
+    values = {"architecture": "two_head", "terms": {"meat.language": 1.0}, field: "both_heads"}
+    with pytest.raises(ValidationError, match=r"'both_heads' is unknown; known: .*(residual|dream)"):
+        MethodSettings.model_validate(values)

@@ -10,13 +10,11 @@ from straightforward import Dream, Meat, Partners, Seed, partner_of_same_languag
 from test_decompose import METHODS
 from torch import Tensor
 
-from orthoglot.decomposers.linear import Linear
+from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import Draws, stream
-from orthoglot.training import batching
-from orthoglot.training.batching import PairRows, pairs_of
-from orthoglot.training.decompose import MODULES
-from orthoglot.training.stacked import Stack, Trainer
+from orthoglot.training.batching import PairRows, make_batches
+from orthoglot.training.decompose import pairs_of, updates
 
 DIM, PAIRS, LANGUAGES, RATE = 12, 40, 3, 1e-2
 
@@ -27,24 +25,10 @@ def rows() -> tuple[Tensor, PairRows]:
     return vectors, PairRows(places, places + PAIRS, torch.zeros_like(places), 1 + places % 2)
 
 
-def trainer_of(name: str, vectors: Tensor) -> Trainer:
-    def build(_: Any) -> Stack:
-        method = METHODS[name]
-        maps = MODULES[method.architecture](DIM, [stream(1)]).double()
-        heads = Objective(method.terms, dim=DIM, n_languages=LANGUAGES, generator=[stream(2)]).double()
-        return Stack(maps, heads)
-
-    trainer = Trainer(build, lambda stack, batch: pairs_of(stack.maps, vectors, batch, LANGUAGES), RATE)
-    trainer.start([1])
-    return trainer
-
-
-def give(theirs: torch.nn.Linear, ours: Linear) -> None:
+def give(theirs: torch.nn.Linear, ours: torch.nn.Linear) -> None:
     """Let the straightforward map start where ours does."""
     theirs.double()
-    with torch.no_grad():
-        theirs.weight.copy_(ours.weight[0])
-        theirs.bias.copy_(ours.bias[0])
+    theirs.load_state_dict(ours.state_dict())
 
 
 TWINS: list[tuple[str, Any]] = [
@@ -59,30 +43,25 @@ TWINS: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("name", "twin"), TWINS, ids=[name for name, _ in TWINS])
 def test_three_steps_equal_the_straightforward_ones(name: str, twin: Any) -> None:
     vectors, pairs = rows()
-    trainer = trainer_of(name, vectors)
-    maps: Any = trainer.stack.maps
+    maps: Any = Maps(METHODS[name].architecture, DIM, stream(1)).double()
+    terms = METHODS[name].terms
+    objective = Objective(terms, dim=DIM, n_languages=LANGUAGES, generator=stream(2)).double()
     if name == "seed":
-        give(twin.f, maps.meaning)
+        give(twin.f, maps["meaning"])
     else:
-        give(twin.meaning, maps.meaning)
-        give(twin.language, maps.language)
-        own = [*trainer.stack.objective.modules_of_terms]
-        give(twin.head, next(iter(own[0].children())))  # type: ignore[arg-type]
-    (batches,) = batching.cut(
-        pairs,
-        METHODS[name].partners,
-        batch_size=PAIRS // 3,
-        drop_last=True,
-        order=Draws(1),
-        partners=Draws(2),
+        give(twin.meaning, maps["meaning"])
+        give(twin.language, maps["language"])
+        give(twin.head, next(objective.modules_of_terms[0].children()))  # type: ignore[arg-type]
+    ours = updates(maps, objective, RATE)
+    size = PAIRS // 3
+    batches = make_batches(
+        pairs, METHODS[name].partners, batch_size=size, drop_last=True, order=Draws(1), partners=Draws(2)
     )
-    stacked = batching.together([batches])
-    for number in range(3):
-        batch = batches[number]
-        size = batch.size
+    assert len(batches) == 3
+    for batch in batches:
         own = [one - size * (k % 2) for k, one in enumerate([*batch.other.chunk(2), *batch.peer.chunk(2)])]
         drawn = Partners(*(one.tolist() for one in own))
-        given = (*vectors[batch.places].chunk(2), *batch.language_id.chunk(2))
+        given = (*vectors[batch.rows].chunk(2), *batch.language_id.chunk(2))
         if name.startswith("meat"):
             loss = twin.discriminator_loss(*given)
             twin.opponent.zero_grad()
@@ -95,14 +74,20 @@ def test_three_steps_equal_the_straightforward_ones(name: str, twin: Any) -> Non
         twin.optimizer.zero_grad()
         total.backward()  # type: ignore[union-attr]
         twin.optimizer.step()
-        ours = trainer.step(stacked[number])
-        assert set(ours) == {*losses, "total"}
+        found: dict[str, Tensor] = {}
+        both = pairs_of(maps, vectors, batch, LANGUAGES)
+        for update in ours:
+            found |= update.loss(both)
+            update.optimizer.zero_grad()
+            found["total"].backward()
+            update.optimizer.step()
+        assert set(found) == {*losses, "total"}
         for term, value in losses.items():
-            assert ours[term].item() == pytest.approx(value.item(), abs=1e-9), term
+            assert found[term].item() == pytest.approx(value.item(), abs=1e-9), term
     theirs = twin.f if name == "seed" else twin.meaning
-    torch.testing.assert_close(maps.meaning.weight[0], theirs.weight, rtol=0, atol=1e-8)
+    torch.testing.assert_close(maps["meaning"].weight, theirs.weight, rtol=0, atol=1e-8)
     if name != "seed":
-        torch.testing.assert_close(maps.language.weight[0], twin.language.weight, rtol=0, atol=1e-8)
+        torch.testing.assert_close(maps["language"].weight, twin.language.weight, rtol=0, atol=1e-8)
 
 
 def test_the_row_by_row_draw_finds_the_language_too() -> None:

@@ -247,7 +247,7 @@ def test_training_killed_between_epochs_goes_on_from_there_to_the_same_bytes(
     killed = fresh.copy(tmp_path / "w")
     loop = killed.folder / "src/orthoglot/training/loop.py"
     loop.write_text(re.sub(r"(?m)^(SECONDS_BETWEEN_SAVES) = .*$", r"\1 = 0.0", loop.read_text()))
-    killed.kill_when("checkpoints/*/training.safetensors", "snakemake", "--cores", "2")
+    killed.kill_when("checkpoints/*/training.pt", "snakemake", "--cores", "2")
     assert "ems-mini: resumed after epoch" in killed.run("snakemake", "--cores", "2").stdout
     assert without_keys(killed) == without_keys(finished)
 

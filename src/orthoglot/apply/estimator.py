@@ -20,7 +20,7 @@ from orthoglot.encoders.base import resolve_device
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import Data, described, solve
+from orthoglot.training.decompose import Data, details, solve
 from orthoglot.training.settings import DecompositionSettings
 
 
@@ -111,10 +111,10 @@ class Decomposer(TransformerMixin, BaseEstimator):
                 f"{len(data.train)} pairs to train on and {len(data.valid)} to stop on, of {n}: too few"
             )
         device = resolve_device(self.device)
-        ((weights, self.history_),) = solve(
-            method, recipe, self.method, data, seeds=[self.seed], device=device, checkpoint=None
+        weights, self.history_ = solve(
+            method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
         )
-        details = described(method, recipe, data, self.seed, self.history_)
+        facts = details(method, recipe, data, self.seed, self.history_)
         self.decomposer_ = base.Decomposer(
             architecture=method.architecture,
             method=self.method,
@@ -123,7 +123,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
             languages=languages,
             dim=dim,
             weights=weights,
-            details={"estimator": self.get_params(), **details},
+            details={"estimator": self.get_params(), **facts},
         )
         return self._describe()
 

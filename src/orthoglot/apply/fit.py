@@ -132,9 +132,10 @@ def fit(
             name,
             store,
             collect(store, folders, EVERYTHING),
+            seed=seed,
             device=device,
             checkpoint=checkpoint / f"training-{key[:16]}",
-            outputs={seed: place},
+            output=place,
         )
         records = retrieval(load_decomposer(place), store, test, seed)
         write_records(place / RECORDS, records)

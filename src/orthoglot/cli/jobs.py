@@ -12,7 +12,7 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -266,7 +266,7 @@ def embed(job_file: JobFile) -> None:
 
 @app.command()
 def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of one encoder")]) -> None:
-    """Train decomposers on stored vectors: all seeds of a method together, one method after the other."""
+    """Train decomposers on stored vectors, one after the other."""
     from orthoglot.embeddings.store import EmbeddingStore
     from orthoglot.encoders.folder import identity
     from orthoglot.training import decompose as training
@@ -280,28 +280,23 @@ def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of
     def collected(store: Path, encoder: Path, bitext: tuple[Path, ...], train_pairs: int) -> training.Data:
         return training.collect(stored(encoder, store), bitext, train_pairs)
 
-    methods: dict[str, list[Job]] = {}
+    def train(job: Job, output: Path) -> None:
+        settings, recipe = job.settings, job.settings["recipe"]
+        encoder, store = job.folder("encoder"), job.folder("embeddings")
+        training.decompose(
+            MethodSettings.model_validate(settings["method"]),
+            DecompositionSettings.model_validate(recipe) if recipe else None,
+            settings["name"],
+            stored(encoder, store),
+            collected(store, encoder, tuple(job.folders("bitext")), settings["train_pairs"]),
+            seed=settings["seed"],
+            device=job.device,
+            checkpoint=job.checkpoint,
+            output=output,
+        )
+
     for job in map(Job, job_files):
-        methods.setdefault(str(job.output.parent), []).append(job)
-    for jobs in methods.values():
-        with ExitStack() as held:
-            due = [job for job in jobs if held.enter_context(job.due())]
-            if due:
-                (first, *_), settings = due, due[0].settings
-                encoder, store = first.folder("encoder"), first.folder("embeddings")
-                recipe = settings["recipe"]
-                training.decompose(
-                    MethodSettings.model_validate(settings["method"]),
-                    DecompositionSettings.model_validate(recipe) if recipe else None,
-                    settings["name"],
-                    stored(encoder, store),
-                    collected(store, encoder, tuple(first.folders("bitext")), settings["train_pairs"]),
-                    device=first.device,
-                    checkpoint=first.checkpoint,
-                    outputs={job.settings["seed"]: held.enter_context(job.building()) for job in due},
-                )
-        for job in jobs:
-            job.end()
+        job.run(functools.partial(train, job))
 
 
 @app.command()

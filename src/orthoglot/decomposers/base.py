@@ -1,10 +1,11 @@
-"""What a decomposer returns, and trained decomposers on disk; applying one needs NumPy alone."""
+"""What decomposers are and return, and fitted ones on disk. Applying one needs NumPy alone."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from orthoglot.decomposers import ARCHITECTURES, architecture
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,16 +25,83 @@ Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
 
 
-class Origin(NamedTuple):
-    """Where vectors come from: the language of each, and the one that they are compared with, if there is one."""
+@dataclass(frozen=True)
+class Languages:
+    """The language of each of N vectors, as the weights number them.
 
-    languages: list[str]
-    partner: str | None = None
+    Attributes:
+        names: N codes.
+        partner_name: the language with which the vectors are compared, if there is one.
+        known: K codes, those of the weights.
+    """
+
+    names: Sequence[str]
+    partner_name: str | None
+    known: Sequence[str]
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Position of each language among the known ones (N,).
+
+        Raises:
+            DataError: a language is unknown.
+        """
+        return self._positions(self.names)
+
+    @property
+    def partner(self) -> int | None:
+        """Position of the partner language; an unknown one is a DataError."""
+        return None if self.partner_name is None else int(self._positions([self.partner_name])[0])
+
+    def _positions(self, names: Sequence[str]) -> np.ndarray:
+        position = {language: k for k, language in enumerate(self.known)}
+        missing = sorted(set(names) - set(position))
+        if missing:
+            unknown, known = ", ".join(map(repr, missing)), ", ".join(position)
+            raise DataError(f"no weights of language {unknown}; known: {known}")
+        return np.array([position[name] for name in names], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """An architecture of linear maps that gradient descent fits.
+
+    Attributes:
+        maps: names of the linear maps, each (D, D) with a bias.
+        split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors.
+    """
+
+    maps: tuple[str, ...]
+    split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
+
+    def apply(self, weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
+        """Meaning and language of vectors (N, D)."""
+        return self.split(weights, vectors)
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """An architecture that is computed in one pass over the training translations.
+
+    Attributes:
+        fit: (moments, **setting) -> weights by name, or (moments, pair moments, **setting) if it needs pairs.
+        apply: (weights, vectors (N, D), languages) -> (meaning, language).
+        products: `fit` needs the sums of outer products of each language.
+        pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
+        setting: name of the method's setting that `fit` takes, if it takes one.
+    """
+
+    fit: Callable[..., dict[str, np.ndarray]]
+    apply: Callable[[Weights, np.ndarray, Languages], Split]
+    products: bool = False
+    pairs: bool = False
+    pair_products: bool = False
+    setting: str | None = None
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Sentence, meaning and language vectors of a batch while training, each (B, D), not normalised."""
+    """Sentence, meaning and language vectors of a batch during training, each (R, D), not normalised."""
 
     sentence: Tensor
     meaning: Tensor
@@ -49,16 +118,16 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Decomposer:
-    """A trained decomposer, ready to apply.
+    """A fitted decomposer, ready to apply.
 
     Attributes:
-        architecture: a name in `APPLY`.
+        architecture: a name in `ARCHITECTURES`.
         method: its name in params.yaml.
-        encoder, identity: name and digest of the encoder whose vectors it was trained on.
-        languages: those it was trained on, sorted; where each has weights of its own, no others are known.
+        encoder, identity: name and digest of the encoder whose vectors it was fitted to.
+        languages: those it was fitted to, sorted; if each has its own weights, no others are known.
         dim: D.
-        weights: arrays by name, as the architecture's module names them.
-        details: whatever else should be on record (seed, terms, sizes); JSON values.
+        weights: arrays by name.
+        details: further facts for the record (seed, terms, sizes); JSON values.
     """
 
     architecture: str
@@ -76,9 +145,9 @@ class Decomposer:
         """Split vectors (N, D) of one language, or of N named ones.
 
         Args:
-            partner: the language that they are compared with, where there is one; centering per pair alone asks.
+            partner: the language with which they are compared, if there is one; only centering per pair uses it.
         Raises:
-            DataError: the size is not D, the counts differ, or a language has no weights where each has its own.
+            DataError: the size is not D, the counts differ, or each language has its own weights and one has none.
         """
         vectors = np.asarray(vectors, dtype=np.float32)
         if vectors.ndim != 2 or vectors.shape[1] != self.dim:
@@ -86,7 +155,11 @@ class Decomposer:
         names = [languages] * len(vectors) if isinstance(languages, str) else list(languages)
         if len(names) != len(vectors):
             raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
-        meaning, language = APPLY[self.architecture](self, vectors, Origin(names, partner))
+        apply = architecture(self.architecture).apply
+        try:
+            meaning, language = apply(self.weights, vectors, Languages(names, partner, self.languages))
+        except DataError as error:
+            raise DataError(f"decomposer {self.method}: {error}") from error
         return Parts(vectors, meaning, language)
 
     def save(self, folder: Path) -> None:
@@ -109,82 +182,7 @@ def load_decomposer(folder: Path) -> Decomposer:
         decomposer = Decomposer(weights=load_file(folder / WEIGHTS), **meta)
     except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise DataError(f"decomposer {folder}: cannot be read ({error})") from error
-    if decomposer.architecture not in APPLY:
-        known = ", ".join(APPLY)
+    if decomposer.architecture not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
         raise DataError(f"decomposer {folder}: architecture {decomposer.architecture!r}; known: {known}")
     return decomposer
-
-
-def _affine(weights: Weights, name: str, vectors: np.ndarray) -> np.ndarray:
-    return vectors @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-
-
-def _two_head(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
-    return _affine(self.weights, "meaning", vectors), _affine(self.weights, "language", vectors)
-
-
-def _residual(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
-    meaning = _affine(self.weights, "meaning", vectors)
-    return meaning, vectors - meaning
-
-
-def _places(self: Decomposer, names: list[str]) -> np.ndarray:
-    """Place in `languages` of each name (N,)."""
-    place = {language: i for i, language in enumerate(self.languages)}
-    missing = sorted(set(names) - set(place))
-    if missing:
-        unknown, known = ", ".join(map(repr, missing)), ", ".join(place)
-        raise DataError(f"decomposer {self.method}: no weights of language {unknown}; known: {known}")
-    return np.array([place[name] for name in names], dtype=np.int64)
-
-
-def _centering(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
-    language = self.weights["means"][_places(self, origin.languages)]
-    return vectors - language, language
-
-
-def _pair_centering(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
-    places = _places(self, origin.languages)
-    partners = places if origin.partner is None else _places(self, [origin.partner])[0]
-    language = self.weights["means"][places, partners]
-    return vectors - language, language
-
-
-def _lir(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
-    places, meaning = _places(self, origin.languages), vectors.copy()
-    for k in np.unique(places):
-        own, components = places == k, self.weights["components"][k]
-        meaning[own] -= vectors[own] @ components.T @ components
-    return meaning, vectors - meaning
-
-
-def _lsar(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
-    components = self.weights["components"]
-    meaning = vectors - vectors @ components.T @ components
-    return meaning, vectors - meaning
-
-
-def _leace(self: Decomposer, vectors: np.ndarray, _: Origin) -> Split:
-    meaning = vectors - (vectors - self.weights["mean"]) @ self.weights["right"].T @ self.weights["left"]
-    return meaning, vectors - meaning
-
-
-def _mapped(self: Decomposer, vectors: np.ndarray, origin: Origin) -> Split:
-    places, meaning = _places(self, origin.languages), np.empty_like(vectors)
-    for k in np.unique(places):
-        own = places == k
-        meaning[own] = (vectors[own] - self.weights["means"][k]) @ self.weights["maps"][k]
-    return meaning, vectors - meaning
-
-
-APPLY: dict[str, Callable[[Decomposer, np.ndarray, Origin], Split]] = {
-    "two_head": _two_head,
-    "residual": _residual,
-    "centering": _centering,
-    "pair_centering": _pair_centering,
-    "lir": _lir,
-    "lsar": _lsar,
-    "leace": _leace,
-    "whitening": _mapped,
-    "procrustes": _mapped,
-}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
 
 
-def leace(moments: Moments) -> dict[str, np.ndarray]:
+def fit(moments: Moments) -> dict[str, np.ndarray]:
     """meaning = e - W^+ P W (e - mean), with W the whitening of all vectors, P onto the whitened class means.
 
     W = C^(-1/2), C the covariance of all training vectors whatever their language; P projects onto the span of
@@ -39,3 +40,12 @@ def leace(moments: Moments) -> dict[str, np.ndarray]:
     # A length is the root of the variance that language explains in a whitened direction, so at most 1.
     basis = basis[lengths > len(sizes) * np.sqrt(np.finfo(np.float64).eps)]
     return {"mean": mean, "left": basis * spread @ axes.T, "right": basis / spread @ axes.T}
+
+
+def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
+    """Meaning and language of vectors (N, D) of any language."""
+    meaning = vectors - (vectors - weights["mean"]) @ weights["right"].T @ weights["left"]
+    return meaning, vectors - meaning
+
+
+LEACE = ClosedForm(fit, apply, products=True)

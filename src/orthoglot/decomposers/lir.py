@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
 
 
-def lir(moments: Moments, rank: int) -> dict[str, np.ndarray]:
+def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     """meaning = e - C C^T e, with C the first right singular vectors of its language's vectors.
 
     The vectors are not centred, so that the first component is close to the language's mean.
@@ -29,3 +30,15 @@ def lir(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     # The right singular vectors of the vectors are the eigenvectors of their products, which come in rising order.
     directions = np.linalg.eigh(moments.squares())[1]
     return {"components": directions[:, :, : -rank - 1 : -1].transpose(0, 2, 1)}
+
+
+def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
+    """Meaning and language of vectors (N, D)."""
+    meaning = vectors.copy()
+    for k in np.unique(languages.rows):
+        own, components = languages.rows == k, weights["components"][k]
+        meaning[own] -= vectors[own] @ components.T @ components
+    return meaning, vectors - meaning
+
+
+LIR = ClosedForm(fit, apply, products=True, setting="rank")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
 
 
-def lsar(moments: Moments, rank: int) -> dict[str, np.ndarray]:
+def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     """meaning = e - S S^T e, with S the language subspace of the matrix of means M = m 1^T + S G^T, m orthogonal to S.
 
     The paper fits m and S in steps: subtract the average mean, cut to the rank, find the m orthogonal to what is
@@ -32,3 +33,13 @@ def lsar(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     # Equal means differ by rounding alone, which says nothing of languages.
     noise = np.abs(means).max() * means.size * np.finfo(np.float64).eps
     return {"components": directions[:rank][sizes[:rank] > noise]}
+
+
+def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
+    """Meaning and language of vectors (N, D) of any language."""
+    components = weights["components"]
+    meaning = vectors - vectors @ components.T @ components
+    return meaning, vectors - meaning
+
+
+LSAR = ClosedForm(fit, apply, setting="rank")

@@ -1,15 +1,48 @@
-"""What the closed forms need to know of the training vectors, summed in one pass, in float64.
+"""Closed forms: sums over the training vectors, in one pass and in float64, and the weights from them.
 
-The order and size of the updates make no difference beyond float64 rounding.
+The order and size of the updates change nothing beyond float64 rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from orthoglot.decomposers.base import ClosedForm
 from orthoglot.errors import DataError
+
+# Vectors (n, D) of two languages, row by row translations, and the two languages.
+Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]
+
+
+def compute(
+    form: ClosedForm,
+    blocks: Iterable[Block],
+    languages: Sequence[str],
+    dim: int,
+    settings: Mapping[str, float],
+) -> dict[str, np.ndarray]:
+    """The weights of a closed form, float32.
+
+    Args:
+        form: its `fit` gives formula and shapes.
+        blocks: all training translations, each once, in any order.
+        languages: K names, those of the blocks.
+        dim: D.
+        settings: value of the form's setting by name, if it has one.
+    Raises:
+        DataError: a vector is not finite, a language has no sentence, or the formula has no solution.
+    """
+    moments = Moments(dim, languages, products=form.products)
+    pairs = PairMoments(dim, products=form.pair_products)
+    for source, target, (first, second) in blocks:
+        moments.update(source, first)
+        moments.update(target, second)
+        if form.pairs:
+            pairs.update(source, target, (first, second))
+    weights = form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
+    return {name: array.astype(np.float32) for name, array in weights.items()}
 
 
 class Moments:

@@ -1,14 +1,16 @@
-"""Procrustes: turn every language onto the pivot, learnt from translations."""
+"""Procrustes: turn every language onto the pivot, estimated from translations."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from orthoglot.decomposers.base import ClosedForm
 from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.whitening import apply
 from orthoglot.errors import DataError
 
 
-def procrustes(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
+def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
     """meaning = R (e - mean of its language), with R the rotation that brings translations together.
 
     R maximises the covariance tr(R C) of turned vectors with their translations, both centred, over orthogonal R:
@@ -62,3 +64,6 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
         u[:, free] = u[:, free] @ left @ right
     turned: np.ndarray = u @ vt
     return turned
+
+
+PROCRUSTES = ClosedForm(fit, apply, pairs=True, pair_products=True)

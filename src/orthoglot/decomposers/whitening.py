@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
 
 
-def whitening(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
+def fit(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
     """meaning = A (e - mean), A = ((1 - s) C + s (tr C / D) I)^(-1/2), with mean and covariance C of its language.
 
     A is the symmetric root (ZCA): of all whitenings the one that turns the axes least.
@@ -37,3 +38,15 @@ def whitening(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
             )
         maps.append(axes / np.sqrt(sizes) @ axes.T)
     return {"means": means, "maps": np.stack(maps)}
+
+
+def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
+    """Meaning and language of vectors (N, D): each language's own affine map. Procrustes shares it."""
+    meaning = np.empty_like(vectors)
+    for k in np.unique(languages.rows):
+        own = languages.rows == k
+        meaning[own] = (vectors[own] - weights["means"][k]) @ weights["maps"][k]
+    return meaning, vectors - meaning
+
+
+WHITENING = ClosedForm(fit, apply, products=True, setting="shrinkage")

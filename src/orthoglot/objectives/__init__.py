@@ -1,7 +1,7 @@
-"""What training wants: named loss terms, one paper per file.
+"""Loss terms by name, one paper per file.
 
-`TERMS` maps a term's name to "module:attribute" of this room, so that names can be checked without
-loading PyTorch; `orthoglot.objectives.base.Objective` resolves them.
+`TERMS` maps a term's name to "module:attribute" of this room, so that names can be checked without loading PyTorch;
+`orthoglot.objectives.base.Objective` resolves them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from orthoglot.decomposers import ARCHITECTURES, architecture
+from orthoglot.decomposers.base import Trained
 from orthoglot.errors import ConfigError
 
 TERMS: dict[str, str] = {
@@ -40,29 +42,33 @@ TERMS: dict[str, str] = {
 NEEDS_PARTNERS = frozenset(
     {"dream.meaning", "dream.language", "seed.meaning", "seed.language", "seed.language_swap"}
 )
-TRAINED = ("two_head", "residual")
 
 
-def check_method(architecture: str, partners: str, terms: Mapping[str, float]) -> None:
-    """Refuse combinations that mean nothing; a listed term counts whatever its weight, as it is computed.
+def is_trained(name: str) -> bool:
+    """Whether gradient descent fits this architecture; `original` and the closed forms are not trained."""
+    return name in ARCHITECTURES and isinstance(architecture(name), Trained)
+
+
+def check_method(kind: str, partners: str, terms: Mapping[str, float]) -> None:
+    """Refuse combinations without a meaning. A listed term counts whatever its weight, as it is computed.
 
     Args:
-        architecture: those that are not trained (`original`, the closed forms) take neither terms nor partners.
+        kind: the architecture; one that is not trained takes neither terms nor partners.
         partners: name of the partner rule; `none` gives no partners.
         terms: weight by term name.
     Raises:
-        ConfigError: says which; for an unknown term the known names, nearest first.
+        ConfigError: names the combination; for an unknown term the known names, nearest first.
     """
     for name in terms:
         if name not in TERMS:
             near = difflib.get_close_matches(name, TERMS, n=len(TERMS), cutoff=0.0)
             raise ConfigError(f"term {name!r} is unknown; known: {', '.join(near)}")
-    if architecture not in TRAINED:
+    if not is_trained(kind):
         if terms or partners != "none":
-            raise ConfigError(f"architecture {architecture!r} is not trained: it takes no terms, no partners")
+            raise ConfigError(f"architecture {kind!r} is not trained: it takes no terms, no partners")
         return
     if not any(weight > 0 for weight in terms.values()):
-        raise ConfigError(f"architecture {architecture!r} is trained: it needs a term with a weight above 0")
+        raise ConfigError(f"architecture {kind!r} is trained: it needs a term with a weight above 0")
     using = sorted(NEEDS_PARTNERS & set(terms))
     if using and partners == "none":
         raise ConfigError(f"terms {', '.join(using)} need partners, but the partner rule is 'none'")

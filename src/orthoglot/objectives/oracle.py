@@ -1,10 +1,10 @@
 """ORACLE (2024): one direction per language (intra-class), meaning orthogonal to language (inter-class).
 
-All terms use every row of the batch, also where the host's terms use half of it (methods 3.4).
-Plain names are the paper's Eqs. 5 and 6; the suffix tells the reading: `_released` is what every shipped
-configuration of the authors' code trains (dayeonki/oracle), `_all` ignores languages but leaves the diagonal
-out, `_abs`, `_main` and `_old` are their other variants. ORACLE on its own, without a host, is
-{intra_class_released, alignment, inter_class_old}: as printed nothing would align the meanings (methods O5).
+All terms use every row of the batch, even where the host's terms use half of it (methods 3.4).
+Names without a suffix are the paper's Eqs. 5 and 6. A suffix names another reading: `_released` is what every shipped
+configuration of the authors' code trains (dayeonki/oracle), `_all` ignores languages but leaves the diagonal out,
+`_abs`, `_main` and `_old` are their other variants. ORACLE without a host is
+{intra_class_released, alignment, inter_class_old}: as printed, nothing would align the meanings (methods O5).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from orthoglot.objectives.base import Pairs
+from orthoglot.objectives.cosine import cosine, pull, push
 
 
 def intra_class(pairs: Pairs) -> Tensor:
@@ -23,7 +24,7 @@ def intra_class(pairs: Pairs) -> Tensor:
     0 when each language is one direction. A side without two rows of one language gives 0.
     Source: Eq. 5; the paper does not say which j (methods O2, O3, O4).
     """
-    return _among(pairs, pairs.language_id, pairs.n_languages)
+    return _attraction(pairs, pairs.language_id, pairs.n_languages)
 
 
 def intra_class_all(pairs: Pairs) -> Tensor:
@@ -31,32 +32,27 @@ def intra_class_all(pairs: Pairs) -> Tensor:
 
     L = sum over sides of [1 - mean of cos(l_i, l_j) over j != i];  in [0, 4]; 0 for a single row.
     """
-    return _among(pairs, torch.zeros_like(pairs.language_id), 1)
+    return _attraction(pairs, torch.zeros_like(pairs.language_id), 1)
 
 
-def _among(pairs: Pairs, group: Tensor, n_groups: int) -> Tensor:
-    """1 - mean cosine over the ordered pairs of different rows of one group of a side, both sides' summed.
+def _attraction(pairs: Pairs, group: Tensor, n_groups: int) -> Tensor:
+    """1 - mean cosine over the ordered pairs of different rows of one group of a side, both sides' added.
 
-    A group's cosines sum to |sum of its units|^2 - sum of |unit|^2, which is linear in B, not quadratic. A side
-    without a pair adds 0.
+    The cosines of a group sum to |sum of its unit vectors|^2 - sum of |unit vector|^2: B products, not B^2.
+    A side without a pair of rows adds 0.
     """
-    members = _by_side(one_hot(group, n_groups).to(pairs.parts.language.dtype).mT)
-    inverse = _by_side(pairs.dots.inverse_length(pairs.language).unsqueeze(-2))
-    sums = (members * inverse) @ _rows_by_side(pairs)
-    sizes = members.sum(dim=-1)
-    n = (sizes * (sizes - 1)).sum(dim=-1)
-    cosines = sums.square().sum(dim=(-2, -1)) - (inverse > 0).sum(dim=(-2, -1))
-    return torch.where(n > 0, 1 - cosines / n.clamp(min=1), 0.0).sum(dim=-1)
+    members = _sides(one_hot(group, n_groups).to(pairs.language.rows.dtype)).mT
+    inverse = _sides(pairs.language.inverse_length)[:, None]
+    sums = (members * inverse) @ _sides(pairs.language.rows)
+    sizes = members.sum(dim=2)
+    n = (sizes * (sizes - 1)).sum(dim=1)
+    cosines = sums.square().sum(dim=(1, 2)) - (inverse > 0).sum(dim=(1, 2))
+    return torch.where(n > 0, 1 - cosines / n.clamp(min=1), 0.0).sum()
 
 
-def _by_side(weights: Tensor) -> Tensor:
-    """(..., G, 2B) as (..., 2, G, B)."""
-    return weights.unflatten(-1, (2, -1)).transpose(-3, -2)
-
-
-def _rows_by_side(pairs: Pairs) -> Tensor:
-    """Language vectors (..., 2, B, D)."""
-    return pairs.parts.language.unflatten(-2, (2, -1))
+def _sides(rows: Tensor) -> Tensor:
+    """(2B, ...) as (2, B, ...)."""
+    return rows.unflatten(0, (2, -1))
 
 
 def intra_class_released(pairs: Pairs) -> Tensor:
@@ -64,28 +60,28 @@ def intra_class_released(pairs: Pairs) -> Tensor:
 
     L = sum over sides of [1 - |mean of unit l|^2] = (B - 1) / B of `intra_class_all`;  in [0, 2].
     """
-    inverse = _by_side(pairs.dots.inverse_length(pairs.language).unsqueeze(-2))
-    means = inverse @ _rows_by_side(pairs) / inverse.shape[-1]
-    return 2 - means.square().sum(dim=(-3, -2, -1))
+    inverse = _sides(pairs.language.inverse_length)[:, None]
+    means = inverse @ _sides(pairs.language.rows) / inverse.shape[2]
+    return 2 - means.square().sum()
 
 
 def inter_class(pairs: Pairs) -> Tensor:
-    """Meaning and language of one sentence repel up to orthogonality.
+    """Meaning and language of one sentence repel up to a right angle.
 
     L = sum over sides of mean_i max(0, cos(m_i, l_i));  in [0, 2].
     Source: Eq. 6 as printed (methods O1).
     """
-    return pairs.mean_of_all(pairs.push(pairs.meaning, pairs.language))
+    return pairs.mean_of_all(push(pairs.meaning, pairs.language))
 
 
 def inter_class_released(pairs: Pairs) -> Tensor:
     """Language vectors of the two sides repel: mean_i max(0, cos(ls_i, lt_i));  in [0, 1] (methods O1)."""
-    return pairs.push(pairs.language, pairs.of_translation(pairs.language)).mean(dim=-1)
+    return push(pairs.language, pairs.of_translation(pairs.language)).mean()
 
 
 def inter_class_abs(pairs: Pairs) -> Tensor:
-    """As released, but opposite directions cost as well: mean_i |cos(ls_i, lt_i)|;  in [0, 1]."""
-    return pairs.cosine(pairs.language, pairs.of_translation(pairs.language)).abs().mean(dim=-1)
+    """As released, but opposite directions cost, too: mean_i |cos(ls_i, lt_i)|;  in [0, 1]."""
+    return cosine(pairs.language, pairs.of_translation(pairs.language)).abs().mean()
 
 
 def inter_class_main(pairs: Pairs) -> Tensor:
@@ -95,10 +91,10 @@ def inter_class_main(pairs: Pairs) -> Tensor:
 
 def inter_class_old(pairs: Pairs) -> Tensor:
     """mean_i [|cos(ms_i, ls_i)| + |cos(mt_i, lt_i)| + max(0, cos(ls_i, lt_i))];  in [0, 3]."""
-    own = pairs.mean_of_all(pairs.cosine(pairs.meaning, pairs.language).abs())
+    own = pairs.mean_of_all(cosine(pairs.meaning, pairs.language).abs())
     return own + inter_class_released(pairs)
 
 
 def alignment(pairs: Pairs) -> Tensor:
     """Translations attract: mean_i [1 - cos(ms_i, mt_i)];  in [0, 2]. Needed where no host does it."""
-    return pairs.pull(pairs.meaning, pairs.of_translation(pairs.meaning)).mean(dim=-1)
+    return pull(pairs.meaning, pairs.of_translation(pairs.meaning)).mean()

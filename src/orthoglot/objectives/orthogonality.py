@@ -1,8 +1,8 @@
-"""Meaning at right angles to language, held from both sides.
+"""Meaning at a right angle to language, from both sides.
 
-ORACLE's inter-class term stops at a cosine of 0 and lets the parts turn away from each other below it, down to
--1. These two readings cost on either side of 0. They take its place with any host and, like it, use every row of
-the batch (methods 3.4).
+ORACLE's inter-class term stops at a cosine of 0: below it the two parts may turn away from each other, down to -1.
+These two terms cost on either side of 0. They replace it with any host and, like it, use every row of the batch
+(methods 3.4).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from orthoglot.objectives.base import Pairs
+from orthoglot.objectives.cosine import cosine
 
 
 def absolute(pairs: Pairs) -> Tensor:
@@ -18,7 +19,7 @@ def absolute(pairs: Pairs) -> Tensor:
     L = sum over sides of mean_i |cos(m_i, l_i)|;  in [0, 2], 0 when every cosine is 0.
     Source: the first two parts of `oracle.inter_class_old` (methods 3.4).
     """
-    return pairs.mean_of_all(pairs.cosine(pairs.meaning, pairs.language).abs())
+    return pairs.mean_of_all(cosine(pairs.meaning, pairs.language).abs())
 
 
 def square(pairs: Pairs) -> Tensor:
@@ -27,4 +28,4 @@ def square(pairs: Pairs) -> Tensor:
     L = sum over sides of mean_i cos(m_i, l_i) ^ 2;  in [0, 2], 0 when every cosine is 0.
     Source: our own.
     """
-    return pairs.mean_of_all(pairs.cosine(pairs.meaning, pairs.language).square())
+    return pairs.mean_of_all(cosine(pairs.meaning, pairs.language).square())

@@ -1,37 +1,36 @@
-"""Train decomposers on stored vectors: which pairs, which models, which files."""
+"""Train decomposers on stored vectors: which pairs, which maps, which files."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Adam
 
 from orthoglot.corpora.prepare import read_split
-from orthoglot.decomposers.base import Decomposer, Weights
-from orthoglot.decomposers.closed_form import CLOSED_FORMS, Block, compute
-from orthoglot.decomposers.linear import Residual, TwoHead
+from orthoglot.decomposers import architecture
+from orthoglot.decomposers.base import ClosedForm, Decomposer, Weights
+from orthoglot.decomposers.modules import Maps
+from orthoglot.decomposers.moments import Block, compute
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
-from orthoglot.objectives.base import Objective
+from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
-from orthoglot.training.batching import Batches, PairRows, cut, pairs_of
-from orthoglot.training.loop import History, ending
+from orthoglot.training.batching import Batch, PairRows, make_batches
+from orthoglot.training.loop import Update, fit
+from orthoglot.training.progress import History, ending
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
-from orthoglot.training.stacked import Run, Stack, fit_together
 
-MODULES: dict[str, type[TwoHead | Residual]] = {"two_head": TwoHead, "residual": Residual}
-# Embedding sizes at which a stack of maps still pays on a CPU (docs/benchmarks/decomposers.md).
-TOGETHER_UP_TO = 384
 logger = logging.getLogger(__name__)
 
 
@@ -41,7 +40,7 @@ class Data:
 
     Attributes:
         vectors: (N, D) float32.
-        languages: K codes, sorted; language ids are places in this list.
+        languages: K codes, sorted; a language id is a position in this list.
         train, valid: pairs as rows of `vectors`, on the CPU.
     """
 
@@ -58,42 +57,43 @@ def decompose(
     store: EmbeddingStore,
     data: Data,
     *,
+    seed: int,
     device: str,
     checkpoint: Path,
-    outputs: Mapping[int, Path],
+    output: Path,
 ) -> None:
-    """Write decomposer.json, weights.safetensors and, of a training, history.jsonl into a folder per seed.
+    """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
     Args:
         method: architecture, partner rule and weighted terms.
-        recipe: how to train; None for a closed form, which is computed.
+        recipe: how to train; None for a closed form.
         name: the method's name, for the record.
         store: the encoder's vectors.
-        data: what `collect` took from it.
+        data: what `collect` took from the store.
+        seed: of initial weights, order and partners.
         device: "auto", "cpu", "cuda", ...
         checkpoint: folder for the resume file.
-        outputs: existing folder by seed, which sets initial weights, order and partners.
+        output: the folder.
     Raises:
-        ConfigError: the method is not trained, or its terms or rule are wrong.
+        ConfigError: the method cannot be fitted, or its terms or rule are wrong.
         DataError: a loss is not finite.
     """
-    found = solve(
-        method, recipe, name, data, seeds=list(outputs), device=resolve_device(device), checkpoint=checkpoint
+    weights, history = solve(
+        method, recipe, name, data, seed=seed, device=resolve_device(device), checkpoint=checkpoint
     )
-    for (seed, output), (weights, history) in zip(outputs.items(), found, strict=True):
-        Decomposer(
-            architecture=method.architecture,
-            method=name,
-            encoder=store.meta["encoder"],
-            identity=store.meta["identity"],
-            languages=data.languages,
-            dim=store.meta["dim"],
-            weights=weights,
-            details=described(method, recipe, data, seed, history),
-        ).save(output)
-        if history:
-            lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
-            (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
+    Decomposer(
+        architecture=method.architecture,
+        method=name,
+        encoder=store.meta["encoder"],
+        identity=store.meta["identity"],
+        languages=data.languages,
+        dim=store.meta["dim"],
+        weights=weights,
+        details=details(method, recipe, data, seed, history),
+    ).save(output)
+    if history:
+        lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
+        (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def solve(
@@ -102,32 +102,32 @@ def solve(
     name: str,
     data: Data,
     *,
-    seeds: Sequence[int],
+    seed: int,
     device: torch.device,
     checkpoint: Path | None,
-) -> list[tuple[Weights, History]]:
-    """Weights and history for each seed, trained or computed; what is computed has no history and needs no seed.
+) -> tuple[Weights, History]:
+    """Weights and history of a trained method, or weights and no history of a closed form.
 
     Raises:
-        ConfigError: the method is neither, its terms or rule are wrong, or a training has no recipe.
+        ConfigError: the method is neither, its terms or rule are wrong, or a trained method has no recipe.
         DataError: a loss is not finite.
     """
     if method.architecture == "original":
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
     check_method(method.architecture, method.partners, method.terms)
-    if method.architecture in CLOSED_FORMS:
+    form = architecture(method.architecture)
+    if isinstance(form, ClosedForm):
         dim = data.vectors.shape[1]
-        weights = compute(method.architecture, translations(data), data.languages, dim, method.own_settings)
-        return [(weights, []) for _ in seeds]
+        return compute(form, translations(data), data.languages, dim, method.own_settings), []
     if recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
-    return list(train_seeds(method, recipe, name, data, seeds=seeds, device=device, checkpoint=checkpoint))
+    return train(method, recipe, name, data, seed=seed, device=device, checkpoint=checkpoint)
 
 
-def described(
+def details(
     method: MethodSettings, recipe: DecompositionSettings | None, data: Data, seed: int, history: History
 ) -> dict[str, Any]:
-    """What should be on record beside a decomposer's weights."""
+    """Further facts for a decomposer's record."""
     return {
         "seed": seed,
         "partners": method.partners,
@@ -140,12 +140,12 @@ def described(
 
 
 def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> Data:
-    """The train and valid pairs of all folders, pooled, with the vectors they need and no others.
+    """The train and valid pairs of all folders, pooled, with only the vectors that they need.
 
     Args:
         store: holds a vector of every sentence.
         bitext: prepared language pairs; only their train and valid splits are read.
-        train_pairs: first so many training pairs per language pair.
+        train_pairs: how many training pairs per language pair to use, the first ones.
     Raises:
         DataError: a split is empty, or a sentence has no vector.
     """
@@ -185,7 +185,7 @@ def _pairs(
 
 
 def _renumbered(pairs: PairRows, used: Tensor) -> PairRows:
-    """The same pairs with rows counted among the sorted `used` ones."""
+    """The same pairs with rows numbered among the sorted `used` ones."""
     return replace(
         pairs,
         source=torch.searchsorted(used, pairs.source),
@@ -203,36 +203,32 @@ def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
 
 
-def train_seeds(
+def train(
     method: MethodSettings,
     recipe: DecompositionSettings,
     name: str,
     data: Data,
     *,
-    seeds: Sequence[int],
+    seed: int,
     device: torch.device,
     checkpoint: Path | None,
-) -> list[tuple[dict[str, np.ndarray], History]]:
-    """Fit the method's maps to the training pairs, stopping early on the validation pairs, one model per seed.
+) -> tuple[dict[str, np.ndarray], History]:
+    """Fit the method's maps to the training pairs, stopping early on the validation pairs.
 
     The initial weights depend on seed and architecture alone, so methods of one seed start alike.
 
     Returns:
-        For each seed the maps' weights by name at the best epoch, and the history.
+        The maps' weights by name at the best epoch, and the history.
     """
     vectors, k = data.vectors.to(device), len(data.languages)
-    rows = {split: getattr(data, split).each(lambda t: t.to(device)) for split in ("train", "valid")}
     dim = vectors.shape[1]
+    maps = Maps(method.architecture, dim, stream(seed, "maps")).to(device, vectors.dtype)
+    objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))
+    objective.to(device, vectors.dtype)
 
-    def build(chosen: Sequence[int]) -> Stack:
-        maps = MODULES[method.architecture](dim, [stream(seed, "maps") for seed in chosen])
-        heads = [stream(seed, "heads") for seed in chosen]
-        objective = Objective(method.terms, dim=dim, n_languages=k, generator=heads)
-        return Stack(maps.to(device, vectors.dtype), objective.to(device, vectors.dtype))
-
-    def batches(split: str, seed: int, *epoch: int) -> list[Batches]:
-        return cut(
-            rows[split],
+    def batches(split: Literal["train", "valid"], *epoch: int) -> list[Batch]:
+        return make_batches(
+            getattr(data, split).map(lambda tensor: tensor.to(device)),
             method.partners,
             batch_size=recipe.batch_size,
             drop_last=split == "train",
@@ -240,22 +236,57 @@ def train_seeds(
             partners=Draws(seed, "partners", split, *epoch),
         )
 
-    # Side by side small maps save the time between operations; large ones only push each other out of a CPU's cache.
-    apart = device.type == "cpu" and dim > TOGETHER_UP_TO
-    runs: list[Run] = []
-    for group in [[seed] for seed in seeds] if apart else [list(seeds)]:
-        runs += fit_together(
-            build,
-            lambda stack, batch: pairs_of(stack.maps, vectors, batch, k),
-            lambda seed, epoch: batches("train", seed, epoch),
-            # Without an epoch: validation means the same in each only if its partners stay (methods 4.2).
-            lambda seed: batches("valid", seed),
-            seeds=group,
-            learning_rate=recipe.learning_rate,
-            max_epochs=recipe.max_epochs,
-            patience=recipe.patience,
-            label=name,
-            checkpoint=checkpoint and checkpoint / "-".join(map(str, group)),
-            batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
-        )
-    return [({key: tensor.numpy() for key, tensor in run.best.items()}, run.history) for run in runs]
+    def pairs(batch: Batch) -> Pairs:
+        return pairs_of(maps, vectors, batch, k)
+
+    # Without an epoch: validation means the same in each only if its partners stay (methods 4.2).
+    held_out = batches("valid")
+
+    def validate() -> dict[str, float]:
+        """Mean of every term over all validation pairs."""
+        values = [objective(pairs(batch)) for batch in held_out]
+        sizes = torch.tensor([len(batch.active) for batch in held_out], dtype=torch.float64)
+        table = torch.stack([torch.stack(list(terms.values())) for terms in values]).double().cpu()
+        return dict(zip(values[0], (sizes @ table / sizes.sum()).tolist(), strict=True))
+
+    history = fit(
+        model=nn.ModuleList([maps, objective]),
+        updates=updates(maps, objective, recipe.learning_rate),
+        # The maps do not move between a discriminator's update and theirs, so both use the same parts.
+        batches=lambda epoch, first: map(pairs, batches("train", epoch)[first:]),
+        validate=validate,
+        max_epochs=recipe.max_epochs,
+        patience=recipe.patience,
+        seed=seed,
+        label=f"{name}, seed {seed}",
+        checkpoint=checkpoint,
+        batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
+    )
+    return {name: tensor.cpu().numpy() for name, tensor in maps.state_dict().items()}, history
+
+
+def pairs_of(maps: Maps, vectors: Tensor, batch: Batch, n_languages: int) -> Pairs:
+    """Both sides of a batch, decomposed.
+
+    Args:
+        maps: of D numbers.
+        vectors: (N, D), the matrix of which the batch names rows.
+        batch: B pairs.
+        n_languages: K.
+    """
+    parts = maps(vectors.index_select(0, batch.rows))
+    return Pairs(parts, batch.language_id, batch.other, batch.peer, batch.active, n_languages)
+
+
+def updates(maps: Maps, objective: Objective, learning_rate: float) -> list[Update]:
+    """The update of the maps and their heads; before it that of the discriminators, if there are any."""
+    adversaries = objective.adversaries()
+
+    def discriminate(batch: Pairs) -> dict[str, Tensor]:
+        loss = torch.stack([adversary.discriminate(batch) for adversary in adversaries]).sum()
+        return {"discriminator": loss, "total": loss}
+
+    theirs = [parameter for adversary in adversaries for parameter in adversary.parameters()]
+    ours = [*maps.parameters(), *objective.heads()]
+    first = [Update("discriminator", discriminate, Adam(theirs, learning_rate, fused=True))] if theirs else []
+    return [*first, Update("maps", objective, Adam(ours, learning_rate, fused=True))]

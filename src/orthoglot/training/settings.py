@@ -1,34 +1,38 @@
-"""Settings of the decomposers' training."""
+"""Settings of the decomposers and of their training."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from orthoglot.decomposers import ARCHITECTURES, architecture
 from orthoglot.settings import Count, Name, NotNegative, Positive, Settings
+from orthoglot.training import PARTNER_RULES
 
-OWN_SETTINGS = {"lir": "rank", "lsar": "rank", "whitening": "shrinkage"}
+
+def _one_of(*known: str) -> Any:
+    """Validates a name of a registry, and lists the names in the JSON schema."""
+
+    def check(name: str) -> str:
+        if name not in known:
+            raise ValueError(f"{name!r} is unknown; known: {', '.join(known)}")
+        return name
+
+    return AfterValidator(check), Field(json_schema_extra={"enum": list(known)})
+
+
+Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
+PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
 
 class MethodSettings(Settings):
     """A decomposition method as data."""
 
-    architecture: Literal[
-        "original",
-        "centering",
-        "pair_centering",
-        "lir",
-        "lsar",
-        "leace",
-        "whitening",
-        "procrustes",
-        "two_head",
-        "residual",
-    ]
+    architecture: Architecture
     """`original` is the vector itself, `two_head` DREAM's and MEAT's maps, `residual` SEED's; the others are
-    closed forms, computed in one pass over the vectors (`orthoglot.decomposers.closed_form`)."""
-    partners: Literal["none", "dream", "half_batch", "same_language"] = "none"
+    closed forms, computed in one pass over the vectors (`orthoglot.decomposers`)."""
+    partners: PartnerRule = "none"
     """Which other rows of a batch a row is compared with: `none`; `dream` (any row for meaning, one of the
     same language for language); `half_batch` (ORACLE's released code); `same_language` (SEED)."""
     terms: dict[str, NotNegative] = {}
@@ -42,7 +46,7 @@ class MethodSettings(Settings):
 
     @model_validator(mode="after")
     def _own_settings(self) -> Self:
-        needed = OWN_SETTINGS.get(self.architecture)
+        needed = self._setting()
         for name in ("rank", "shrinkage"):
             if (given := getattr(self, name) is not None) != (name == needed):
                 does = "does nothing" if given else "is needed"
@@ -51,9 +55,14 @@ class MethodSettings(Settings):
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """What the closed form takes in addition to the vectors, by name."""
-        needed = OWN_SETTINGS.get(self.architecture)
+        """The closed form's setting by name, if it has one."""
+        needed = self._setting()
         return {needed: getattr(self, needed)} if needed else {}
+
+    def _setting(self) -> str | None:
+        if self.architecture not in ARCHITECTURES:
+            return None
+        return getattr(architecture(self.architecture), "setting", None)
 
 
 class DecompositionSettings(Settings):

@@ -1,0 +1,104 @@
+"""The state of a training: its history, its best epoch, and whether it diverges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orthoglot.errors import DataError
+
+# A training has diverged if a window's mean total exceeds the first step's by more than half of it and one nat (a
+# good start's loss is near 0, and noise is not divergence), or has lost nine tenths of a gain of more than one nat.
+WORSE, MARGIN, LOST = 1.5, 1.0, 0.9
+History = list[dict[str, float]]
+
+
+@dataclass
+class Progress:
+    """With the weights and the optimisers, all that continuing a training needs.
+
+    Attributes:
+        history: finished epochs.
+        first: total of the first step.
+        lowest: lowest mean total of a window.
+        done: steps in all.
+        step: steps of the current epoch.
+        sums: of each term over these steps.
+        window: of each term over the steps since the last point of the curve.
+        curve: points so far: steps done and means of the terms.
+    """
+
+    history: History = field(default_factory=list)
+    first: float | None = None
+    lowest: float | None = None
+    done: int = 0
+    step: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    window: dict[str, float] = field(default_factory=dict)
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Add terms of one step to the sums."""
+        for sums in (self.sums, self.window):
+            for name, value in values.items():
+                sums[name] = sums.get(name, 0.0) + value
+        if self.first is None and "total" in values:
+            self.first = values["total"]
+
+
+def refuse_divergence(where: str, means: Mapping[str, float], window: int, progress: Progress) -> None:
+    """Compare the mean terms of a window of steps with the first step and the best window; keep the lower total.
+
+    Raises:
+        DataError: the training has diverged; lists every term of the window.
+    """
+    total, first = means["total"], progress.first
+    assert first is not None
+    lowest = min(first, total, math.inf if progress.lowest is None else progress.lowest)
+    collapsed = first - lowest > MARGIN and total > lowest + LOST * (first - lowest)
+    if collapsed or total > first + MARGIN + (WORSE - 1) * abs(first):
+        raise DataError(
+            f"{where}: diverged: {listed(means)}; the first step's total was {first:g}, the lowest of {window} "
+            f"steps {lowest:g}; try a lower learning rate or a longer warm-up"
+        )
+    progress.lowest = lowest
+
+
+def refuse_infinite(where: str, values: Mapping[str, float]) -> None:
+    """Raise a DataError that lists every term if one is not finite."""
+    if not all(math.isfinite(value) for value in values.values()):
+        raise DataError(f"{where}: a value is not finite ({listed(values)}); try a lower learning rate")
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """Terms as "name=value, ..."."""
+    return ", ".join(f"{name}={value:g}" for name, value in values.items())
+
+
+def lowest_total(history: History) -> float:
+    """The lowest validation total so far."""
+    return min((row["valid.total"] for row in history), default=math.inf)
+
+
+def best_epoch(history: History) -> int:
+    """The best epoch, from 0; -1 before the first."""
+    return int(max((row["epoch"] for row in history if row["best"]), default=-1))
+
+
+def out_of_patience(history: History, patience: int | None) -> bool:
+    """Whether the last `patience` epochs have not lowered the validation total; never if patience is None."""
+    return patience is not None and len(history) - 1 - best_epoch(history) >= patience
+
+
+def ending(history: History, patience: int) -> dict[str, int | str]:
+    """How a training ended, for the record.
+
+    Args:
+        history: as `fit` returned it.
+        patience: as `fit` was given it.
+    Returns:
+        `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if more epochs might have helped.
+    """
+    stopped = "patience" if out_of_patience(history, patience) else "cap"
+    return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}
