@@ -30,7 +30,7 @@ from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.papers.ablation_claims import ABLATION_PAPERS
 from orthoglot.settings import Settings, Whole
-from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"

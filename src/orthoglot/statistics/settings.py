@@ -1,30 +1,23 @@
-"""Settings of the evaluation."""
+"""Settings of intervals and tests."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from orthoglot.settings import Count, Language, Settings, Share
-
-TaskName = Literal[
-    "heldout", "tatoeba", "nway", "sts", "qe", "code-switched", "language-probe", "leakage", "geometry"
-]
+from orthoglot.settings import Count, Settings
 
 
-class EvaluationSettings(Settings):
-    """What is measured and how intervals are drawn.
+class ResamplingSettings(Settings):
+    """How intervals and tests are computed.
 
-    long_tail: languages with few training pairs, which are told apart from the others (the head).
+    Attributes:
+        resamples: bootstrap draws.
+        confidence: of the intervals, e.g. 0.95.
+        seed: of the draws.
     """
 
-    tasks: Annotated[list[TaskName], Field(min_length=1)]
-    long_tail: list[Language]
-    heldout_pairs: Count
-    probe_sentences: Count
-    probe_test_share: Share
-    map_sentences: Count
     resamples: Count
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     seed: int
