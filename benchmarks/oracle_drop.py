@@ -36,7 +36,7 @@ from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import ALL
-from orthoglot.tasks.heldout import HeldOut
+from orthoglot.tasks.heldout import UnseenPairs
 from orthoglot.training import decompose as training
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
@@ -88,7 +88,7 @@ class Finished:
 
     store: EmbeddingStore
     folders: list[Path]
-    unseen: Mapping[str, HeldOut]
+    unseen: Mapping[str, UnseenPairs]
     methods: Mapping[str, MethodSettings]
     recipe: DecompositionSettings
     train_pairs: int

@@ -31,7 +31,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.settings import Name, Settings, Whole
-from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"

@@ -196,7 +196,7 @@ def test_card_tells_scores_and_licence_and_its_usage_runs(
         "encoder": "tiny",
         "method": "seed",
         "seed": 1,
-        "metric": "accuracy",
+        "metric": "P@1",
     }
     values = {"sentence": 40.0, "meaning": 71.25, "language": 3.0}
     write_records(

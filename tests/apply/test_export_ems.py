@@ -265,7 +265,7 @@ def record(subset: str, value: float, maker: str, **changed: Any) -> Record:
         "encoder": "tiny-ems",
         "method": "original",
         "seed": None,
-        "metric": "accuracy",
+        "metric": "P@1",
         "value": value,
         "low": value - 1,
         "high": value + 1,

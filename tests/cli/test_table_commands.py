@@ -22,7 +22,7 @@ def records(tmp_path: Path) -> Path:
             "labse",
             method,
             seed,
-            "accuracy",
+            "P@1",
             value,
             value - 1,
             value + 1,

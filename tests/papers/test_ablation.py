@@ -62,7 +62,7 @@ def evaluation(root: Path, variant: str, seed: int, values: Mapping[str, float])
         own = {way: value for way, value in values.items() if ("fr" in way) == (task == "nway")}
         found = own | {"all": float(np.mean(list(own.values())))}
         for subset, value in found.items():
-            about = "ems-named", "original", "sentence", task, dataset, subset, "accuracy", float(value)
+            about = "ems-named", "original", "sentence", task, dataset, subset, "P@1", float(value)
             records += [record(*about), record(*about, seed=0)]
     write_records(folder / "records.jsonl", records)
     return folder
@@ -268,7 +268,7 @@ def test_folders_that_do_not_say_their_seed_or_do_not_match_are_refused(tmp_path
     with pytest.raises(DataError, match="says the seed"):
         read_variants([tmp_path / "ems" / "first" / "evaluation"])
     write_records(folders[-1] / "records.jsonl", [])
-    with pytest.raises(DataError, match="no accuracy"):
+    with pytest.raises(DataError, match="no P@1"):
         read_variants(folders[-1:])
 
 
@@ -418,8 +418,8 @@ def test_a_claim_may_compare_two_variants_neither_of_which_is_the_papers_own(
     phases, scarce, classifier, ranks = told.values()
     assert [one.verdict for one in told.values()] == [HOLDS, HOLDS, FAILS, UNTESTABLE]
     assert [(case.data, case.quantity, case.value) for case in scarce.cases] == [
-        ("tatoeba tatoeba, long-tail", "fixed-mixture − phase-1-only, accuracy", 10.0),
-        ("tatoeba tatoeba, long-tail", "full − fixed-mixture, accuracy", 10.0),
+        ("tatoeba tatoeba, long-tail", "fixed-mixture − phase-1-only, P@1", 10.0),
+        ("tatoeba tatoeba, long-tail", "full − fixed-mixture, P@1", 10.0),
     ]
     assert [case.value for case in phases.cases if case.data == "tatoeba tatoeba"] == [5.0, 6.0]
     assert [case.verdict for case in classifier.cases] == [FAILS, UNTESTABLE]

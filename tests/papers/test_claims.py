@@ -25,7 +25,7 @@ def level(
     method: str,
     values: Sequence[float],
     task: str = "tatoeba",
-    metric: str = "accuracy",
+    metric: str = "P@1",
     view: str = "language",
     encoder: str = "labse",
     width: float | None = 1.0,
@@ -42,7 +42,7 @@ def apart(
     baseline: str,
     values: Sequence[float],
     task: str = "tatoeba",
-    kind: str = "difference",
+    kind: str = "difference-P@1",
     view: str = "language",
     width: float = 0.5,
 ) -> list[Record]:

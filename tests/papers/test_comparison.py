@@ -341,9 +341,7 @@ def test_damaged_records_are_refused() -> None:
     records = a_run(["labse"], ["original"])
     with pytest.raises(DataError, match="no record"):
         Measured([])
-    with pytest.raises(
-        DataError, match="two records of labse original heldout test en->ar sentence accuracy"
-    ):
+    with pytest.raises(DataError, match="two records of labse original heldout test en->ar sentence P@1"):
         Measured([*records, records[0]])
     with pytest.raises(DataError, match="is nan, not a finite number"):
         Measured([Record(**{**vars(records[0]), "value": float("nan")})])

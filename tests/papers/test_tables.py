@@ -159,12 +159,10 @@ def test_the_claims_of_a_paper_are_part_of_its_page(made: SimpleNamespace) -> No
 
 def test_claims_alone_are_written_in_three_forms(made: SimpleNamespace, tmp_path: Path) -> None:
     records = [
-        *over_seeds("a", "meat", "language", "tatoeba", "t", ALL, "accuracy", values=[50, 50], width=0.5),
-        *over_seeds(
-            "a", "meat+oracle", "language", "tatoeba", "t", ALL, "accuracy", values=[0.5, 0], width=0.25
-        ),
-        *over_seeds("a", "meat", "language", "tatoeba", "t", "en->de", "accuracy", values=[50, 50]),
-        *over_seeds("a", "meat+oracle", "language", "tatoeba", "t", "en->de", "accuracy", values=[0.5, 0]),
+        *over_seeds("a", "meat", "language", "tatoeba", "t", ALL, "P@1", values=[50, 50], width=0.5),
+        *over_seeds("a", "meat+oracle", "language", "tatoeba", "t", ALL, "P@1", values=[0.5, 0], width=0.25),
+        *over_seeds("a", "meat", "language", "tatoeba", "t", "en->de", "P@1", values=[50, 50]),
+        *over_seeds("a", "meat+oracle", "language", "tatoeba", "t", "en->de", "P@1", values=[0.5, 0]),
     ]
     write_claims(records, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.html", "claims.json", "claims.md"]

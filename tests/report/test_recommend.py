@@ -27,7 +27,7 @@ def run(scores: Mapping[Cell, Mapping[str, Sequence[float]]], width: float | Non
             task,
             task,
             subset,
-            "accuracy",
+            "P@1",
             values=values,
             width=width,
         )
@@ -94,7 +94,7 @@ def test_paired_differences_to_the_original_sharpen_the_interval() -> None:
     records = run(scores, width=5)
     assert [place.worse for place in recommend(records, "mining").standings] == [TIED, TIED, TIED]
     for method, gain in (("seed", 10), ("dream", 9)):
-        about = "a", method, "meaning", "heldout", "heldout", ALL, "difference:original"
+        about = "a", method, "meaning", "heldout", "heldout", ALL, "difference-P@1:original"
         records += over_seeds(*about, values=[gain, gain], width=0.3)
     _, dream, original = recommend(records, "mining").standings
     assert (dream.low, dream.high) == (pytest.approx(-1.6), pytest.approx(-0.4))

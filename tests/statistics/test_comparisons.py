@@ -10,8 +10,8 @@ from orthoglot.errors import DataError
 from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import Record, unsign
 from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.statistics.summary import Key, Scored
+from orthoglot.tasks.settings import EvaluationSettings
 
 N, PAIRS, SEEDS = 150, ("en-de", "en-zh"), (1, 2)
 KEYS = np.arange(N, dtype=np.uint64)
@@ -33,7 +33,7 @@ def predictions(view: str, noise: float, seeds: tuple[int, ...] = SEEDS, draw: i
 def compared(
     settings: EvaluationSettings, ours: Scored, theirs: Scored
 ) -> dict[tuple[str, int | None], Record]:
-    found = compare_methods({("e", "original"): theirs, ("e", "dream"): ours}, settings, {})
+    found = compare_methods({("e", "original"): theirs, ("e", "dream"): ours}, settings, {}, hosts={})
     return {(record.metric, record.seed): record for record in found}
 
 

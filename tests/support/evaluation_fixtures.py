@@ -13,7 +13,7 @@ import pytest
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
-from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.tasks.settings import EvaluationSettings
 
 PAIRS = ("qaa-qab", "qaa-qac")
 MEANING, LANGUAGE = 24, 8

@@ -21,13 +21,13 @@ METHODS = (
 )
 # Task, data set, subsets, metrics: what the evaluation writes for a preset of real text.
 DATA: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("heldout", "test", ("en->ar", "ar->en", "en->de", "de->en", "es->gn", "gn->es"), ("accuracy",)),
-    ("tatoeba", "tatoeba", ("en->de", "de->en", "en->fr", "fr->en", "en->cs", "cs->en"), ("accuracy",)),
+    ("heldout", "test", ("en->ar", "ar->en", "en->de", "de->en", "es->gn", "gn->es"), ("P@1",)),
+    ("tatoeba", "tatoeba", ("en->de", "de->en", "en->fr", "fr->en", "en->cs", "cs->en"), ("P@1",)),
     ("sts", "sts17", ("ar-ar", "ar-en", "en-de"), ("pearson", "spearman")),
     ("sts", "sts17-turkish", ("en-tr",), ("pearson", "spearman")),
     ("sts", "stsb", ("en-de", "en-it", "de-zh"), ("pearson", "spearman")),
     ("qe", "mlqe", ("en-de", "ro-en"), ("pearson", "spearman")),
-    ("code-switched", "code-switched", ("de->en", "en->de", "fr->en", "en->fr"), ("accuracy",)),
+    ("code-switched", "code-switched", ("de->en", "en->de", "fr->en", "en->fr"), ("P@1",)),
 )
 
 
@@ -90,7 +90,7 @@ def _a_run(encoders: Sequence[str], methods: Sequence[str]) -> Iterator[Record]:
                             yield from over_seeds(*about, subset, metric, values=values[subset], seeds=seeds)
                         means = [fmean(one[place] for one in values.values()) for place in range(len(seeds))]
                         yield from over_seeds(*about, ALL, metric, values=means, seeds=seeds, width=0.5)
-                        kind = "difference" if metric == "accuracy" else f"difference-{metric}"
+                        kind = f"difference-{metric}"
                         if method != "original" and view == "meaning":
                             yield record(*about, ALL, f"{kind}:original", 1.0)
                             yield record(*about, ALL, f"p{kind.removeprefix('difference')}:original", 0.5)

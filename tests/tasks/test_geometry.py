@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,22 @@ from scipy import stats
 from orthoglot.corpora.benchmarks import NwaySet
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
+from orthoglot.statistics.intervals import jackknife
 from orthoglot.statistics.records import Record, read_records, unsign
-from orthoglot.statistics.settings import EvaluationSettings
-from orthoglot.tasks import geometry as geometry_task
+from orthoglot.statistics.summary import summarise_blocks
 from orthoglot.tasks.base import unit
 from orthoglot.tasks.evaluate import evaluate
-from orthoglot.tasks.geometry_measures import canonical_form, diagonal_divergence, full_divergence, isotropy
+from orthoglot.tasks.evaluate import run as run_tasks
+from orthoglot.tasks.geometry import (
+    Geometry,
+    blocks_of,
+    canonical_form,
+    diagonal_divergence,
+    full_divergence,
+    isotropy,
+)
 from orthoglot.tasks.projections import project_text, read_text_maps
+from orthoglot.tasks.settings import EvaluationSettings
 
 METRICS = {"kl-d", "kl-d:full", "kl-d:full/d", "ch-i", "ch-i:ratio", "pr", "pr:both-signs"}
 
@@ -38,9 +48,10 @@ class Vectors:
         return self.vectors[rows[0]][rows[1]]
 
 
-def measured(store: Vectors, settings: EvaluationSettings) -> list[Record]:
-    names = {"encoder": "e", "method": "original", "made": {}}
-    return geometry_task.measure([store.text], store, {0: None}, settings, **names)  # type: ignore[arg-type]
+def measured(store: Vectors, settings: EvaluationSettings, models: Any = None) -> list[Record]:
+    task = Geometry("geometry", store.text, settings.long_tail, settings.seed)
+    found = run_tasks([task], settings, store, models or {0: None})  # type: ignore[arg-type]
+    return summarise_blocks(found.blocks, found.facts, settings, encoder="e", method="original", made={})
 
 
 def drawn(seed: int, sentences: int = 40) -> np.ndarray:
@@ -131,7 +142,7 @@ def test_the_interval_is_the_jackknife_written_out(settings: EvaluationSettings)
     store = Vectors({code: drawn(0) + 0.3 * drawn(seed) for seed, code in enumerate("abc", start=1)})
     found = level(measured(store, settings), "all", "kl-d")
     stacked = np.stack([rows / np.linalg.norm(rows, axis=1)[:, None] for rows in store.vectors.values()])
-    blocks = geometry_task.blocks_of(40, settings.seed)
+    blocks = blocks_of(40, settings.seed)
     assert np.bincount(blocks).tolist() == [4] * 10
     without = []
     for block in range(10):
@@ -150,7 +161,7 @@ def test_the_jackknife_of_a_mean_is_the_textbook_interval() -> None:
     values = np.arange(10.0) ** 2
     without = np.array([np.delete(values, i).mean() for i in range(10)])
     expected = stats.t.interval(0.9, 9, loc=values.mean(), scale=stats.sem(values))
-    assert geometry_task.jackknife(values.mean(), without, 0.9) == pytest.approx(expected)
+    assert jackknife(values.mean(), without, 0.9) == pytest.approx(expected)
 
 
 def test_the_mean_over_seeds_has_the_jackknife_of_the_mean(settings: EvaluationSettings) -> None:
@@ -163,12 +174,11 @@ def test_the_mean_over_seeds_has_the_jackknife_of_the_mean(settings: EvaluationS
         )
         for seed, mask in masks.items()
     }
-    names = {"encoder": "e", "method": "dream", "made": {}}
-    records = geometry_task.measure([store.text], store, models, settings, **names)  # type: ignore[arg-type]
+    records = measured(store, settings, models)
     found = {
         seed: level([r for r in records if r.view == "meaning"], "all", "ch-i", seed) for seed in (1, 2, None)
     }
-    blocks = geometry_task.blocks_of(40, settings.seed)
+    blocks = blocks_of(40, settings.seed)
     values, without = [], []
     for mask in masks.values():
         kept = [rows * mask for rows in store.vectors.values()]
@@ -177,7 +187,7 @@ def test_the_mean_over_seeds_has_the_jackknife_of_the_mean(settings: EvaluationS
         without.append([canonical_form(stacked[:, blocks != block]).standard for block in range(10)])
     assert [found[1].value, found[2].value] == pytest.approx(values, rel=1e-5)
     assert found[None].value == pytest.approx(np.mean(values), rel=1e-5)
-    ends = geometry_task.jackknife(float(np.mean(values)), np.mean(without, axis=0), 0.95)
+    ends = jackknife(float(np.mean(values)), np.mean(without, axis=0), 0.95)
     assert (found[None].low, found[None].high) == pytest.approx(ends, rel=1e-4)
     assert unsign(found[None].signature)["seeds"] == "1,2"
 

@@ -23,7 +23,7 @@ def record(**changes: object) -> Record:
         "encoder": "ems",
         "method": "dream",
         "seed": 1,
-        "metric": "accuracy",
+        "metric": "P@1",
         "value": 50.0,
         "low": 40.0,
         "high": 60.0,

@@ -9,11 +9,11 @@ from orthoglot import __version__
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, VIEWS, Record
-from orthoglot.statistics.settings import EvaluationSettings
-from orthoglot.statistics.summary import Key, Scored, summarise
-from orthoglot.tasks.evaluate import make_tasks, score
-from orthoglot.tasks.heldout import HeldOut, read_held_out
+from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.summary import summarise
+from orthoglot.tasks.evaluate import make_tasks, run
+from orthoglot.tasks.heldout import UnseenPairs, read_held_out
+from orthoglot.tasks.settings import EvaluationSettings
 
 # As many pairs as Tatoeba-style benchmarks have; the probe and the map are not asked for.
 HELD_OUT = EvaluationSettings(
@@ -30,7 +30,7 @@ HELD_OUT = EvaluationSettings(
 TITLES = {"sentence": "original", "meaning": "meaning", "language": "language"}
 
 
-def held_out(bitext: Sequence[Path]) -> dict[str, HeldOut]:
+def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
     """The unseen test pairs of prepared folders, by language pair.
 
     Raises:
@@ -46,7 +46,7 @@ def held_out(bitext: Sequence[Path]) -> dict[str, HeldOut]:
 
 
 def retrieval(
-    decomposer: Decomposer, store: EmbeddingStore, unseen: Mapping[str, HeldOut], seed: int
+    decomposer: Decomposer, store: EmbeddingStore, unseen: Mapping[str, UnseenPairs], seed: int
 ) -> list[Record]:
     """P@1 of held-out translations in every view, both directions, with intervals over pivot sentences.
 
@@ -61,15 +61,10 @@ def retrieval(
         DataError: in a view no vector of a language pair has a direction.
     Source: methods 7.1, 7.14.
     """
-    scored: Scored = {}
-    facts: dict[Key, dict[str, object]] = {}
-    for task in make_tasks(HELD_OUT, unseen, []):
-        found, about = score(task, store, {seed: decomposer}, VIEWS)
-        scored |= found
-        facts |= about
+    found = run(make_tasks(HELD_OUT, unseen, []), HELD_OUT, store, {seed: decomposer})
     made = {"encoder": decomposer.identity, "orthoglot": __version__}
     names = {"encoder": decomposer.encoder, "method": decomposer.method}
-    records = summarise(scored, facts, HELD_OUT, **names, made=made)
+    records = summarise(found.scored, found.facts, HELD_OUT, **names, made=made)
     # One seed is its own mean.
     return [record for record in records if record.seed == seed]
 

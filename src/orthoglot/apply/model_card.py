@@ -17,7 +17,7 @@ from orthoglot.apply.measure import table
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
-from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
 
 
 def encoder_card(
@@ -139,7 +139,7 @@ def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Recor
     found = [
         record
         for record in read_records(path)
-        if (record.task, record.metric, record.method, record.seed) == ("heldout", "accuracy", method, seed)
+        if (record.task, record.metric, record.method, record.seed) == ("heldout", P_AT_1, method, seed)
         and unsign(record.signature).get("encoder") == maker
     ]
     if not found:

@@ -303,8 +303,8 @@ def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of
 def evaluate(job_file: JobFile) -> None:
     """Score one method on one encoder over all tasks, views and seeds."""
     from orthoglot.encoders.folder import identity
-    from orthoglot.statistics.settings import EvaluationSettings
     from orthoglot.tasks import evaluate as evaluation
+    from orthoglot.tasks.settings import EvaluationSettings
 
     job = Job(job_file)
     job.run(
@@ -326,7 +326,7 @@ def evaluate(job_file: JobFile) -> None:
 def report(job_file: JobFile) -> None:
     """Gather all records into tables, figures and one HTML report."""
     from orthoglot.report import page as evaluation
-    from orthoglot.statistics.settings import EvaluationSettings
+    from orthoglot.tasks.settings import EvaluationSettings
 
     job = Job(job_file)
     histories = [

@@ -25,9 +25,9 @@ from orthoglot.papers.comparison import REASONS, WHOLE, match
 from orthoglot.papers.published_tables import Printed, transcribed
 from orthoglot.papers.verdicts import POSITIVE, UNTESTABLE, Case
 from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.lookup import ACCURACY, Measured, Name, Number
-from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, Record, read_records
-from orthoglot.statistics.summary import NWAY
+from orthoglot.statistics.lookup import Measured, Name, Number
+from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, P_AT_1, Record, read_records
+from orthoglot.tasks.registry import NWAY
 
 TIME = "time"
 RETRIEVAL = ("tatoeba", NWAY, "heldout")
@@ -112,7 +112,7 @@ def read_variants(evaluations: Sequence[Path]) -> Measured:
     """Accuracies of folders .../<variant>/seed<k>/<anything>, by variant (as encoder) and seed of the training.
 
     Raises:
-        DataError: a folder that does not say its seed, or holds no accuracy; variants of different seeds.
+        DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
     """
     groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     seeds: dict[str, set[int]] = defaultdict(set)
@@ -121,9 +121,9 @@ def read_variants(evaluations: Sequence[Path]) -> Measured:
         if not number.isdigit():
             raise DataError(f"{folder}: lies in no folder seed<k>, which says the seed of its training")
         seeds[variant].add(int(number))
-        found = [r for r in read_records(folder / "records.jsonl") if (r.metric, r.seed) == (ACCURACY, None)]
+        found = [r for r in read_records(folder / "records.jsonl") if (r.metric, r.seed) == (P_AT_1, None)]
         if not found:
-            raise DataError(f"{folder}: no accuracy")
+            raise DataError(f"{folder}: no P@1")
         for r in found:
             own = replace(r, encoder=variant, seed=int(number), low=None, high=None)
             groups[variant, r.method, r.view, r.task, r.dataset, r.subset].append(own)
@@ -187,14 +187,14 @@ def _whole(
     """Each data set of the run, whatever its languages; where some are of the long tail, these and the others too."""
     for task in RETRIEVAL:
         for dataset in measured.datasets(task):
-            name = Name(variant, ORIGINAL, "sentence", task, dataset, ACCURACY)
+            name = Name(variant, ORIGINAL, "sentence", task, dataset, P_AT_1)
             for part, subsets in _parts(measured.subsets(task, dataset), long_tail).items():
                 mine, other = (
                     measured.over([(one, subset) for subset in subsets])
                     for one in (name, name._replace(encoder=base))
                 )
                 if mine is not None:
-                    place = variant, "", task, dataset, part, WHOLE, ACCURACY
+                    place = variant, "", task, dataset, part, WHOLE, P_AT_1
                     blank = Outcome(*place, dataset_here=dataset, over=mine.subsets)
                     yield _filled(blank, mine, other, confidence)
 
@@ -240,7 +240,7 @@ def _cases(order: Order, found: Sequence[Outcome], encoder: str, confidence: flo
             mine, other = (by_place.get((variant, task, dataset)) for variant in (better, worse))
             if mine is not None and other is not None:
                 data = f"{task} {dataset}" + (f", {order.languages}" if order.languages != ALL else "")
-                quantity = f"{better} − {worse}, accuracy"
+                quantity = f"{better} − {worse}, {P_AT_1}"
                 yield _case(mine, other, encoder, data, quantity, confidence)
 
 

@@ -26,7 +26,7 @@ from orthoglot.report.page import render
 from orthoglot.report.table_files import csv_text, json_text, plain, save
 from orthoglot.report.tables import Cell, Table, markdown
 from orthoglot.statistics.records import ALL
-from orthoglot.statistics.summary import NWAY
+from orthoglot.tasks.registry import NWAY
 
 SAME = "Seeds, intervals and marks as above."
 Column = tuple[str, str, str, str, str]

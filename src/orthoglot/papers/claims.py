@@ -29,7 +29,7 @@ from orthoglot.papers.verdicts import (
 )
 from orthoglot.statistics.comparisons import ORIGINAL, RELEASED, host_of
 from orthoglot.statistics.lookup import Measured, Name, Number, paired
-from orthoglot.statistics.records import Record
+from orthoglot.statistics.records import P_AT_1, Record
 
 RETRIEVAL = ("heldout", "tatoeba", "code-switched")
 SEED_RIVALS = (ORIGINAL, "centering", "dream", "meat")
@@ -100,7 +100,7 @@ def _level(
     view: str,
     task: str,
     dataset: str,
-    metric: str = "accuracy",
+    metric: str = P_AT_1,
 ) -> Number | None:
     name = "sentence" if method == ORIGINAL else view
     return measured.mean(Name(encoder, method, name, task, dataset, metric))
@@ -141,7 +141,7 @@ def leakage_ratio(measured: Measured) -> Iterator[Case]:
             how = f"chance ({before.chance or 0.0:.2f}) is half of {host}'s {before.value:.2f} or more"
             yield Case(encoder, data, quantity, None, None, None, (), UNTESTABLE, how)
             continue
-        change = measured.difference(Name(encoder, method, "language", task, dataset, "accuracy"), host)
+        change = measured.difference(Name(encoder, method, "language", task, dataset, P_AT_1), host)
         low, high = _ratio(before, after, change)
         seeds = tuple(_over(mine, other) for mine, other in paired(before, after).values())
         verdict = Region(least=2.0).verdict(low, high, seeds)
@@ -168,7 +168,7 @@ def _over(above: float, below: float) -> float:
 def meaning_moves_little(measured: Measured) -> Iterator[Case]:
     """Difference of the meaning view with ORACLE to its host, in points."""
     for encoder, task, dataset, host, method in _hosted(measured, RETRIEVAL):
-        name = Name(encoder, method, "meaning", task, dataset, "accuracy")
+        name = Name(encoder, method, "meaning", task, dataset, P_AT_1)
         found = measured.difference(name, host)
         if found is not None:
             region = Region(-MEANING_RANGE, MEANING_RANGE)
@@ -202,7 +202,7 @@ def intra_class_matters_more(measured: Measured) -> Iterator[Case]:
     for encoder, full in _ablated(measured):
         for task, dataset in _sets(measured, ("tatoeba",)):
             names = f"{full}-without-ic", f"{full}-without-is"
-            yield from _levels_case(measured, encoder, task, dataset, *names, "language", "accuracy")
+            yield from _levels_case(measured, encoder, task, dataset, *names, "language", P_AT_1)
 
 
 def inter_class_serves_meaning(measured: Measured) -> Iterator[Case]:
@@ -234,7 +234,7 @@ def _meat_over_dream(measured: Measured, view: str) -> Iterator[Case]:
     for encoder in measured.encoders:
         for task, dataset in _sets(measured, ("tatoeba",)):
             for dream in ("dream", f"dream{RELEASED}"):
-                yield from _levels_case(measured, encoder, task, dataset, "meat", dream, view, "accuracy")
+                yield from _levels_case(measured, encoder, task, dataset, "meat", dream, view, P_AT_1)
 
 
 def every_loss_needed(measured: Measured) -> Iterator[Case]:

@@ -17,7 +17,7 @@ from orthoglot.report.queries import wanted
 from orthoglot.report.table_files import csv_text, json_text, plain, save
 from orthoglot.report.tables import ARROWS, Cell, Table, markdown
 from orthoglot.statistics.lookup import Measured
-from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.records import ALL, P_AT_1, Record
 
 TEMPLATE = "tables.html.j2"
 PAPERS = {"oracle": "ORACLE (2024)", "seed": "SEED (2025)"}
@@ -182,13 +182,11 @@ def heading(column: tuple[str, ...]) -> str:
     """Of a column, given by data set, subset, direction and metric."""
     dataset, subset, direction, metric = column
     if direction == WHOLE:
-        return f"all of {dataset} here" + ("" if metric == "accuracy" else f", {metric}")
+        return f"all of {dataset} here" + ("" if metric == P_AT_1 else f", {metric}")
     name = f"mean of {dataset}" if subset == ALL else subset
     way = {"": "", "both": ", both ways"}.get(direction, f", {direction.replace('->', '→')}")
     return (
-        name
-        + (way if subset == ALL else "")
-        + ("" if metric == "accuracy" or subset != ALL else f", {metric}")
+        name + (way if subset == ALL else "") + ("" if metric == P_AT_1 or subset != ALL else f", {metric}")
     )
 
 

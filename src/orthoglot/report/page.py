@@ -24,11 +24,11 @@ from orthoglot.report import queries as frames
 from orthoglot.report import tables
 from orthoglot.report.corpus_tables import pairs_table, read_counts, text_table
 from orthoglot.report.plots import Curve
-from orthoglot.statistics.comparisons import ORIGINAL, compare_methods
+from orthoglot.statistics.comparisons import ORIGINAL, compare_methods, host_of
 from orthoglot.statistics.records import ALL, Record, read_records, write_records
-from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.statistics.summary import Scored, read_scores
 from orthoglot.tasks.projections import Map, TextMap, read_map, read_text_maps
+from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
@@ -64,7 +64,9 @@ def report(
         DataError: no evaluation, or two of the same encoder and method.
     """
     records, scored, drawn, text_maps = _read(evaluations)
-    records += compare_methods(scored, settings, {"orthoglot": __version__})
+    methods = {method for _, method in scored}
+    hosts = {method: host_of(method, methods) for method in methods}
+    records += compare_methods(scored, settings, {"orthoglot": __version__}, hosts=hosts)
     trainings = [read_curve(path) for path in histories]
     write_records(output / "records.jsonl", records)
     table = frames.frame(records)

@@ -17,8 +17,7 @@ from matplotlib.lines import Line2D
 from orthoglot.pretraining.emma_x_diagnostics import signs
 from orthoglot.report.queries import GEOMETRY, PROBE, SHAPES, chosen_values, lines, ordered, overall, spread
 from orthoglot.statistics.comparisons import ORACLE, ORIGINAL, RELEASED, host_of
-from orthoglot.statistics.records import ALL
-from orthoglot.statistics.summary import ACCURACY
+from orthoglot.statistics.records import ALL, PROPORTIONS
 from orthoglot.tasks.geometry import GROUPS
 from orthoglot.tasks.projections import Map, TextMap
 
@@ -81,8 +80,8 @@ def corner(records: pd.DataFrame, task: str, dataset: str, metric: str) -> str:
     The probe wants the opposite of both, so its axes are swapped. An arrow leads from a host to the host with ORACLE.
     """
     values = chosen_values(overall(records), task, dataset, metric)
-    unit = "accuracy (%)" if metric == ACCURACY else f"{metric.capitalize()} × 100"
-    lowest = -4 if metric == ACCURACY else -104
+    unit = f"{metric} (%)" if metric in PROPORTIONS else f"{metric.capitalize()} × 100"
+    lowest = -4 if metric in PROPORTIONS else -104
     y, x = ("language", "meaning") if task == PROBE else ("meaning", "language")
     encoders = list(values["encoder"].unique())
     with _figure(len(encoders), columns=3, width=4.2, height=3.4) as (figure, axes):

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from orthoglot.statistics.comparisons import ORIGINAL, host_of
-from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.summary import ACCURACY, NWAY
+from orthoglot.statistics.records import ACCURACY, ALL, P_AT_1, PROPORTIONS, Record
+from orthoglot.tasks.registry import TASKS
 
 PROBE = "language-probe"
 LEAKAGE = "leakage"
@@ -35,19 +35,10 @@ METHOD_ORDER = (
     "meat+oracle-released",
     "seed",
 )
-TITLES = {
-    "heldout": "Held-out retrieval",
-    "tatoeba": "Tatoeba retrieval",
-    NWAY: "Retrieval between any two languages",
-    "code-switched": "Code-switched retrieval",
-    "sts": "Semantic similarity",
-    "qe": "Quality estimation",
-    PROBE: "Language probe",
-    LEAKAGE: "Leakage",
-    GEOMETRY: "Geometry",
-}
+TITLES = {name: entry.title for name, entry in TASKS.items()}
 # Metrics that methods are compared by, and their scales in words.
 SCALES = {
+    P_AT_1: "P@1 in percent",
     ACCURACY: "Accuracy in percent",
     "pearson": "Pearson's correlation with the gold scores times 100, from -100 to 100",
     "spearman": "Spearman's correlation with the gold scores times 100, from -100 to 100",
@@ -82,13 +73,15 @@ def ordered(methods: Iterable[str]) -> list[str]:
 def label(task: str, dataset: str, metric: str) -> str:
     """A short name of a task on a data set, as in metrics.json: "heldout", "tatoeba/mini", "sts/sts17/pearson"."""
     name = task if dataset in ("test", task) else f"{task}/{dataset}"
-    return name if metric == ACCURACY else f"{name}/{metric}"
+    return name if metric in PROPORTIONS else f"{name}/{metric}"
 
 
 def title(task: str, dataset: str, metric: str) -> str:
     """A readable name of a task on a data set by a metric."""
     name = TITLES.get(task, task)
-    told = [found for found in (dataset, metric.capitalize()) if found not in ("test", task, "Accuracy")]
+    told = [
+        found for found in (dataset, metric.capitalize()) if found not in ("test", task, "Accuracy", P_AT_1)
+    ]
     return f"{name} ({', '.join(told)})" if told else name
 
 
@@ -100,7 +93,7 @@ def tasks(records: pd.DataFrame) -> list[tuple[str, str, str]]:
 
 def wanted(task: str, view: str) -> str:
     """ "higher" or "lower": a probe should read language off the language view, retrieval should not."""
-    return "higher" if (view == "language") == (task == PROBE) else "lower"
+    return "higher" if TASKS[task].better[view] == "higher" else "lower"
 
 
 def overall(records: pd.DataFrame) -> pd.DataFrame:
@@ -127,10 +120,11 @@ def comparisons(records: pd.DataFrame) -> pd.DataFrame:
     `compared` is the metric whose values differ; a correlation has no sign test (NaN). `sd` is over the
     differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
     """
-    names = records["metric"].str.extract(r"^(?P<kind>[a-z]+)(?:-(?P<compared>[a-z]+))?:(?P<baseline>.*)$")
+    names = records["metric"].str.extract(
+        r"^(?P<kind>difference|p|sign)-(?P<compared>[^:]+):(?P<baseline>.*)$"
+    )
     chosen = records.join(names)
     chosen = chosen[chosen["kind"].isin(DIFFERENCES)]
-    chosen = chosen.assign(compared=chosen["compared"].fillna(ACCURACY))
     keys = ["task", "dataset", "encoder", "method", "view", "baseline", "compared"]
     by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda rows: np.sign(rows["value"]))
     spread = by_seed.groupby(keys, sort=False).agg(
@@ -150,8 +144,7 @@ def hosted(records: pd.DataFrame) -> Iterator[Any]:
     for encoder in records["encoder"].unique():
         methods = set(records.loc[records["encoder"] == encoder, "method"])
         for found in lines(differences[differences["encoder"] == encoder]):
-            retrieval = found.compared == ACCURACY and found.task != PROBE
-            if retrieval and found.baseline == host_of(found.method, methods):
+            if found.compared == P_AT_1 and found.baseline == host_of(found.method, methods):
                 yield found
 
 
@@ -186,7 +179,7 @@ def tone(row: Any) -> str:
 
     A language view's correlation should be 0, and a difference does not tell whether it came nearer.
     """
-    aimless = row.compared != ACCURACY and row.view == "language"
+    aimless = row.compared not in PROPORTIONS and row.view == "language"
     if row.p >= LEVEL or not row.agreed or aimless:
         return ""
     return "good" if (row.value > 0) == (wanted(row.task, row.view) == "higher") else "bad"

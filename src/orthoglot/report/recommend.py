@@ -13,13 +13,13 @@ from orthoglot.errors import ConfigError
 from orthoglot.report.tables import Cell, Table
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.lookup import Measured, Name, Number, paired
-from orthoglot.statistics.records import Record
+from orthoglot.statistics.records import P_AT_1, Record
 
 # Use: (task, metric) of the meaning view; the metric of a correlation is that of the paper which scores it.
 USES: dict[str, tuple[tuple[str, str], ...]] = {
-    "mining": (("heldout", "accuracy"), ("tatoeba", "accuracy")),
+    "mining": (("heldout", P_AT_1), ("tatoeba", P_AT_1)),
     "scoring": (("sts", "spearman"), ("qe", "pearson")),
-    "search": (("code-switched", "accuracy"), ("tatoeba", "accuracy")),
+    "search": (("code-switched", P_AT_1), ("tatoeba", P_AT_1)),
 }
 WORSE, TIED, BETTER = "yes", "not shown", "no, more points"
 NOTE = (

@@ -30,9 +30,9 @@ from orthoglot.report.queries import (
     wanted,
 )
 from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.records import ALL, unsign
-from orthoglot.statistics.summary import ACCURACY, NWAY
+from orthoglot.statistics.records import ALL, PROPORTIONS, unsign
 from orthoglot.tasks.geometry import GROUPS
+from orthoglot.tasks.registry import NWAY
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
 LEAKS = (
@@ -56,6 +56,7 @@ FIXED = (
     "Intervals and p take the trained models as fixed: they tell what other sentences would change, ± what "
     f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
 )
+INTERVALS = {"wilson": "Wilson", "bootstrap-percentile": "bootstrap"}
 ARROWS = {"higher": "↑", "lower": "↓"}
 
 
@@ -118,7 +119,7 @@ def headline(records: pd.DataFrame) -> Table:
         names = found.encoder, found.baseline, found.method, task, f"{found.view} {arrow}"
         rows.append([*map(Cell, names), *map(_score, (before, after)), *_difference(found)])
     note = (
-        "Accuracy in percent [interval] ± standard deviation over seeds. The arrow says which way is better. "
+        "P@1 in percent [interval] ± standard deviation over seeds. The arrow says which way is better. "
         "The difference is paired by sentence pair over seeds and directions [interval] ± standard deviation "
         "of the differences by seed; p is a paired bootstrap over pivot sentences, Holm-corrected over the "
         "comparisons of its task: it cannot be smaller than their number over the number of resamples. "
@@ -146,7 +147,7 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
             cells.append(_difference(first(against))[0] if len(against) else Cell("–"))
             rows.append(cells)
     arrows = {view: ARROWS[wanted(task, view)] for view in ("meaning", "language")}
-    if metric != ACCURACY:
+    if metric not in PROPORTIONS:
         arrows["language"] = "→ 0"
     columns = [
         "Encoder",
@@ -260,7 +261,7 @@ def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iter
                 + [cells.get((subset, name), Cell("–")) for name in methods]
                 for subset in chosen["subset"].unique()
             ]
-            heading = "Query → candidate" if metric == ACCURACY else "Pair"
+            heading = "Query → candidate" if metric in PROPORTIONS else "Pair"
             yield Table(f"{encoder}, {view} view", "Mean over seeds.", [heading, *methods], rows)
 
 
@@ -279,7 +280,7 @@ def _by_language(title: str, chosen: pd.DataFrame, methods: Sequence[str]) -> Ta
 def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
     """Every paired comparison of a task by a metric, with the p of the bootstrap and, of hits, of the sign test."""
     chosen = chosen_values(comparisons(records), task, dataset, metric, "compared")
-    hits = metric == ACCURACY
+    hits = metric in PROPORTIONS
     rows = []
     for found in lines(chosen):
         against = f"{found.baseline}, {unsign(found.signature)['baseline_view']}"
@@ -290,8 +291,8 @@ def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str
     columns = ["Encoder", "Method, view", "Against", "Difference", "p", *["Sign test p"] * hits, "n"]
     if hits:
         told = (
-            "Points of accuracy. Both p are Holm-corrected over the rows of this table; the sign test counts wins "
-            "and losses of sentence pairs and takes them as independent"
+            "Points. Both p are Holm-corrected over the rows of this table; the sign test counts one win or loss for "
+            "each pivot sentence"
         )
     else:
         told = (
@@ -351,7 +352,7 @@ def _best(values: pd.DataFrame, task: str, view: str, metric: str) -> float | No
     found = values[values["view"] == view]["value"]
     if view == "sentence" or found.empty:
         return None
-    if view == "language" and metric != ACCURACY:
+    if view == "language" and metric not in PROPORTIONS:
         return round(float(min(found, key=abs)), 1)
     return round(float(found.max() if wanted(task, view) == "higher" else found.min()), 1)
 
@@ -376,7 +377,7 @@ def _note(values: pd.DataFrame, metric: str) -> str:
     signatures = [unsign(signature) for signature in values["signature"]]
     facts = signatures[0]
     told = [f"{SCALES[metric]}, chance {float(facts['chance']):.2g}"]
-    if metric != ACCURACY:
+    if metric not in PROPORTIONS:
         told.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
         told.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
     if any(int(one.get("undefined", 0)) for one in signatures):
@@ -389,7 +390,7 @@ def _note(values: pd.DataFrame, metric: str) -> str:
     if "seen_dropped" in facts:
         told.append(f"{facts['seen_dropped']} pairs dropped as training saw one of their sentences")
     told.append(
-        f"{values['n'].max():,} sentence pairs, of which the {float(facts['confidence']):.0%} interval "
-        f"resamples {int(facts['units']):,} distinct pivot sentences"
+        f"{values['n'].max():,} sentence pairs; {float(facts['confidence']):.0%} interval "
+        f"({INTERVALS[facts['interval']]}) over {int(facts['units']):,} distinct pivot sentences"
     )
     return "; ".join(told) + ". ± is the standard deviation over seeds."

@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, Record, sign
+from orthoglot.statistics.intervals import Interval, bootstrap_p, holm, not_empty, percentile, sign_test
+from orthoglot.statistics.records import ALL, PROPORTIONS, Comparison, Record, sign
 from orthoglot.statistics.resampling import (
-    Comparison,
+    Resampled,
     Scores,
-    bootstrap_p,
-    compare,
-    holm,
-    interval,
+    SharedColumns,
     left_out,
-    mean,
+    mean_of,
+    pool,
     resample,
-    subtract,
 )
-from orthoglot.statistics.settings import EvaluationSettings
-from orthoglot.statistics.summary import ACCURACY, Columns, Scored, mean_of, strata
-from orthoglot.statistics.weighted import MEASURES, Metric
+from orthoglot.statistics.settings import ResamplingSettings
+from orthoglot.statistics.summary import Scored
+from orthoglot.statistics.weighted import MEASURES, Metric, observed
 from orthoglot.streams import derive
 
 ORIGINAL = "original"
 ORACLE = "+oracle"
 RELEASED = "-released"
+# Before the name of a metric whose absolute values are compared.
+SIZE = "abs-"
+# The scale of the records of every metric that methods are compared by.
+POINTS = 100
 Side = TypeVar("Side")
+# Scores of one method and view: {language pair: {seed: scores}}.
+Pairs = dict[str, dict[int, Scores]]
 
 
 class Question(NamedTuple):
@@ -41,6 +46,22 @@ class Question(NamedTuple):
     view: str
     baseline: str
     baseline_view: str
+
+
+class Difference(NamedTuple):
+    """A paired difference, ours minus theirs, in the unit of the scores.
+
+    Attributes:
+        interval: of the mean over language pairs and seeds.
+        p: two-sided, of the paired bootstrap.
+        sign_p: of the sign test over pivot sentences; None for statistics that no single item wins or loses.
+        by_seed: the difference of each seed.
+    """
+
+    interval: Interval
+    p: float
+    sign_p: float | None
+    by_seed: dict[int, float]
 
 
 def host_of(method: str, methods: Collection[str]) -> str | None:
@@ -54,60 +75,43 @@ def host_of(method: str, methods: Collection[str]) -> str | None:
     return next((name for name in (host + reading, host) if name in methods), None)
 
 
-def questions(methods: Sequence[str]) -> Iterator[Question]:
-    """ORACLE on a host against the host (meaning, language); every method's meaning against the original."""
+def questions(methods: Sequence[str], hosts: Mapping[str, str | None]) -> Iterator[Question]:
+    """A method against its host (meaning, language); every method's meaning against the original vector."""
     for method in methods:
-        if host := host_of(method, methods):
+        host = hosts.get(method)
+        if host is not None and host in methods:
             yield Question(method, "meaning", host, "meaning")
             yield Question(method, "language", host, "language")
         if method != ORIGINAL and ORIGINAL in methods:
             yield Question(method, "meaning", ORIGINAL, "sentence")
 
 
-class Contest(NamedTuple):
-    """A question put to the scores of one encoder."""
-
-    encoder: str
-    question: Question
-    ours: Scored
-    theirs: Scored
-
-
-class Answer(NamedTuple):
-    """What was found for one encoder; `by_seed` is the difference of each seed, in the unit of the scores."""
-
-    encoder: str
-    question: Question
-    comparison: Comparison
-    by_seed: dict[int, float]
-
-
 def compare_methods(
-    scored: Mapping[tuple[str, str], Scored], settings: EvaluationSettings, made: Mapping[str, object]
+    scored: Mapping[tuple[str, str], Scored],
+    settings: ResamplingSettings,
+    made: Mapping[str, object],
+    *,
+    hosts: Mapping[str, str | None],
 ) -> list[Record]:
-    """Records of each question: difference with interval, and by seed; p of bootstrap and of sign test.
+    """Records of each question: difference with interval, and by seed; p of the bootstrap and of the sign test.
 
-    Hits are pooled to means over seeds and directions of each sentence pair; a correlation is taken of each seed
-    and language pair, and their unweighted means are compared draw by draw. Intervals and p take the trained
-    models as fixed, and the differences by seed tell how much that leaves out. Both p are corrected by Holm over
-    all questions of one task, data set and metric, i.e. of one table of the report.
+    Intervals and p take the trained models as fixed; the differences by seed show how much that leaves out. Both p
+    are corrected by Holm over all questions of one task, data set and metric, i.e. of one table of the report.
 
     Args:
         scored: {(encoder, method): per-item scores}.
         settings: resampling.
         made: ends the signatures.
+        hosts: {method: the method that it extends}; None or no entry for a method without one.
     """
     methods: dict[str, list[str]] = defaultdict(list)
     for encoder, method in scored:
         methods[encoder].append(method)
-    contests: dict[tuple[str, str, str], list[Contest]] = defaultdict(list)
+    asked: dict[tuple[str, str, str], list[tuple[str, Question]]] = defaultdict(list)
     for encoder, names in methods.items():
-        for question in questions(names):
-            ours, theirs = scored[encoder, question.method], scored[encoder, question.baseline]
-            for task, dataset, measure in dict.fromkeys((*key[:2], key.measure) for key in ours):
-                mine = _chosen(ours, task, dataset, question.view)
-                other = _chosen(theirs, task, dataset, question.baseline_view)
-                contests[task, dataset, measure].append(Contest(encoder, question, mine, other))
+        for question in questions(names, hosts):
+            for key in dict.fromkeys((*key[:2], key.measure) for key in scored[encoder, question.method]):
+                asked[key].append((encoder, question))
     how = {
         "test": "paired-bootstrap",
         "resamples": settings.resamples,
@@ -116,134 +120,147 @@ def compare_methods(
         **made,
     }
     records: list[Record] = []
-    for (task, dataset, measure), asked in contests.items():
-        if measure != ACCURACY:
-            for metric, answers in compare_statistics(task, dataset, measure, asked, settings):
-                records += _records(task, dataset, metric.name, answers, how)
-            continue
-        found = compare(
-            [(strata(one.ours, f"{task} "), strata(one.theirs, f"{task} ")) for one in asked],
-            resamples=settings.resamples,
-            confidence=settings.confidence,
-            generator=np.random.default_rng(derive(settings.seed, "compare", task, dataset)),
-        )
-        answers = [
-            Answer(one.encoder, one.question, comparison, _by_seed(one.ours, one.theirs))
-            for one, comparison in zip(asked, found, strict=True)
+    for (task, dataset, measure), contests in asked.items():
+        sides = [
+            (
+                chosen(scored[encoder, question.method], task, dataset, question.view),
+                chosen(scored[encoder, question.baseline], task, dataset, question.baseline_view),
+            )
+            for encoder, question in contests
         ]
-        records += _records(task, dataset, ACCURACY, answers, how)
+        for metric, found in differences(sides, task, dataset, measure, settings).items():
+            answers = [
+                (*contest, one)
+                for contest, one in zip(contests, found, strict=True)
+                if one and (contest[1].view == "language" or not metric.startswith(SIZE))
+            ]
+            records += _records(task, dataset, metric, answers, how)
     return records
 
 
-def compare_statistics(
-    task: str, dataset: str, measure: str, contests: Sequence[Contest], settings: EvaluationSettings
-) -> Iterator[tuple[Metric, list[Answer]]]:
-    """Answers by metric; a contest of which a side has no statistic in any language pair has no answer.
+def chosen(scored: Scored, task: str, dataset: str, view: str) -> Scored:
+    """The scores of one task, data set and view."""
+    return {
+        key: found
+        for key, found in scored.items()
+        if (key.task, key.dataset, key.view) == (task, dataset, view)
+    }
 
-    Both sides are taken on the items that both scored, and all contests share their draws.
+
+def differences(
+    contests: Sequence[tuple[Scored, Scored]],
+    task: str,
+    dataset: str,
+    measure: str,
+    settings: ResamplingSettings,
+) -> dict[str, list[Difference | None]]:
+    """Paired differences of (ours, theirs), by metric; None where a side has no statistic in any language pair.
+
+    Both sides are taken on the items that both scored in all seeds. Hits are pooled to means over seeds and
+    directions of each sentence pair; a correlation is taken of each seed and language pair. Unweighted means over
+    language pairs are then compared draw by draw, and all contests share their draws. Correlations may be better the
+    nearer they are to 0, so "abs-METRIC" has the differences |ours| - |theirs| of these means.
 
     Raises:
-        DataError: two sides were not scored on the same items.
+        DataError: two sides were not scored on the same items, or have no item in common.
     """
-    columns = Columns()
-    asked: list[tuple[Contest, Metric, dict[str, _Sides]]] = []
-    # Where an item was left out, the scores without it are made once, so that columns stay shared.
-    masked: dict[tuple[int, bytes], Scores] = {}
-    for contest in contests:
-        pairs = _on_common_items(contest, masked)
-        for metric in MEASURES[measure]:
-            label = f"{contest.encoder} {task} {{}} {contest.question.view}"
-            sides = {
-                pair: _Sides(
-                    *(
-                        {seed: columns.add(label.format(pair), one, metric) for seed, one in side.items()}
-                        for side in both
-                    )
-                )
-                for pair, both in pairs.items()
-            }
-            asked.append((contest, metric, sides))
-    if not asked:
-        return
+    columns = SharedColumns()
+    sides = [_on_common_items(*contest) for contest in contests]
+    numbers = {
+        metric: [tuple(_columns(columns, task, metric, side) for side in both) for both in sides]
+        for metric in MEASURES[measure]
+    }
     generator = np.random.default_rng(derive(settings.seed, "compare", task, dataset, measure))
     found = resample(columns.found, resamples=settings.resamples, generator=generator)
-    for metric in MEASURES[measure]:
-        answers = []
-        for contest, own, sides in asked:
-            if own != metric:
-                continue
-            told = {pair: both for pair, both in sides.items() if both.defined(found.values)}
-            if not told:
-                continue
-            ours, ours_drawn, _ = mean_of(
-                found, {pair: list(both.ours.values()) for pair, both in told.items()}
-            )
-            theirs, theirs_drawn, _ = mean_of(
-                found, {pair: list(both.theirs.values()) for pair, both in told.items()}
-            )
-            assert ours_drawn is not None
-            assert theirs_drawn is not None
-            draws = ours_drawn - theirs_drawn
-            keys = [columns.keys(list(both.ours.values())) for both in told.values()]
-            difference = interval(ours - theirs, draws, confidence=settings.confidence, keys=keys)
-            comparison = Comparison(difference, bootstrap_p(ours - theirs, draws), None)
-            by_seed = _differences_by_seed(found.values, told)
-            answers.append(Answer(contest.encoder, contest.question, comparison, by_seed))
-        yield metric, answers
+    signs = ("",) if measure in PROPORTIONS else ("", SIZE)
+    return {
+        f"{sign}{metric.name}": [
+            _difference(columns, found, metric, both, at, settings.confidence, size=sign == SIZE)
+            for both, at in zip(sides, numbers[metric], strict=True)
+        ]
+        for sign in signs
+        for metric in MEASURES[measure]
+    }
 
 
-class _Sides(NamedTuple):
-    """The columns of a language pair in a contest, by seed."""
-
-    ours: dict[int, int]
-    theirs: dict[int, int]
-
-    def defined(self, values: np.ndarray) -> bool:
-        """Whether every column of both sides has a statistic."""
-        return not np.isnan(values[[*self.ours.values(), *self.theirs.values()]]).any()
-
-
-def _on_common_items(
-    contest: Contest, masked: dict[tuple[int, bytes], Scores]
-) -> dict[str, tuple[dict[int, Scores], dict[int, Scores]]]:
-    """{pair: ours and theirs by seed}, without the items that any of them left out."""
-    sides: dict[str, tuple[dict[int, Scores], dict[int, Scores]]] = {}
-    for which, scored in enumerate((contest.ours, contest.theirs)):
-        for key, scores in scored.items():
-            sides.setdefault(key.pair, ({}, {}))[which][key.seed] = scores
+def _columns(columns: SharedColumns, task: str, metric: Metric, side: Pairs) -> dict[str, list[int]]:
+    """The columns of one side by language pair: of hits one for all seeds, of other statistics one per seed."""
     found = {}
-    for pair, (ours, theirs) in sides.items():
-        every = [*ours.values(), *theirs.values()]
-        if not (ours and theirs) or any(not np.array_equal(one.keys, every[0].keys) for one in every):
-            raise DataError(f"{pair}: the evaluations to compare were made on different sentences")
-        missing = np.any([left_out(one.values) for one in every], axis=0)
-        found[pair] = _without(ours, missing, masked), _without(theirs, missing, masked)
+    for pair, by_seed in side.items():
+        scores = list(by_seed.values())
+        scores = [pool(scores)] if metric.name in PROPORTIONS else scores
+        found[pair] = [columns.add(f"{task} {pair}", one, metric) for one in scores]
     return found
 
 
-def _without(
-    side: dict[int, Scores], missing: np.ndarray, masked: dict[tuple[int, bytes], Scores]
-) -> dict[int, Scores]:
-    return {
-        seed: masked.setdefault(
-            (id(one.values), missing.tobytes()),
-            Scores(np.where(missing[:, None], np.nan, one.values), one.keys) if missing.any() else one,
-        )
-        for seed, one in side.items()
+def _difference(
+    columns: SharedColumns,
+    found: Resampled,
+    metric: Metric,
+    sides: tuple[Pairs, Pairs],
+    numbers: Sequence[Mapping[str, list[int]]],
+    confidence: float,
+    *,
+    size: bool,
+) -> Difference | None:
+    """The difference of two sides with the numbers of their columns; `size`: of their absolute values."""
+    (ours, theirs), (our_columns, their_columns) = sides, numbers
+    defined = [
+        pair for pair in ours if not np.isnan(found.values[[*our_columns[pair], *their_columns[pair]]]).any()
+    ]
+    if not defined:
+        return None
+    mine, my_draws, _ = mean_of(found, {pair: our_columns[pair] for pair in defined})
+    other, other_draws, _ = mean_of(found, {pair: their_columns[pair] for pair in defined})
+    assert my_draws is not None
+    assert other_draws is not None
+    by_pair = [_matched(ours[pair], theirs[pair]) for pair in defined]
+    levels = {
+        seed: [
+            float(np.mean([observed(metric.statistic, one[seed][side].values) for one in by_pair]))
+            for side in (0, 1)
+        ]
+        for seed in sorted(set.intersection(*map(set, by_pair)))
     }
+    if size:
+        mine, other, my_draws, other_draws = abs(mine), abs(other), abs(my_draws), abs(other_draws)
+        levels = {seed: [abs(level) for level in both] for seed, both in levels.items()}
+    value, draws = mine - other, my_draws - other_draws
+    keys = [columns.keys(our_columns[pair]) for pair in defined]
+    interval, sign_p = percentile(value, draws, confidence=confidence, keys=keys), None
+    if metric.name in PROPORTIONS:
+        interval = not_empty(interval, confidence)
+        scores = [
+            [columns.found[one[pair][0]].scores for one in (our_columns, their_columns)] for pair in defined
+        ]
+        sign_p = sign_test([Scores(one.values - two.values, one.keys) for one, two in scores])
+    by_seed = {seed: one - two for seed, (one, two) in levels.items()}
+    return Difference(interval, bootstrap_p(value, draws), sign_p, by_seed)
 
 
-def _differences_by_seed(values: np.ndarray, sides: Mapping[str, _Sides]) -> dict[int, float]:
-    """As `_by_seed`, of the mean over language pairs."""
-    by_pair = [_matched(both.ours, both.theirs) for both in sides.values()]
-    return {
-        seed: float(np.mean([values[matched[seed][0]] - values[matched[seed][1]] for matched in by_pair]))
-        for seed in sorted(set.intersection(*(set(matched) for matched in by_pair)))
-    }
+def _on_common_items(mine: Scored, other: Scored) -> tuple[Pairs, Pairs]:
+    """Both sides as floats, directions pooled; NaN for items that either side left out with any seed."""
+    grouped: dict[str, tuple[dict[int, list[Scores]], dict[int, list[Scores]]]] = {}
+    for number, scored in enumerate((mine, other)):
+        for key, scores in scored.items():
+            grouped.setdefault(key.pair, ({}, {}))[number].setdefault(key.seed, []).append(scores)
+    sides: tuple[Pairs, Pairs] = {}, {}
+    for pair, both in grouped.items():
+        every = [one for by_seed in both for found in by_seed.values() for one in found]
+        if not all(both) or any(not np.array_equal(one.keys, every[0].keys) for one in every):
+            raise DataError(f"{pair}: the evaluations to compare were made on different sentences")
+        missing = np.any([left_out(one.values) for one in every], axis=0)
+        for side, by_seed in zip(sides, both, strict=True):
+            side[pair] = {}
+            for seed, found in by_seed.items():
+                values = np.mean([one.values.astype(np.float64) for one in found], axis=0)
+                values[missing] = np.nan
+                side[pair][seed] = Scores(values, every[0].keys)
+    return sides
 
 
 def _matched(ours: dict[int, Side], theirs: dict[int, Side]) -> dict[int, tuple[Side, Side]]:
-    """What both have of each seed; what has one seed only stands against every seed."""
+    """What both have of each seed; what has one seed only is compared with every seed."""
     if len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
     elif len(ours) == 1:
@@ -251,35 +268,20 @@ def _matched(ours: dict[int, Side], theirs: dict[int, Side]) -> dict[int, tuple[
     return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
 
 
-def _chosen(scored: Scored, task: str, dataset: str, view: str) -> Scored:
-    return {k: v for k, v in scored.items() if (k.task, k.dataset, k.view) == (task, dataset, view)}
-
-
-def _by_seed(ours: Scored, theirs: Scored) -> dict[int, float]:
-    """Paired difference of each seed that both have; what has one seed only stands against every seed."""
-    matched = _matched(_seeds(ours), _seeds(theirs))
-    return {seed: mean(subtract(mine, other)) for seed, (mine, other) in matched.items()}
-
-
-def _seeds(scored: Scored) -> dict[int, dict[str, Scores]]:
-    return {
-        seed: strata({key: found for key, found in scored.items() if key.seed == seed})
-        for seed in {key.seed for key in scored}
-    }
-
-
 def _records(
-    task: str, dataset: str, metric: str, answers: Sequence[Answer], how: Mapping[str, object]
+    task: str,
+    dataset: str,
+    metric: str,
+    answers: Sequence[tuple[str, Question, Difference]],
+    how: Mapping[str, object],
 ) -> Iterator[Record]:
-    of = "" if metric == ACCURACY else f"-{metric}"
-    ps = holm([answer.comparison.p for answer in answers])
-    signs = [answer.comparison.sign_p for answer in answers if answer.comparison.sign_p is not None]
-    sign_ps = iter(holm(signs))
-    for (encoder, question, comparison, by_seed), p in zip(answers, ps, strict=True):
-        found = comparison.difference
-        against: dict[str, object] = {"baseline": question.baseline, "baseline_view": question.baseline_view}
-        against |= {"resampled": "pivot-sentences", "units": found.units, "models": "fixed"}
-        value, low, high = (round(100 * number, 6) for number in found[:3])
+    ps = holm([found.p for *_, found in answers])
+    sign_ps = holm([found.sign_p for *_, found in answers if found.sign_p is not None])
+    for (encoder, question, found), p, sign_p in zip_longest(answers, ps, sign_ps):
+        about: dict[str, object] = {"baseline": question.baseline, "baseline_view": question.baseline_view}
+        about |= {"resampled": "pivot-sentences", "units": found.interval.units, "models": "fixed"}
+        corrected = {**about, "correction": f"holm-of-{len(answers)}"}
+        value, low, high = (round(POINTS * number, 6) for number in found.interval[:3])
         record = Record(
             task=task,
             dataset=dataset,
@@ -288,20 +290,19 @@ def _records(
             encoder=encoder,
             method=question.method,
             seed=None,
-            metric=f"difference{of}:{question.baseline}",
+            metric=str(Comparison("difference", metric, question.baseline)),
             value=value,
             low=low,
             high=high,
-            n=found.n,
-            signature=sign({**against, **how}),
+            n=found.interval.n,
+            signature=sign({**about, **how}),
         )
         yield record
         plain = replace(record, low=None, high=None)
-        for seed, difference in by_seed.items():
-            yield replace(plain, seed=seed, value=round(100 * difference, 6))
-        against |= {"correction": f"holm-of-{len(answers)}"}
-        signature = sign({**against, **how})
-        yield replace(plain, metric=f"p{of}:{question.baseline}", value=p, signature=signature)
-        if comparison.sign_p is not None:
-            exact = sign({**against, **how, "test": "sign-exact"})
-            yield replace(plain, metric=f"sign:{question.baseline}", value=next(sign_ps), signature=exact)
+        for seed, difference in found.by_seed.items():
+            yield replace(plain, seed=seed, value=round(POINTS * difference, 6))
+        for kind, one, test in (("p", p, how["test"]), ("sign", sign_p, "sign-exact")):
+            if one is not None:
+                name = str(Comparison(kind, metric, question.baseline))
+                signature = sign({**corrected, **how, "test": test})
+                yield replace(plain, metric=name, value=one, signature=signature)

@@ -1,4 +1,4 @@
-"""What a run measured, looked up by name: the numbers that papers.py, claims.py and recommend.py read."""
+"""The numbers of a run, looked up by name."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, Record, unsign
-
-# "difference:<baseline>" is of accuracies; other metrics are named, e.g. "difference-pearson:<baseline>".
-DIFFERENCE = "difference"
-ACCURACY = "accuracy"
+from orthoglot.statistics.records import ALL, Comparison, Record, unsign
 
 
 class Name(NamedTuple):
@@ -40,6 +36,8 @@ class Number(NamedTuple):
         by_seed: {seed: value}; a method without a seed has one entry.
         subsets: that were averaged.
         chance: mean chance level of the subsets, None where the signatures state none.
+        candidates: among how many sentences the queries of each subset were searched, None where its signature does
+            not state it.
     """
 
     value: float
@@ -49,6 +47,7 @@ class Number(NamedTuple):
     by_seed: dict[int, float]
     subsets: tuple[str, ...]
     chance: float | None
+    candidates: tuple[int | None, ...] = ()
 
     @property
     def sd(self) -> float | None:
@@ -73,22 +72,25 @@ class Measured:
         self.methods = list(dict.fromkeys(record.method for record in records))
         self._methods: dict[str, dict[str, None]] = defaultdict(dict)
         self._subsets: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+        self._facts: dict[Name, dict[str, str]] = {}
         for record in records:
             if not math.isfinite(record.value):
-                raise DataError(f"{_told(record)} is {record.value}, not a finite number")
-            kind, _, baseline = record.metric.partition(":")
+                raise DataError(f"{_described(record)} is {record.value}, not a finite number")
             about = record.encoder, record.method, record.view, record.task, record.dataset
-            if not baseline:
-                group = self._levels[Name(*about, kind)].setdefault(record.subset, {})
+            comparison = Comparison.parse(record.metric)
+            if comparison is None:
+                name = Name(*about, record.metric)
+                group = self._levels[name].setdefault(record.subset, {})
+                if name not in self._facts:
+                    self._facts[name] = unsign(record.signature)
                 self._methods[record.encoder][record.method] = None
                 self._subsets[record.task][record.dataset][record.subset] = None
-            elif kind.startswith(DIFFERENCE) and record.subset == ALL:
-                metric = kind.removeprefix(DIFFERENCE).removeprefix("-") or ACCURACY
-                group = self._differences[Name(*about, metric), baseline]
+            elif comparison.kind == "difference" and record.subset == ALL:
+                group = self._differences[Name(*about, comparison.compared), comparison.baseline]
             else:
                 continue
             if record.seed in group:
-                raise DataError(f"two records of {_told(record)}")
+                raise DataError(f"two records of {_described(record)}")
             group[record.seed] = record
 
     def datasets(self, task: str) -> list[str]:
@@ -103,6 +105,13 @@ class Measured:
         """Distinct subsets of a data set, the mean over all of them aside."""
         return [subset for subset in self._subsets.get(task, {}).get(dataset, {}) if subset != ALL]
 
+    def stated(self, fact: str, **names: str) -> str:
+        """What the signatures state of a fact, e.g. `stated("checkpoint", encoder="labse")`; "" if none states it."""
+        for name, facts in self._facts.items():
+            if fact in facts and all(getattr(name, field) == value for field, value in names.items()):
+                return facts[fact]
+        return ""
+
     def mean(self, name: Name) -> Number | None:
         """The mean over all subsets there are, with the run's own interval; None if it was not measured."""
         return self.over([(name, subset) for subset in self._levels.get(name, {}) if subset != ALL])
@@ -116,20 +125,20 @@ class Measured:
             return None
         found = [self._levels.get(name, {}) for name, _ in parts]
         subsets = [subset for _, subset in parts]
+        groups = [one.get(subset) for one, subset in zip(found, subsets, strict=True)]
         if ALL in found[0] and len({name for name, _ in parts}) == 1 and {*subsets, ALL} == set(found[0]):
-            return _number([found[0][ALL]], subsets)
-        if any(subset not in one for one, subset in zip(found, subsets, strict=True)):
-            return None
-        return _number([one[subset] for one, subset in zip(found, subsets, strict=True)], subsets)
+            return _number([found[0][ALL]], subsets, groups)
+        every = [group for group in groups if group is not None]
+        return _number(every, subsets, every) if len(every) == len(groups) else None
 
     def difference(self, name: Name, baseline: str) -> Number | None:
         """The paired difference to a baseline over all subsets, or None."""
         found = self._differences.get((name, baseline))
-        return _number([found], [ALL]) if found and None in found else None
+        return _number([found], [ALL], [found]) if found and None in found else None
 
 
 def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
-    """The two numbers by seed that both have; what has one seed stands beside each seed of the other."""
+    """The two numbers by seed that both have; what has one seed only is paired with each seed of the other."""
     ours, theirs = mine.by_seed, other.by_seed
     if len(ours) == 1:
         ours = dict.fromkeys(theirs, next(iter(ours.values())))
@@ -138,7 +147,11 @@ def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
     return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
 
 
-def _number(groups: Sequence[dict[int | None, Record]], subsets: Sequence[str]) -> Number | None:
+def _number(
+    groups: Sequence[dict[int | None, Record]],
+    subsets: Sequence[str],
+    by_subset: Sequence[dict[int | None, Record] | None],
+) -> Number | None:
     if any(None not in group for group in groups):
         return None
     means = [group[None] for group in groups]
@@ -157,7 +170,13 @@ def _number(groups: Sequence[dict[int | None, Record]], subsets: Sequence[str]) 
         },
         subsets=tuple(subsets),
         chance=_mean(map(float, stated)) if len(stated) == len(means) else None,
+        candidates=tuple(map(_candidates, by_subset)),
     )
+
+
+def _candidates(group: dict[int | None, Record] | None) -> int | None:
+    stated = unsign(next(iter(group.values())).signature).get("candidates", "") if group else ""
+    return int(stated) if stated.isdigit() else None
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -165,6 +184,6 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(listed) / len(listed)
 
 
-def _told(record: Record) -> str:
+def _described(record: Record) -> str:
     names = record.encoder, record.method, record.task, record.dataset, record.subset, record.view
     return f"{' '.join(names)} {record.metric} of seed {record.seed}"

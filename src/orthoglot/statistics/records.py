@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from orthoglot.errors import DataError
 
 View = Literal["sentence", "meaning", "language"]
 VIEWS: tuple[View, ...] = ("meaning", "language", "sentence")
 ALL = "all"
-# Languages of which a preset has little text, and the others.
+# Languages of which a preset has much text, and those of which it has little.
 HEAD, LONG_TAIL = "head", "long-tail"
 LEFT_OUT = -1
+# Retrieval of the first neighbour, and the language probe: shares of hits, 0 to 100.
+P_AT_1, ACCURACY = "P@1", "accuracy"
+PROPORTIONS = (P_AT_1, ACCURACY)
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Record:
     """One measured number.
 
     Attributes:
-        task: family, e.g. "heldout".
+        task: a name of `orthoglot.tasks.registry`.
         dataset: folder name of a benchmark, or "test" for the held-out split.
         subset: a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over
             directions and pairs. Of the geometry a group of languages: "head", "long-tail" or "all".
@@ -31,15 +35,15 @@ class Record:
         encoder: name of the frozen encoder.
         method: name of the decomposition.
         seed: of the decomposer's training; None for the mean over seeds.
-        metric: "accuracy" (0 to 100), "pearson" or "spearman" (correlation times 100, -100 to 100), one of
-            `leakage` or `geometry_task`; "difference:<baseline>" of accuracies (-100 to 100), "p:<baseline>" (paired
-            bootstrap, Holm-corrected) or "sign:<baseline>" (sign test, Holm-corrected), both 0 to 1; for correlations
-            "difference-pearson:<baseline>" (-200 to 200), "p-pearson:<baseline>", and so on.
-        value: the number; whether higher is better depends on task and view.
+        metric: "P@1" of retrieval and "accuracy" of the language probe (0 to 100), "pearson" and "spearman"
+            (correlation times 100, -100 to 100), the metrics of `orthoglot.tasks.leakage` and
+            `orthoglot.tasks.geometry`, or a comparison with another method (`Comparison`), e.g.
+            "difference-P@1:dream". A correlation with a constant is undefined and has no record.
+        value: the number; `orthoglot.tasks.registry` says which values are better.
         low: lower end of the interval, None where there is none.
         high: upper end.
         n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs.
-        signature: "key:value|..." that pins how the number was made.
+        signature: "key:value|..." that states how the number was made.
     """
 
     task: str
@@ -55,6 +59,30 @@ class Record:
     high: float | None
     n: int
     signature: str
+
+
+class Comparison(NamedTuple):
+    """The metric of a paired comparison, "kind-compared:baseline".
+
+    Attributes:
+        kind: "difference", in the unit of the compared metric; "p", of the paired bootstrap; or "sign", the p of the
+            sign test. Both p are in 0 to 1 and corrected by Holm.
+        compared: the metric that was compared; "abs-pearson" stands for |ours| - |theirs|.
+        baseline: the other method.
+    """
+
+    kind: str
+    compared: str
+    baseline: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.compared}:{self.baseline}"
+
+    @classmethod
+    def parse(cls, metric: str) -> Comparison | None:
+        """The comparison that a metric names, None for another metric."""
+        found = re.fullmatch(r"(difference|p|sign)-([^:]+):(.+)", metric)
+        return cls(*found.groups()) if found else None
 
 
 def sign(facts: Mapping[str, object]) -> str:

@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.statistics.records import ALL, Record, sign
-from orthoglot.statistics.resampling import (
-    Column,
-    Interval,
-    Resampled,
-    Scores,
-    interval,
-    intervals,
-    left_out,
-    pool,
-    resample,
-)
-from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.statistics.intervals import Interval, jackknife, percentile, proportion
+from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, Record, sign
+from orthoglot.statistics.resampling import Scores, SharedColumns, left_out, mean_of, pool, resample
+from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.weighted import MEASURES, Metric
 from orthoglot.streams import derive
 
-ACCURACY = "accuracy"
-NWAY = "nway"
 logger = logging.getLogger(__name__)
+
+Facts = Mapping[str, object]
 
 
 class Key(NamedTuple):
-    """What an array of scores belongs to; `measure` says which statistics are taken of it."""
+    """What an array of scores belongs to; `measure` says which statistics are taken of it (`MEASURES`)."""
 
     task: str
     dataset: str
     subset: str
     view: str
     seed: int
-    measure: str = ACCURACY
+    measure: str = P_AT_1
 
     @property
     def pair(self) -> str:
@@ -48,42 +39,119 @@ class Key(NamedTuple):
 
 
 Scored = dict[Key, Scores]
-# Language pair -> which columns stand for it, one per seed.
-Members = dict[str, list[int]]
+
+
+class Blocks(NamedTuple):
+    """Metrics of n items and the same without each of B blocks of them, for the jackknife.
+
+    Attributes:
+        values: {metric: number}.
+        without: {metric: (B,)}; a metric that is not in it has no interval.
+        ends: {metric: least and greatest value that it can have}.
+        n: items.
+    """
+
+    values: dict[str, float]
+    without: dict[str, np.ndarray]
+    ends: dict[str, tuple[float, float]]
+    n: int
 
 
 def summarise(
     scored: Scored,
-    facts: Mapping[Key, Mapping[str, object]],
-    settings: EvaluationSettings,
+    facts: Mapping[Key, Facts],
+    settings: ResamplingSettings,
     *,
     encoder: str,
     method: str,
-    made: Mapping[str, object],
+    made: Facts,
 ) -> list[Record]:
     """Records of each subset and of their mean, for each seed and for the mean over seeds.
 
     Args:
         scored: all of one encoder and method.
-        facts: what the tasks say of each.
+        facts: what the tasks state of each.
         settings: resampling.
         encoder: name.
         method: name.
         made: ends the signature, e.g. the encoder's identity.
     """
-    how = {
-        "interval": "bootstrap-percentile",
-        "resampled": "pivot-sentences",
-        "resamples": settings.resamples,
-        "confidence": settings.confidence,
-        "resampling_seed": settings.seed,
-        **made,
-    }
-    found = [
-        *_means(scored, settings, f"{encoder} {method}"),
-        *_statistics(scored, settings, f"{encoder} {method}"),
-    ]
-    return [one.record(scored, facts, how, encoder=encoder, method=method) for one in found]
+    found = [*_shares(scored, settings), *_statistics(scored, settings, f"{encoder} {method}")]
+    records = []
+    for one in found:
+        first, low, high = one.keys[0], one.scale * one.interval.low, one.scale * one.interval.high
+        counted = {
+            "left_out": sum(int(left_out(scored[key].values).sum()) for key in one.keys),
+            "seeds": ",".join(map(str, sorted({key.seed for key in one.keys}))),
+            "units": one.interval.units,
+        }
+        about = combine([facts[key] for key in one.keys])
+        records.append(
+            Record(
+                task=first.task,
+                dataset=first.dataset,
+                subset=one.subset,
+                view=first.view,
+                encoder=encoder,
+                method=method,
+                seed=one.seed,
+                metric=one.metric,
+                value=_rounded(one.scale * one.interval.value),
+                low=_rounded(low),
+                high=_rounded(high),
+                n=one.interval.n,
+                signature=sign({"metric": one.metric, **about, **one.facts, **counted, **one.how, **made}),
+            )
+        )
+    return records
+
+
+def summarise_blocks(
+    found: Mapping[Key, Blocks],
+    facts: Mapping[Key, Facts],
+    settings: ResamplingSettings,
+    *,
+    encoder: str,
+    method: str,
+    made: Facts,
+) -> list[Record]:
+    """Records of metrics with a jackknife interval, for each seed and for the mean over seeds.
+
+    Args:
+        found: metrics of one encoder and method; a value that is not finite has no record.
+        facts: what the task states of each.
+        settings: confidence and the seed of the blocks.
+        encoder: name.
+        method: name.
+        made: ends the signature.
+    """
+    groups: dict[Key, list[Key]] = defaultdict(list)
+    for key in found:
+        groups[key._replace(seed=-1)].append(key)
+    records = []
+    for first, keys in groups.items():
+        about = first.task, first.dataset, first.subset, first.view, encoder, method
+        for metric in found[keys[0]].values:
+            if not np.isfinite([found[key].values[metric] for key in keys]).all():
+                logger.warning("%s: translations are one vector, so there is no %s", " ".join(about), metric)
+                continue
+            for seed, own in [*((key.seed, [key]) for key in keys), (None, keys)]:
+                parts = [found[key] for key in own]
+                value = float(np.mean([part.values[metric] for part in parts]))
+                low, high = None, None
+                how: dict[str, object] = {"interval": "none"}
+                if metric in parts[0].without:
+                    without = np.mean([part.without[metric] for part in parts], axis=0)
+                    least, most = parts[0].ends[metric]
+                    ends = jackknife(value, without, settings.confidence)
+                    low, high = (round(min(max(end, least), most), 6) for end in ends)
+                    how = {"interval": "jackknife", "deleted": "sentences", "blocks": len(without)}
+                    how |= {"confidence": settings.confidence, "blocks_seed": settings.seed}
+                trained = {"seeds": ",".join(str(key.seed) for key in own)}
+                signature = sign({"metric": metric, **facts[keys[0]], **made, **trained, **how})
+                n = parts[0].n
+                records.append(Record(*about, seed, metric, round(value, 6), low, high, n, signature))
+    return records
 
 
 class _Number(NamedTuple):
@@ -95,154 +163,70 @@ class _Number(NamedTuple):
     metric: str
     scale: float
     interval: Interval
-    facts: dict[str, object]
-
-    def record(
-        self,
-        scored: Scored,
-        facts: Mapping[Key, Mapping[str, object]],
-        how: Mapping[str, object],
-        *,
-        encoder: str,
-        method: str,
-    ) -> Record:
-        """The record of this number."""
-        first = self.keys[0]
-        missing = sum(int(left_out(scored[key].values).sum()) for key in self.keys)
-        seeds = sorted({key.seed for key in self.keys})
-        counted = {"left_out": missing, "seeds": ",".join(map(str, seeds)), "units": self.interval.units}
-        about = combine([facts[key] for key in self.keys])
-        value, low, high = (round(self.scale * number, 6) + 0.0 for number in self.interval[:3])
-        return Record(
-            task=first.task,
-            dataset=first.dataset,
-            subset=self.subset,
-            view=first.view,
-            encoder=encoder,
-            method=method,
-            seed=self.seed,
-            metric=self.metric,
-            value=value,
-            low=low,
-            high=high,
-            n=self.interval.n,
-            signature=sign({"metric": self.metric, **about, **self.facts, **counted, **how}),
-        )
+    facts: Facts
+    how: Facts
 
 
-def _means(scored: Scored, settings: EvaluationSettings, label: str) -> list[_Number]:
-    """Accuracies: hits pooled over directions and seeds, item by item."""
-    # What a group holds shares its draws.
-    groups: dict[tuple[str, str, str], dict[tuple[str, str, int | None], list[Key]]] = {}
+def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
+    """Shares of hits, pooled over directions and seeds item by item."""
+    how = {"interval": "wilson", "clusters": "pivot-sentences", "confidence": settings.confidence}
+    tables: dict[tuple[str, str, str, str, int | None], list[Key]] = defaultdict(list)
     for key in scored:
-        if key.measure == ACCURACY:
+        if key.measure in PROPORTIONS:
             for subset in dict.fromkeys((key.subset, ALL)):
-                # n languages have n (n - 1) directions of the same items: drawing for each would cost most of all.
-                drawn = NWAY if key.task == NWAY and subset != ALL else subset
-                group = groups.setdefault((key.task, key.dataset, drawn), {})
                 for seed in (key.seed, None):
-                    group.setdefault((subset, key.view, seed), []).append(key)
-    numbers = []
-    for (task, dataset, drawn), group in groups.items():
-        found = intervals(
-            [
-                strata({key: scored[key] for key in keys}, f"{label} {task} {name} ")
-                for (_, name, _), keys in group.items()
-            ],
-            resamples=settings.resamples,
-            confidence=settings.confidence,
-            generator=np.random.default_rng(derive(settings.seed, task, dataset, drawn)),
-        )
-        numbers += [
-            _Number(keys, subset, seed, ACCURACY, 100, one, {})
-            for ((subset, _, seed), keys), one in zip(group.items(), found, strict=True)
-        ]
-    return numbers
+                    tables[key.task, key.dataset, subset, key.view, seed].append(key)
+    for (task, _, subset, _, seed), keys in tables.items():
+        pairs = strata({key: scored[key] for key in keys}, f"{task} {subset} ")
+        interval = proportion(pairs, confidence=settings.confidence)
+        yield _Number(keys, subset, seed, keys[0].measure, 100, interval, {}, how)
 
 
-def _statistics(scored: Scored, settings: EvaluationSettings, label: str) -> list[_Number]:
+def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Iterator[_Number]:
     """Every other statistic: of each subset and seed, then the mean over seeds and subsets.
 
     All columns of a task and data set share their draws.
     """
+    how = {
+        "interval": "bootstrap-percentile",
+        "resampled": "pivot-sentences",
+        "resamples": settings.resamples,
+        "confidence": settings.confidence,
+        "resampling_seed": settings.seed,
+    }
     groups: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key in scored:
-        if key.measure != ACCURACY:
+        if key.measure not in PROPORTIONS:
             groups[key.task, key.dataset].append(key)
-    numbers: list[_Number] = []
     for (task, dataset), keys in groups.items():
-        columns = Columns()
-        tables: dict[tuple[Metric, str, str, int | None], tuple[list[Key], Members]] = {}
+        columns = SharedColumns()
+        tables: dict[tuple[Metric, str, str, int | None], tuple[list[Key], dict[str, list[int]]]] = {}
         for key in keys:
             for metric in MEASURES[key.measure]:
-                place = columns.add(f"{label} {task} {key.subset} {key.view}", scored[key], metric)
+                number = columns.add(f"{label} {task} {key.subset} {key.view}", scored[key], metric)
                 for subset in (key.subset, ALL):
                     for seed in (key.seed, None):
                         own, members = tables.setdefault((metric, subset, key.view, seed), ([], {}))
                         own.append(key)
-                        members.setdefault(key.pair, []).append(place)
-        found = resample(
-            columns.found,
-            resamples=settings.resamples,
-            generator=np.random.default_rng(derive(settings.seed, task, dataset, "statistics")),
-        )
-        constant: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for (metric, subset, name, seed), (own, members) in tables.items():
+                        members.setdefault(key.pair, []).append(number)
+        generator = np.random.default_rng(derive(settings.seed, task, dataset, "statistics"))
+        found = resample(columns.found, resamples=settings.resamples, generator=generator)
+        constant: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for (metric, subset, view, seed), (own, members) in tables.items():
             value, draws, undefined = mean_of(found, members)
             if draws is None:
-                constant[name, metric.name].append(subset)
+                constant[view, metric.name].add(subset)
                 continue
-            scored_keys = [columns.keys(places) for places in members.values()]
-            one = interval(value, draws, confidence=settings.confidence, keys=scored_keys)
-            numbers.append(
-                _Number(own, subset, seed, metric.name, metric.scale, one, {"undefined": undefined})
-            )
-        for (name, metric_name), subsets in constant.items():
-            where = ", ".join(sorted(set(subsets)))
+            item_keys = [columns.keys(numbers) for numbers in members.values()]
+            one = percentile(value, draws, confidence=settings.confidence, keys=item_keys)
+            facts = {"undefined": undefined}
+            yield _Number(own, subset, seed, metric.name, metric.scale, one, facts, how)
+        for (view, name), subsets in constant.items():
+            where = ", ".join(sorted(subsets))
             logger.warning(
-                "%s %s %s, %s: a constant has no %s in %s", label, task, dataset, name, metric_name, where
+                "%s %s %s, %s: the %s with a constant is undefined, in %s",
+                *(label, task, dataset, view, name, where),
             )
-    return numbers
-
-
-class Columns:
-    """The columns to resample, each once, however many tables ask for it."""
-
-    def __init__(self) -> None:
-        self.found: list[Column] = []
-        self._places: dict[tuple[int, str], int] = {}
-
-    def add(self, name: str, scores: Scores, metric: Metric) -> int:
-        """The place of the column of these very scores and this metric."""
-        # The frozen vector's scores are one object for all seeds.
-        place = self._places.setdefault((id(scores.values), metric.name), len(self.found))
-        if place == len(self.found):
-            self.found.append(Column(name, scores, metric.statistic))
-        return place
-
-    def keys(self, places: Sequence[int]) -> np.ndarray:
-        """The keys of the items that none of some columns of the same items left out."""
-        scores = [self.found[place].scores for place in dict.fromkeys(places)]
-        missing = np.any([left_out(one.values) for one in scores], axis=0)
-        return scores[0].keys[~missing]
-
-
-def mean_of(found: Resampled, members: Members) -> tuple[float, np.ndarray | None, int]:
-    """Unweighted mean over language pairs of the mean over columns: observed, (R,) draws, columns without a number.
-
-    Columns that have no statistic have no part in the mean; the draws are None if none of them has one.
-    """
-    every = [place for places in members.values() for place in places]
-    undefined = int(np.isnan(found.values[every]).sum())
-    defined = [
-        [place for place in places if not np.isnan(found.values[place])] for places in members.values()
-    ]
-    defined = [places for places in defined if places]
-    if not defined:
-        return np.nan, None, undefined
-    value = float(np.mean([found.values[places].mean() for places in defined]))
-    draws = np.mean([found.draws[places].mean(axis=0) for places in defined], axis=0)
-    return value, draws, undefined
 
 
 def strata(scored: Scored, label: str = "") -> dict[str, Scores]:
@@ -256,7 +240,7 @@ def strata(scored: Scored, label: str = "") -> dict[str, Scores]:
     return {pair: pool(found) for pair, found in by_pair.items()}
 
 
-def combine(facts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def combine(facts: Sequence[Facts]) -> dict[str, object]:
     """Facts of several subsets as one: shared ones as they are, chance as its mean, the rest as a range."""
     combined: dict[str, object] = {}
     for key in facts[0]:
@@ -276,7 +260,7 @@ def combine(facts: Sequence[Mapping[str, object]]) -> dict[str, object]:
 def write_scores(path: Path, scored: Scored) -> None:
     """Write scores under "task|dataset|subset|view|seed|measure", their keys under "task|dataset|pair|measure"."""
     arrays = {"|".join(map(str, key)): found.values for key, found in scored.items()}
-    arrays |= {"|".join(_place_of_keys(key)): found.keys for key, found in scored.items()}
+    arrays |= {"|".join(_name_of_keys(key)): found.keys for key, found in scored.items()}
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
@@ -289,9 +273,13 @@ def read_scores(path: Path) -> Scored:
         if len(name) == len(Key._fields):
             task, dataset, subset, view, seed, measure = name
             key = Key(task, dataset, subset, view, int(seed), measure)
-            found[key] = Scores(values, arrays[_place_of_keys(key)])
+            found[key] = Scores(values, arrays[_name_of_keys(key)])
     return found
 
 
-def _place_of_keys(key: Key) -> tuple[str, ...]:
+def _name_of_keys(key: Key) -> tuple[str, ...]:
     return key.task, key.dataset, key.pair, key.measure
+
+
+def _rounded(value: float) -> float:
+    return round(value, 6) + 0.0  # turns -0.0 into 0.0

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orthoglot.statistics.records import ACCURACY, P_AT_1
+
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
 
@@ -49,6 +51,17 @@ class Metric(NamedTuple):
     name: str
     statistic: Statistic
     scale: float = 100
+
+
+def observed(statistic: Statistic, values: np.ndarray) -> float:
+    """The ordinary statistic of (N, C) values; rows with a NaN are left out. NaN where there is none."""
+    values = values.reshape(len(values), -1)
+    values = values[~np.isnan(values).any(axis=1)]
+    ones = np.ones((len(values), 1))
+    if isinstance(statistic, Sums):
+        return float(statistic.finish(statistic.moments(values).sum(axis=0)[:, None])[0])
+    x, y = (ranking(side)(ones) for side in values.T)
+    return float(statistic.finish(ones, x, y)[0])
 
 
 def mean() -> Sums:
@@ -162,7 +175,8 @@ def _with_ones(*columns: np.ndarray) -> np.ndarray:
 
 # What is kept of each item, and the records that are made of it.
 MEASURES: dict[str, tuple[Metric, ...]] = {
-    "accuracy": (Metric("accuracy", mean()),),
+    P_AT_1: (Metric(P_AT_1, mean()),),
+    ACCURACY: (Metric(ACCURACY, mean()),),
     "correlation": (Metric("pearson", pearson()), Metric("spearman", spearman())),
     "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
     "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),

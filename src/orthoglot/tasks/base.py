@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -14,9 +15,20 @@ import numpy as np
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import View
+from orthoglot.tasks.heldout import UnseenPairs
 
 if TYPE_CHECKING:
     from orthoglot.decomposers.base import Decomposer
+
+# Cosines that differ by less are equal: of float32 vectors, the difference is rounding.
+EQUAL = 1e-6
+
+
+class TaskData(NamedTuple):
+    """What tasks are made from: the unseen held-out pairs by language pair, and benchmark folders."""
+
+    held_out: Mapping[str, UnseenPairs]
+    benchmarks: Sequence[Path]
 
 
 class Result(NamedTuple):
@@ -25,19 +37,19 @@ class Result(NamedTuple):
     Attributes:
         scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
             the task's measure makes statistics, NaN for left out.
-        facts: what the signature says of this scoring alone, e.g. whether a classifier converged.
+        facts: for the signature of this scoring alone, e.g. whether a classifier converged.
     """
 
     scores: dict[str, np.ndarray]
     facts: dict[str, object]
 
 
-class Task(Protocol):
-    """Scores arrays and nothing else: it cannot tell one encoder, method or view from another."""
+class Sides(Protocol):
+    """What is common to all tasks: a name, a data set, and texts whose vectors are wanted."""
 
     @property
     def name(self) -> str:
-        """Family of the task."""
+        """A name of `orthoglot.tasks.registry`."""
         ...
 
     @property
@@ -45,13 +57,20 @@ class Task(Protocol):
         """Benchmark folder, or "test"."""
         ...
 
-    @property
-    def measure(self) -> str:
-        """What is kept of each item: a key of `statistics.MEASURES`."""
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """{side: (sentences, language)}."""
         ...
 
-    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """{side: (sentences, language)}: the texts whose vectors `score` wants."""
+
+class Task(Sides, Protocol):
+    """Scores the vectors of one view; it cannot tell one encoder, method or view from another.
+
+    The tasks `leakage` and `geometry` look at several views or seeds at once and have a `score` of their own.
+    """
+
+    @property
+    def measure(self) -> str:
+        """What is kept of each item: a key of `orthoglot.statistics.weighted.MEASURES`."""
         ...
 
     def keys(self) -> np.ndarray:
@@ -63,7 +82,7 @@ class Task(Protocol):
         ...
 
     def facts(self, subset: str) -> dict[str, object]:
-        """What the signature says of a subset, chance level (0 to 100) included."""
+        """For the signature of a subset, chance level (0 to 100) included."""
         ...
 
 

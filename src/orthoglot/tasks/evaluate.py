@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from orthoglot import __version__
-from orthoglot.corpora.benchmarks import (
-    GRADED,
-    NwaySet,
-    read_benchmark,
-    read_code_switched,
-    read_graded,
-    read_nway,
-)
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
@@ -26,16 +18,15 @@ from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 from orthoglot.statistics.records import VIEWS, View, write_records
 from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.settings import EvaluationSettings
-from orthoglot.statistics.summary import NWAY, Key, Scored, summarise, write_scores
-from orthoglot.tasks import geometry as geometry_task
-from orthoglot.tasks import language_probe as classification
-from orthoglot.tasks import leakage
-from orthoglot.tasks.base import Result, Task, keys_of, view
-from orthoglot.tasks.graded_pairs import Grading
-from orthoglot.tasks.heldout import HeldOut, read_held_out
+from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
+from orthoglot.tasks.base import Result, Sides, Task, TaskData, view
+from orthoglot.tasks.geometry import Geometry
+from orthoglot.tasks.heldout import UnseenPairs, read_held_out
+from orthoglot.tasks.leakage import Leakage
 from orthoglot.tasks.projections import Map, TextMap, project, project_text, write_map, write_text_maps
-from orthoglot.tasks.retrieval import Retrieval, distinct
+from orthoglot.tasks.registry import TASKS
+from orthoglot.tasks.retrieval import distinct
+from orthoglot.tasks.settings import EvaluationSettings
 
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
@@ -45,6 +36,16 @@ logger = logging.getLogger(__name__)
 
 
 Models = Mapping[int, Decomposer | None]
+AnyTask = Task | Leakage | Geometry
+
+
+class Evaluated(NamedTuple):
+    """What tasks found: per-item scores, metrics by block, maps of texts, and facts for the signatures."""
+
+    scored: Scored
+    blocks: dict[Key, Blocks]
+    maps: dict[str, TextMap]
+    facts: dict[Key, dict[str, object]]
 
 
 def evaluate(
@@ -59,7 +60,7 @@ def evaluate(
     method: str,
     output: Path,
 ) -> None:
-    """Measure one method on one encoder's vectors.
+    """Evaluate one method on one encoder's vectors.
 
     Args:
         settings: tasks, sizes, resampling.
@@ -78,113 +79,117 @@ def evaluate(
     """
     store = EmbeddingStore.open(embeddings, identity)
     models: Models = {_seed(folder): _decomposer(folder, store) for folder in decomposers} or {0: None}
-    views = VIEWS if decomposers else ("sentence",)
     held_out = read_held_out(bitext)
     tasks = make_tasks(settings, held_out, benchmarks)
-    scored: Scored = {}
-    facts: dict[Key, dict[str, object]] = {}
     label = f"evaluate {encoder} {method}"
-    for task in track(tasks, total=len(tasks), label=label, unit="tasks"):
-        found, about = score(task, store, models, views)
-        scored |= found
-        facts |= about
-    if leakage.NAME in settings.tasks:
-        found, about = measure_leaks(settings, held_out, store, models)
-        scored |= found
-        facts |= about
+    found = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
+    names = {"encoder": encoder, "method": method}
     made = {"encoder": store.meta["identity"], "orthoglot": __version__}
-    records = summarise(scored, facts, settings, encoder=encoder, method=method, made=made)
-    if geometry_task.NAME in settings.tasks:
-        texts = [text for folder in benchmarks for text in read_nway(folder)]
-        names = {"encoder": encoder, "method": method}
-        records += geometry_task.measure(texts, store, models, settings, **names, made=made)
-        write_text_maps(output / TEXT_MAPS, make_text_maps(settings, texts, store, models))
+    records = summarise(found.scored, found.facts, settings, **names, made=made)
+    records += summarise_blocks(found.blocks, found.facts, settings, **names, made=made)
     write_records(output / RECORDS, records)
-    # Leaks are not compared, so no one reads their scores again.
-    kept = {key: found for key, found in scored.items() if key.task != leakage.NAME}
-    write_scores(output / SCORES, kept)
+    # Leaks are not compared between methods, so no later step reads their scores.
+    leaks = {task.name for task in tasks if isinstance(task, Leakage)}
+    write_scores(output / SCORES, {key: one for key, one in found.scored.items() if key.task not in leaks})
     write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
+    if any(isinstance(task, Geometry) for task in tasks):
+        write_text_maps(output / TEXT_MAPS, found.maps)
     logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
 
 
 def make_tasks(
-    settings: EvaluationSettings, held_out: Mapping[str, HeldOut], benchmarks: Sequence[Path]
-) -> list[Task]:
-    """The tasks that the settings name, on the data at hand."""
-    tasks: list[Task] = []
-    if "heldout" in settings.tasks:
-        for name, unseen in held_out.items():
-            kept, repeated = distinct(unseen.pairs, settings.heldout_pairs)
-            sides = [pair[0] for pair in kept], [pair[1] for pair in kept]
-            dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
-            tasks.append(Retrieval("heldout", "test", *parse_pair(name), *sides, dropped=dropped))
-    if "tatoeba" in settings.tasks:
-        for benchmark in (item for folder in benchmarks for item in read_benchmark(folder)):
-            sides = benchmark.foreign_sentences, benchmark.pivot_sentences
-            languages = benchmark.foreign, benchmark.pivot
-            tasks.append(Retrieval("tatoeba", benchmark.name, *languages, *sides, pivot="target"))
-    if NWAY in settings.tasks:
-        for text in (item for folder in benchmarks for item in read_nway(folder)):
-            tasks += _between_all(text)
-    if "code-switched" in settings.tasks:
-        for benchmark in (item for folder in benchmarks for item in read_code_switched(folder)):
-            sides = benchmark.foreign_sentences, benchmark.pivot_sentences
-            languages = benchmark.foreign, benchmark.pivot
-            names = "code-switched", benchmark.name
-            tasks.append(Retrieval(*names, *languages, *sides, pivot="target", both=False))
-    for graded in (item for folder in benchmarks for item in read_graded(folder)):
-        if graded.kind in settings.tasks:
-            languages = graded.source, graded.target
-            sides = graded.source_sentences, graded.target_sentences
-            tasks.append(Grading(graded.kind, graded.name, *languages, *sides, graded.gold, graded.items))
-    present = {task.name for task in tasks}
-    if any(read_nway(folder) for folder in benchmarks):
-        present.add(geometry_task.NAME)
-    for name in (NWAY, "code-switched", *GRADED, geometry_task.NAME):
-        if name in settings.tasks and name not in present:
-            logger.warning("no benchmark for the task %s, which is left out", name)
-    if "language-probe" in settings.tasks:
-        tasks.append(_probe(settings, held_out))
-    if not tasks and not {leakage.NAME, geometry_task.NAME} & set(settings.tasks):
+    settings: EvaluationSettings, held_out: Mapping[str, UnseenPairs], benchmarks: Sequence[Path]
+) -> list[AnyTask]:
+    """The tasks that the settings name, on the data at hand, in the order of the registry.
+
+    Raises:
+        DataError: no task has data.
+    """
+    data = TaskData(held_out, benchmarks)
+    tasks: list[AnyTask] = []
+    for name, entry in TASKS.items():
+        if name in settings.tasks:
+            made = entry.load()(name, settings, data)
+            tasks += made
+            if not made:
+                logger.warning("no data for the task %s, which is left out", name)
+    if not tasks:
         raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
     return tasks
 
 
-def _between_all(text: NwaySet) -> Iterator[Task]:
-    for source, target in combinations(text.sentences, 2):
-        sides = text.sentences[source], text.sentences[target]
-        yield Retrieval(NWAY, text.name, source, target, *sides, pivot="line")
+def run(
+    tasks: Iterable[AnyTask], settings: EvaluationSettings, store: EmbeddingStore, models: Models
+) -> Evaluated:
+    """Scores of all tasks, for every seed and view."""
+    views = VIEWS if all(models.values()) else ("sentence",)
+    found = Evaluated({}, {}, {}, {})
+    for task in tasks:
+        stored = {side: store.take(store.rows(*text)) for side, text in task.sides().items()}
+        if isinstance(task, Geometry):
+            _score_geometry(task, stored, settings, models, found)
+        elif isinstance(task, Leakage):
+            for seed, decomposer in models.items():
+                parts = {name: _seen(task, stored, decomposer, name) for name in views}
+                for leak in task.score(parts):
+                    key = Key(task.name, task.dataset, task.pair, leak.view, seed, leak.measure)
+                    found.scored[key], found.facts[key] = leak.scores, leak.facts
+        else:
+            _score_views(task, stored, models, views, found)
+    return found
 
 
-def score(
-    task: Task, store: EmbeddingStore, models: Models, views: Iterable[View]
-) -> tuple[Scored, dict[Key, dict[str, object]]]:
-    """Scores of one task for every seed and view, and what the signatures say of them."""
-    sides = task.sides()
-    vectors = {side: store.take(store.rows(texts, language)) for side, (texts, language) in sides.items()}
-    languages = {language for _, language in sides.values()}
-    partners = {language: _other(languages, language) for language in languages}
+def _score_views(
+    task: Task, stored: Mapping[str, np.ndarray], models: Models, views: Iterable[View], found: Evaluated
+) -> None:
     keys = task.keys()
-    scored: Scored = {}
-    facts: dict[Key, dict[str, object]] = {}
-    own: Result | None = None
+    own: Result | None = None  # the sentence vector is the same for every seed
     for seed, decomposer in models.items():
         for name in views:
-            if name == "sentence" and own is not None:  # the frozen vector is the same for every seed
-                found = own
-            else:
-                seen = {
-                    side: view(vectors[side], decomposer, language, name, partners[language])
-                    for side, (_, language) in sides.items()
-                }
-                found = task.score(seen)
-            if name == "sentence":
-                own = found
-            for subset, values in found.scores.items():
+            result = own if name == "sentence" else None
+            result = result or task.score(_seen(task, stored, decomposer, name))
+            own = result if name == "sentence" else own
+            for subset, values in result.scores.items():
                 key = Key(task.name, task.dataset, subset, name, seed, task.measure)
-                scored[key] = Scores(values, keys)
-                facts[key] = task.facts(subset) | found.facts
-    return scored, facts
+                found.scored[key] = Scores(values, keys)
+                found.facts[key] = task.facts(subset) | result.facts
+
+
+def _score_geometry(
+    task: Geometry,
+    stored: Mapping[str, np.ndarray],
+    settings: EvaluationSettings,
+    models: Models,
+    found: Evaluated,
+) -> None:
+    # The evaluation without a decomposer has the sentence view.
+    views: tuple[View, ...] = ("meaning", "language") if all(models.values()) else ("sentence",)
+    for name in views:
+        by_seed = [_seen(task, stored, one, name, paired=False) for one in models.values()]
+        directions = task.directions(by_seed, name)
+        if name != "language":
+            found.maps[task.dataset] = project_text(directions.by_seed[0], settings.seed)
+        for group, metrics, facts in task.score(directions):
+            for seed, one in zip(models, metrics, strict=True):
+                key = Key(task.name, task.dataset, group, name, seed, task.name)
+                found.blocks[key], found.facts[key] = one, facts
+
+
+def _seen(
+    task: Sides,
+    stored: Mapping[str, np.ndarray],
+    decomposer: Decomposer | None,
+    name: View,
+    paired: bool = True,
+) -> dict[str, np.ndarray]:
+    """One view of the vectors of every side; `paired`: of two languages, each is the other's partner."""
+    codes = {side: language for side, (_, language) in task.sides().items()}
+    return {
+        side: view(
+            stored[side], decomposer, code, name, _other(set(codes.values()), code) if paired else None
+        )
+        for side, code in codes.items()
+    }
 
 
 def _other(languages: Collection[str], language: str) -> str | None:
@@ -193,39 +198,9 @@ def _other(languages: Collection[str], language: str) -> str | None:
     return others[0] if len(others) == 1 else None
 
 
-def measure_leaks(
-    settings: EvaluationSettings, held_out: Mapping[str, HeldOut], store: EmbeddingStore, models: Models
-) -> tuple[Scored, dict[Key, dict[str, object]]]:
-    """What the views of each held-out pair's sentences share, for every seed."""
-    scored: Scored = {}
-    facts: dict[Key, dict[str, object]] = {}
-    for name, unseen in held_out.items():
-        kept, _ = distinct(unseen.pairs, settings.heldout_pairs)
-        if not kept:
-            continue
-        keys = np.tile(keys_of(pair[0] for pair in kept), 2)
-        languages = parse_pair(name)
-        texts = [(language, [pair[side] for pair in kept]) for side, language in enumerate(languages)]
-        sides = [(language, store.take(store.rows(sentences, language))) for language, sentences in texts]
-        for seed, decomposer in models.items():
-            views = VIEWS if decomposer else ("sentence",)
-            seen = {
-                v: np.concatenate(
-                    [view(rows, decomposer, code, v, _other(languages, code)) for code, rows in sides]
-                )
-                for v in views
-            }
-            parts = leakage.PairParts(seen["sentence"], seen.get("meaning"), seen.get("language"), keys)
-            for found in leakage.leaks(parts, settings.seed):
-                key = Key(leakage.NAME, "test", name, found.view, seed, found.measure)
-                scored[key] = found.scores
-                facts[key] = found.facts
-    return scored, facts
-
-
 def _seed(folder: Path) -> int:
     if not folder.name.removeprefix("seed").isdigit():
-        raise ConfigError(f"{folder}: a decomposer's folder is called seed<k>, which says its seed")
+        raise ConfigError(f"{folder}: a decomposer's folder is named seed<k>, k its seed")
     return int(folder.name.removeprefix("seed"))
 
 
@@ -239,23 +214,9 @@ def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
     return decomposer
 
 
-def _probe(settings: EvaluationSettings, held_out: Mapping[str, HeldOut]) -> Task:
-    sentences: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for name, unseen in held_out.items():
-        keys = keys_of(pair.source for pair in unseen.pairs).tolist()
-        for side, language in enumerate(parse_pair(name)):
-            sentences[language] += [(pair[side], key) for pair, key in zip(unseen.pairs, keys, strict=True)]
-    return classification.sample(
-        sentences,
-        size=settings.probe_sentences,
-        test_share=settings.probe_test_share,
-        seed=settings.seed,
-    )
-
-
 def make_map(
     settings: EvaluationSettings,
-    held_out: Mapping[str, HeldOut],
+    held_out: Mapping[str, UnseenPairs],
     store: EmbeddingStore,
     decomposer: Decomposer | None,
 ) -> Map:
@@ -271,16 +232,3 @@ def make_map(
                 partner = _other(languages, language)
                 groups[language, part].append(view(vectors, decomposer, language, part, partner))
     return project(groups)
-
-
-def make_text_maps(
-    settings: EvaluationSettings, texts: Sequence[NwaySet], store: EmbeddingStore, models: Models
-) -> dict[str, TextMap]:
-    """Maps of the meaning view, or of the encoder's own vectors, of each text with the first seed."""
-    seed, decomposer = next(iter(models.items()))
-    part: View = "sentence" if decomposer is None else "meaning"
-    found = {}
-    for text in texts:
-        seen = geometry_task.look(text, store, {seed: decomposer}, part)
-        found[text.name] = project_text(seen.directions[0], settings.seed)
-    return found

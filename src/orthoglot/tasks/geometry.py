@@ -1,114 +1,195 @@
-"""The task "geometry": how the vectors of one text in many languages lie, for groups of these languages.
+"""The geometry of the sentence vectors of one text in many languages: invariance, canonical form, isotropy.
 
 Groups are the head, the long tail (`EvaluationSettings.long_tail`) and all languages of a text; one with fewer than
 two languages has no record. Vectors have length 1. A sentence that has no direction in one language, or with one of
 the seeds, is left out in all languages and with all seeds, so that every number of a view is of the same sentences.
-Metrics are the measures of `geometry`, after a colon their other readings:
+Metrics, their other readings after a colon:
 
 - `kl-d`: nats, at least 0, lower is better; `kl-d:full` and `kl-d:full/d` of full, shrunk covariances;
 - `ch-i`: from 0 up, higher is better; `ch-i:ratio` without the factor of the sizes;
 - `pr`: in (0, 1], higher is better; `pr:both-signs`.
 
-Their intervals are delete-a-tenth jackknifes over sentences: drawing sentences again would make doubles of them, which
-have no distance, and lift CH-I. With u_b the number without the b-th of B = 10 blocks, u its mean and t Student's with
-B - 1 degrees, the interval of a number x is x -+ t sqrt((B - 1) / B sum_b (u_b - u)^2), cut where the metric ends.
-Full covariances have none: what they say depends on the number of sentences. Source: methods 7.12; Efron and
-Tibshirani 1993, chapter 11.
+Intervals are delete-a-tenth jackknifes over sentences: a bootstrap would draw copies of sentences, which have no
+distance and raise CH-I. Full covariances have none: they depend on the number of sentences.
+
+The measures take (L, n, D), n sentences in L languages, row by row translations, and compute in float64.
+Source: Emma-X 2023, section 5; methods 7.12.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import stats
+from sklearn.covariance import ledoit_wolf
 
-from orthoglot.corpora.benchmarks import NwaySet
-from orthoglot.decomposers.base import Decomposer
-from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.corpora.benchmarks import NwaySet, read_nway
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, Record, View, sign
-from orthoglot.statistics.settings import EvaluationSettings
+from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL
+from orthoglot.statistics.summary import Blocks
 from orthoglot.streams import derive
-from orthoglot.tasks.base import unit, usable, view
-from orthoglot.tasks.geometry_measures import canonical_form, diagonal_divergence, full_divergence, isotropy
+from orthoglot.tasks.base import TaskData, unit, usable
 
-NAME = "geometry"
+if TYPE_CHECKING:
+    from orthoglot.tasks.settings import EvaluationSettings
+
 GROUPS = (HEAD, LONG_TAIL, ALL)
 BLOCKS = 10
-# Sentences below which a block holds one or none.
+# With fewer sentences a block has one or none.
 FEWEST = 2 * BLOCKS
-logger = logging.getLogger(__name__)
+# Of a variance: a dimension with less is constant up to rounding.
+FLOOR = 1e-8
 
 
-class Seen(NamedTuple):
+class CanonicalForm(NamedTuple):
+    """CH-I, higher is better: translations lie close together, different sentences apart.
+
+    Attributes:
+        ratio: L sum_k |c_k - c|^2 / sum_k sum_(s in k) |s - c_k|^2, as the paper prints it; k runs over sentences.
+        standard: Calinski and Harabasz's index, ratio (n L - n) / (n - 1), which the paper's numbers are.
+    """
+
+    ratio: float
+    standard: float
+
+
+class Isotropy(NamedTuple):
+    """PR in (0, 1], 1 where no direction is preferred: min Z(v) / max Z(v), Z(v) = sum_e exp(v e).
+
+    v runs over the eigenvectors of E^T E, whose signs mean nothing.
+
+    Attributes:
+        one_sign: each v as the solver returned it. Vectors that are all one give 1 / e or less.
+        both_signs: over v and -v; e^-2 for vectors that are all one.
+    """
+
+    one_sign: float
+    both_signs: float
+
+
+def diagonal_divergence(vectors: np.ndarray) -> float:
+    """KL-D: how differently the languages' vectors are spread; nats, at least 0, lower is more alike.
+
+    The mean over pairs of languages of (KL(a, b) + KL(b, a)) / 2 of Gaussians with diagonal covariance,
+    KL(a, b) = (tr(S_b^-1 S_a) + (m_b - m_a)^T S_b^-1 (m_b - m_a) - D + ln |S_b| / |S_a|) / 2; the logarithms cancel.
+    """
+    whole = np.asarray(vectors, dtype=np.float64)
+    means = whole.mean(axis=1)
+    variances = np.maximum(whole.var(axis=1), FLOOR)
+    distances = [((means - mean) ** 2 / own).sum(axis=1) for mean, own in zip(means, variances, strict=True)]
+    return _symmetric(variances @ (1 / variances).T, np.stack(distances, axis=1), whole.shape[-1])
+
+
+def full_divergence(vectors: np.ndarray) -> float:
+    """The same of Gaussians with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004).
+
+    Two samples of one distribution are apart as well, by more the larger D is beside n.
+    """
+    whole = np.asarray(vectors, dtype=np.float64)
+    languages, _, width = whole.shape
+    means = whole.mean(axis=1)
+    covariances = np.stack([ledoit_wolf(rows)[0] + FLOOR * np.eye(width) for rows in whole])
+    traces, distances = np.empty((languages, languages)), np.empty((languages, languages))
+    for b, covariance in enumerate(covariances):
+        precision = np.linalg.inv(covariance)
+        traces[:, b] = covariances.reshape(languages, -1) @ precision.T.ravel()
+        moved = means - means[b]
+        distances[:, b] = np.einsum("ak,kl,al->a", moved, precision, moved)
+    return _symmetric(traces, distances, width)
+
+
+def _symmetric(traces: np.ndarray, distances: np.ndarray, width: int) -> float:
+    """Mean over pairs of languages of (KL(a, b) + KL(b, a)) / 2, from tr(S_b^-1 S_a) and the distances of means."""
+    both = (traces + traces.T - 2 * width + distances + distances.T) / 4
+    return float(both[np.triu_indices(len(both), k=1)].mean())
+
+
+def canonical_form(vectors: np.ndarray) -> CanonicalForm:
+    """How much further sentences are from each other than from their translations."""
+    whole = np.asarray(vectors, dtype=np.float64)
+    languages, sentences, _ = whole.shape
+    centres = whole.mean(axis=0)
+    between = languages * ((centres - centres.mean(axis=0)) ** 2).sum()
+    apart = whole - centres
+    within = np.vdot(apart, apart)
+    ratio = float(between / within) if within else float("inf")
+    return CanonicalForm(ratio, ratio * (languages * sentences - sentences) / (sentences - 1))
+
+
+def isotropy(vectors: np.ndarray) -> Isotropy:
+    """How evenly the vectors of all languages together point in all directions."""
+    rows = np.asarray(vectors, dtype=np.float64).reshape(-1, vectors.shape[-1])
+    projected = rows @ np.linalg.eigh(rows.T @ rows)[1]
+    grown = np.exp(projected)
+    plus, minus = grown.sum(axis=0), (1 / grown).sum(axis=0)
+    both = np.concatenate([plus, minus])
+    return Isotropy(float(plus.min() / plus.max()), float(both.min() / both.max()))
+
+
+class Directions(NamedTuple):
     """One view of a text.
 
     Attributes:
-        directions: {language: (n, D) of length 1} of each seed, float64; a single one where seeds make no difference.
+        by_seed: {language: (n, D) of length 1} of each seed, float64.
         dropped: sentences left out of all of them.
     """
 
-    directions: list[dict[str, np.ndarray]]
+    by_seed: list[dict[str, np.ndarray]]
     dropped: int
 
 
-def measure(
-    texts: Sequence[NwaySet],
-    store: EmbeddingStore,
-    models: Mapping[int, Decomposer | None],
-    settings: EvaluationSettings,
-    *,
-    encoder: str,
-    method: str,
-    made: Mapping[str, object],
-) -> list[Record]:
-    """Records of every text, view and group: of each seed, then of the mean over seeds.
+@dataclass(frozen=True)
+class Geometry:
+    """One text in many languages, of which all seeds are scored together."""
 
-    Raises:
-        DataError: fewer than 20 sentences of a text have a direction in all languages.
-    """
-    records: list[Record] = []
-    for text in texts:
-        # The undivided vector is the same for every method, and told once: by the evaluation without one.
-        views: tuple[View, ...] = ("meaning", "language") if all(models.values()) else ("sentence",)
-        for name in views:
-            seen = look(text, store, models, name)
-            for group, languages in groups(text.sentences, settings.long_tail).items():
-                about = NAME, text.name, group, name, encoder, method
-                facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": seen.dropped}
-                stacks = [np.stack([rows[code] for code in languages]) for rows in seen.directions]
-                records += _records(about, stacks, list(models), settings, {**facts, **made})
-    return records
+    name: str
+    text: NwaySet
+    long_tail: Sequence[str]
+    seed: int
 
+    @property
+    def dataset(self) -> str:
+        """Name of the text."""
+        return self.text.name
 
-def look(text: NwaySet, store: EmbeddingStore, models: Mapping[int, Decomposer | None], name: View) -> Seen:
-    """The directions of one view of a text.
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """One side per language."""
+        return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
-    Raises:
-        DataError: as of `measure`.
-    """
-    stored = {code: store.take(store.rows(rows, code)) for code, rows in text.sentences.items()}
-    # The frozen vector is the same for every seed.
-    asked = [None] if name == "sentence" else list(models.values())
-    found = [{code: view(rows, one, code, name) for code, rows in stored.items()} for one in asked]
-    kept = np.all([usable(rows) for by_language in found for rows in by_language.values()], axis=0)
-    if kept.sum() < FEWEST:
-        raise DataError(
-            f"geometry of {text.name}, {name} view: {kept.sum()} sentences have a direction in all languages; "
-            f"it needs {FEWEST}, or leave the task out"
-        )
-    directions = [
-        {code: unit(rows[kept].astype(np.float64)) for code, rows in by_language.items()}
-        for by_language in found
-    ]
-    return Seen(directions, int((~kept).sum()))
+    def directions(self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str) -> Directions:
+        """The directions of one view, {language: (N, D)} of each seed.
+
+        Raises:
+            DataError: fewer than 20 sentences have a direction in all languages.
+        """
+        kept = np.all([usable(rows) for one in by_seed for rows in one.values()], axis=0)
+        if kept.sum() < FEWEST:
+            raise DataError(
+                f"geometry of {self.dataset}, {view} view: {kept.sum()} sentences have a direction in all languages; "
+                f"it needs {FEWEST}, or leave the task out"
+            )
+        found = [{code: unit(rows[kept].astype(np.float64)) for code, rows in one.items()} for one in by_seed]
+        return Directions(found, int((~kept).sum()))
+
+    def score(self, found: Directions) -> Iterator[tuple[str, list[Blocks], dict[str, object]]]:
+        """Of each group of languages: its name, its metrics with each seed, and facts for the signature."""
+        for group, languages in groups(list(self.text.sentences), self.long_tail).items():
+            stacks = [np.stack([rows[code] for code in languages]) for rows in found.by_seed]
+            blocks = blocks_of(stacks[0].shape[1], self.seed)
+            facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": found.dropped}
+            yield group, [metrics(vectors, blocks) for vectors in stacks], facts
 
 
-def groups(languages: Sequence[str] | Mapping[str, object], long_tail: Sequence[str]) -> dict[str, list[str]]:
+def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Geometry]:
+    """The texts that benchmarks have in many languages."""
+    texts = [text for folder in data.benchmarks for text in read_nway(folder)]
+    return [Geometry(name, text, settings.long_tail, settings.seed) for text in texts]
+
+
+def groups(languages: Sequence[str], long_tail: Sequence[str]) -> dict[str, list[str]]:
     """{group: its languages}, those with two or more; head and long tail where there are both."""
     tail = [code for code in languages if code in long_tail]
     head = [code for code in languages if code not in long_tail]
@@ -117,12 +198,21 @@ def groups(languages: Sequence[str] | Mapping[str, object], long_tail: Sequence[
 
 
 def blocks_of(sentences: int, seed: int) -> np.ndarray:
-    """(sentences,) the block of each, 0 to 9; as many of each as can be."""
-    return np.random.default_rng(derive(seed, NAME, "blocks")).permutation(sentences) % BLOCKS
+    """(sentences,) the block of each, 0 to 9, in equal numbers up to one."""
+    return np.random.default_rng(derive(seed, "geometry", "blocks")).permutation(sentences) % BLOCKS
 
 
-def cheap(vectors: np.ndarray) -> dict[str, float]:
-    """The metrics that have an interval, of (L, n, D)."""
+def metrics(vectors: np.ndarray, blocks: np.ndarray) -> Blocks:
+    """The metrics of (L, n, D), and those with an interval without each block of `blocks` (n,)."""
+    parts = [_with_interval(vectors[:, blocks != block]) for block in range(BLOCKS)]
+    without = {metric: np.array([part[metric] for part in parts]) for metric in parts[0]}
+    ends = {metric: (0.0, 1.0 if metric.startswith("pr") else math.inf) for metric in without}
+    full = full_divergence(vectors)
+    values = {**_with_interval(vectors), "kl-d:full": full, "kl-d:full/d": full / vectors.shape[-1]}
+    return Blocks(values, without, ends, vectors.shape[1])
+
+
+def _with_interval(vectors: np.ndarray) -> dict[str, float]:
     form, even = canonical_form(vectors), isotropy(vectors)
     return {
         "kl-d": diagonal_divergence(vectors),
@@ -131,58 +221,3 @@ def cheap(vectors: np.ndarray) -> dict[str, float]:
         "pr": even.one_sign,
         "pr:both-signs": even.both_signs,
     }
-
-
-def full(vectors: np.ndarray) -> dict[str, float]:
-    """The metrics that have none, of (L, n, D)."""
-    found = full_divergence(vectors)
-    return {"kl-d:full": found, "kl-d:full/d": found / vectors.shape[-1]}
-
-
-def jackknife(value: float, without: np.ndarray, confidence: float) -> tuple[float, float]:
-    """The ends of a number's interval, from the numbers without each block (B,)."""
-    count = len(without)
-    error = math.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-    reach = float(stats.t.ppf((1 + confidence) / 2, count - 1)) * error
-    return value - reach, value + reach
-
-
-def _records(
-    about: tuple[str, str, str, str, str, str],
-    stacks: Sequence[np.ndarray],
-    seeds: Sequence[int],
-    settings: EvaluationSettings,
-    facts: Mapping[str, object],
-) -> Iterator[Record]:
-    """Records of (L, n, D) of each seed, or of a single one that stands for all."""
-    sentences = stacks[0].shape[1]
-    blocks = blocks_of(sentences, settings.seed)
-    drawn: dict[str, object] = {"interval": "jackknife", "deleted": "sentences", "blocks": BLOCKS}
-    drawn |= {"confidence": settings.confidence, "blocks_seed": settings.seed}
-    found = [_measured(vectors, blocks) for vectors in stacks]
-    found *= len(seeds) // len(found)
-    for metric in found[0][0]:
-        values = [whole[metric] for whole, _ in found]
-        if not np.isfinite(values).all():
-            logger.warning("%s: translations are one vector, so there is no %s", " ".join(about), metric)
-            continue
-        places: list[tuple[int | None, list[int]]] = [(seed, [place]) for place, seed in enumerate(seeds)]
-        for seed, own in [*places, (None, list(range(len(seeds))))]:
-            value = float(np.mean([values[place] for place in own]))
-            low, high = None, None
-            if metric in found[0][1]:
-                without = np.mean([found[place][1][metric] for place in own], axis=0)
-                ends = jackknife(value, without, settings.confidence)
-                most = 1.0 if metric.startswith("pr") else math.inf
-                low, high = (round(min(max(end, 0.0), most), 6) for end in ends)
-            trained = {"seeds": ",".join(str(seeds[place]) for place in own)}
-            how = {"interval": "none"} if low is None else drawn
-            signature = sign({"metric": metric, **facts, **trained, **how})
-            yield Record(*about, seed, metric, round(value, 6), low, high, sentences, signature)
-
-
-def _measured(vectors: np.ndarray, blocks: np.ndarray) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """The metrics of (L, n, D), and of those with an interval what is found without each block (B,)."""
-    parts = [cheap(vectors[:, blocks != block]) for block in range(BLOCKS)]
-    without = {metric: np.array([part[metric] for part in parts]) for metric in parts[0]}
-    return {**cheap(vectors), **full(vectors)}, without

@@ -1,22 +1,28 @@
-"""Graded pairs: does the cosine of two sentences follow people's judgement of them?"""
+"""Graded pairs: how well the cosine of two sentences agrees with human judgements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orthoglot.tasks.base import Result, keys_of, unit, usable
+from orthoglot.corpora.benchmarks import read_graded
+from orthoglot.tasks.base import EQUAL, Result, Task, TaskData, keys_of, unit, usable
+
+if TYPE_CHECKING:
+    from orthoglot.tasks.settings import EvaluationSettings
 
 
 @dataclass(frozen=True)
 class Grading:
     """One language pair's sentence pairs with gold scores: semantic similarity ("sts") or translation quality ("qe").
 
-    Prediction is the cosine of the two vectors of the view; its correlation with the gold scores, times 100, is
-    in [-100, 100], chance 0. Higher is better for the meaning view; the language view's ideal is 0. `items` are
-    the texts that tell the items of the bootstrap apart.
+    The prediction is the cosine of the two vectors of the view; its correlation with the gold scores, times 100, is
+    in [-100, 100], chance 0. Higher is better for the meaning view; the language view's ideal is 0. Cosines within
+    1e-6 are one value: they are ties of Spearman's ranks, and where all of them are, the correlation is undefined
+    and has no record. `items` are the texts that identify the items of the bootstrap.
 
     Source: methods 7.7, 7.8.
     """
@@ -44,7 +50,7 @@ class Grading:
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """(N, 2) float64 of prediction and gold, NaN where a vector is zero or not finite."""
-        predicted = cosines(vectors["source"], vectors["target"])
+        predicted = merged(cosines(vectors["source"], vectors["target"]))
         pair = f"{self.source}-{self.target}"
         return Result({pair: np.column_stack([predicted, np.asarray(self.gold, dtype=np.float64)])}, {})
 
@@ -53,10 +59,40 @@ class Grading:
         return {"prediction": "cosine", "pair": subset, "graded": len(self.gold), "chance": 0}
 
 
+def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """The benchmarks of one kind, "sts" or "qe"."""
+    return [
+        Grading(
+            name,
+            *(one.name, one.source, one.target, one.source_sentences, one.target_sentences),
+            *(one.gold, one.items),
+        )
+        for folder in data.benchmarks
+        for one in read_graded(folder)
+        if one.kind == name
+    ]
+
+
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """(N,) float64 cosines of the rows of x and y, (N, D) each; NaN where either is zero or not finite."""
     kept = usable(x) & usable(y)
     found = np.full(len(x), np.nan)
     ours, theirs = (unit(side[kept].astype(np.float64)) for side in (x, y))
     found[kept] = np.einsum("nd,nd->n", ours, theirs)
+    return found
+
+
+def merged(values: np.ndarray, within: float = EQUAL) -> np.ndarray:
+    """Values (N,) of which those that differ by rounding are one; NaN stays.
+
+    In increasing order, a value joins the lowest value of its group if it is at most `within` above that.
+    """
+    found = values.copy()
+    order = np.argsort(values)[: np.isfinite(values).sum()]
+    ordered = values[order]
+    start = 0
+    while start < len(ordered):
+        end = int(np.searchsorted(ordered, ordered[start] + within, side="right"))
+        found[order[start:end]] = ordered[start]
+        start = end
     return found

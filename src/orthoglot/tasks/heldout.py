@@ -1,4 +1,4 @@
-"""The held-out sentences that no training saw."""
+"""The held-out sentence pairs that no training saw."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from orthoglot.languages import parse_pair
 TRAINED_ON: tuple[Split, ...] = ("train", "valid")
 
 
-class HeldOut(NamedTuple):
-    """The test pairs of one language pair neither side of which was trained on, and how many others fell."""
+class UnseenPairs(NamedTuple):
+    """The test pairs of one language pair neither side of which was trained on.
+
+    `seen_dropped` counts the others.
+    """
 
     pairs: list[SentencePair]
     seen_dropped: int
 
 
-def read_held_out(bitext: Sequence[Path]) -> dict[str, HeldOut]:
+def read_held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
     """The unseen test pairs of prepared folders, by language pair.
 
-    Splits go by the pivot sentence, so another pair of sentences, or another language pair, may hold the
-    same target in its train or valid part; both sides are therefore looked up, each in its language.
+    Splits are made by the pivot sentence. Another sentence pair, also of another language pair, may have the same
+    target in its train or valid part. Both sides are therefore looked up, each in its language.
 
     Raises:
         DataError: every held-out pair of a language pair was seen.
@@ -48,9 +51,9 @@ def read_held_out(bitext: Sequence[Path]) -> dict[str, HeldOut]:
     return {name: _unseen(name, pairs, seen) for name, pairs in tests.items()}
 
 
-def _unseen(name: str, pairs: list[SentencePair], seen: dict[str, set[str]]) -> HeldOut:
+def _unseen(name: str, pairs: list[SentencePair], seen: dict[str, set[str]]) -> UnseenPairs:
     source, target = (seen[language] for language in parse_pair(name))
     kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
     if pairs and not kept:
         raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
-    return HeldOut(kept, len(pairs) - len(kept))
+    return UnseenPairs(kept, len(pairs) - len(kept))

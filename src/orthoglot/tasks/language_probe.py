@@ -1,4 +1,4 @@
-"""Language-identification probe: can a linear classifier read the language off a vector?"""
+"""Language-identification probe: a linear classifier from a vector to its language."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,9 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, LEFT_OUT
+from orthoglot.languages import parse_pair
+from orthoglot.statistics.records import ACCURACY, ALL, LEFT_OUT
 from orthoglot.streams import derive
-from orthoglot.tasks.base import Result, unit, usable
+from orthoglot.tasks.base import Result, Task, TaskData, keys_of, unit, usable
+
+if TYPE_CHECKING:
+    from orthoglot.tasks.settings import EvaluationSettings
 
 INVERSE_PENALTY = 1.0
 MAX_ITERATIONS = 500
@@ -38,7 +43,7 @@ class LanguageProbe:
     n_test: int
     name: str = "language-probe"
     dataset: str = "test"
-    measure: str = "accuracy"
+    measure: str = ACCURACY
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """One side per language."""
@@ -110,13 +115,24 @@ def probe(
     return result, converged
 
 
+def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """The probe over the held-out sentences of all language pairs."""
+    sentences: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for pair, unseen in data.held_out.items():
+        keys = keys_of(one.source for one in unseen.pairs).tolist()
+        for side, language in enumerate(parse_pair(pair)):
+            sentences[language] += [(one[side], key) for one, key in zip(unseen.pairs, keys, strict=True)]
+    size, share = settings.probe_sentences, settings.probe_test_share
+    return [sample(sentences, size=size, test_share=share, seed=settings.seed)]
+
+
 def sample(
     sentences: Mapping[str, Iterable[tuple[str, int]]], *, size: int, test_share: float, seed: int
 ) -> LanguageProbe:
     """A probe over equally many distinct sentences of each language.
 
-    A hash of the pivot's key says which half a sentence is drawn for, so translations never stand in both. A
-    sentence that translates two pivot sentences has no place in either.
+    A hash of the pivot's key decides which half a sentence is drawn for, so translations are never in both. A
+    sentence that translates two pivot sentences is in neither.
 
     Args:
         sentences: (held-out sentence, key of its pivot sentence) by language; at least two languages.

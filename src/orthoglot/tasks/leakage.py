@@ -1,20 +1,20 @@
-"""How much the two parts of a vector share, measured so that scale cannot hide it.
+"""How much the two parts of a vector share, measured independently of their scale.
 
-Retrieval by the language view ranks cosines and is blind to magnitude: a small part that holds all of the meaning
-scores as a large one does. Records of the task "leakage", on held-out sentence pairs, per language pair and as
-their mean; none but the norms changes when a view is multiplied by a positive number:
+Retrieval by the language view ranks cosines and does not see magnitude: a small part that holds all of the meaning
+scores as a large one does. The task "leakage" has records of held-out sentence pairs, per language pair and as their
+mean. Only the norms change when a view is multiplied by a positive number:
 
 - `cosine`: 100 mean cos(meaning, language), ideal 0, and `cosine:spread`, 100 times its standard deviation;
 - `norm:meaning`, `norm:language`: mean |part| / mean |sentence|, from 0 up;
 - `language_share`: 100 (between-language sum of squares / total sum of squares) of a view, 0 to 100; chance for
-  K languages and N sentences that know nothing of each other is 100 (K - 1) / (N - 1). Ideal is 100 for the
-  language view and chance for the meaning view;
+  K languages and N unrelated sentences is 100 (K - 1) / (N - 1). Ideal is 100 for the language view and chance for the
+  meaning view;
 - `r2:meaning`, `r2:sentence`: 100 times the held-out R^2 of a linear prediction of the meaning view, or of the
   sentence vector, from the language view; at most 100, negative if worse than the mean. The ideal is 0 for
-  meaning; a language view that holds the language and no more predicts the language share of the sentence.
+  meaning; a language view that holds only the language predicts the language share of the sentence.
 
-R^2 asks what can be read off, however small it is written: a linear language view of full rank keeps the whole
-sentence vector and scores near 100, though nearest neighbours may find nothing in it.
+R^2 does not depend on scale: a linear language view of full rank keeps the whole sentence vector and scores near 100,
+though nearest neighbours may find nothing in it.
 
 The view of a record is the one that is judged: "language" for the cosine and both R^2.
 """
@@ -22,18 +22,24 @@ The view of a record is the one that is judged: "language" for the cosine and bo
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
 
+from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Scores
 from orthoglot.streams import derive
+from orthoglot.tasks.base import TaskData, keys_of
 from orthoglot.tasks.graded_pairs import cosines
+from orthoglot.tasks.retrieval import distinct
 
-NAME = "leakage"
+if TYPE_CHECKING:
+    from orthoglot.tasks.settings import EvaluationSettings
+
 # Relative to the mean variance of a predictor's dimension.
 PENALTIES = tuple(10.0**power for power in range(-6, 4))
 logger = logging.getLogger(__name__)
@@ -56,12 +62,46 @@ class PairParts(NamedTuple):
 
 
 class Leak(NamedTuple):
-    """One measure of a pair: the view that is judged, per-item scores, and what the signature says."""
+    """One measure of a pair: the view that is judged, per-item scores, and facts for the signature."""
 
     measure: str
     view: View
     scores: Scores
     facts: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """One language pair's distinct held-out sentences, of which all views are scored together."""
+
+    name: str
+    pair: str
+    sentences: Sequence[tuple[str, str]]
+    seed: int
+    dataset: str = "test"
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """The source and the target sentences."""
+        names, codes = ("source", "target"), parse_pair(self.pair)
+        return {
+            name: ([one[side] for one in self.sentences], code)
+            for side, (name, code) in enumerate(zip(names, codes, strict=True))
+        }
+
+    def score(self, views: Mapping[View, Mapping[str, np.ndarray]]) -> Iterator[Leak]:
+        """Every measure of {view: {side: (N, D)}}."""
+        keys = np.tile(keys_of(one[0] for one in self.sentences), 2)
+        stacked = {view: np.concatenate([*sides.values()]) for view, sides in views.items()}
+        parts = PairParts(stacked["sentence"], stacked.get("meaning"), stacked.get("language"), keys)
+        return leaks(parts, self.seed)
+
+
+def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Leakage]:
+    """Held-out pairs of every language pair."""
+    found = {
+        pair: distinct(unseen.pairs, settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()
+    }
+    return [Leakage(name, pair, kept, settings.seed) for pair, kept in found.items() if kept]
 
 
 class Ridge(NamedTuple):
@@ -97,7 +137,7 @@ def leaks(parts: PairParts, seed: int) -> Iterator[Leak]:
     yield Leak("norm:language", "language", Scores(np.column_stack([lengths["l"], whole]), keys), facts)
     yield _share("meaning", meaning, keys)
     yield _share("language", language, keys)
-    quarters = np.array([derive(seed, NAME, key) % 4 for key in keys.tolist()])
+    quarters = np.array([derive(seed, "leakage", key) % 4 for key in keys.tolist()])
     for measure, target in (("r2:meaning", meaning), ("r2:sentence", sentence)):
         if found := predicted(measure, language, target, keys, quarters):
             yield found

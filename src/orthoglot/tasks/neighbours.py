@@ -1,4 +1,4 @@
-"""Exact nearest neighbours, in blocks, both directions in one pass."""
+"""Exact nearest neighbours by cosine, in blocks, both directions in one pass."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orthoglot.tasks.base import EQUAL
+
 # Similarities held at once: 128 MiB of float32.
 BLOCK_ENTRIES = 1 << 25
+# More than rounding may move a float32 cosine, and more than `EQUAL`.
+NOISE = 1e-5
+# On multiples of 2^-26, products of rows of length 1 are sums of multiples of 2^-52, which float64 adds up exactly.
+GRID = 2.0**26
 
 
 class Nearest(NamedTuple):
@@ -23,25 +29,47 @@ class Nearest(NamedTuple):
 
 
 def nearest(x: np.ndarray, y: np.ndarray, *, block: int | None = None) -> Nearest:
-    """Nearest neighbours by inner product (cosine, for rows of length 1); ties go to the lowest index.
+    """Nearest neighbours by cosine; of all rows within 1e-6 of the highest cosine, the lowest index is the nearest.
+
+    A matrix product rounds differently with another number of rows. Rows with more than one candidate near the
+    highest are therefore looked up again in exact arithmetic, so that the result does not depend on `block`.
 
     Args:
-        x: (n, D).
-        y: (m, D).
+        x: (n, D), rows of length 1.
+        y: (m, D), rows of length 1.
         block: rows of x at once; None keeps a block of similarities within 128 MiB.
     Source: methods 7.1.
     """
     block = block or max(1, BLOCK_ENTRIES // len(y))
     forward = np.empty(len(x), dtype=np.int64)
+    unsure = np.empty(len(x), dtype=bool)
     backward = np.zeros(len(y), dtype=np.int64)
+    unsure_back = np.zeros(len(y), dtype=bool)
     highest = np.full(len(y), -np.inf)
     columns = np.arange(len(y))
     for start in range(0, len(x), block):
         similarity = x[start : start + block] @ y.T
-        forward[start : start + block] = similarity.argmax(axis=1)
-        rows = similarity.argmax(axis=0)
-        values = similarity[rows, columns]
-        better = values > highest  # strictly, so that an earlier block keeps a tie
-        backward[better] = rows[better] + start
+        rows = slice(start, start + len(similarity))
+        forward[rows] = similarity.argmax(axis=1)
+        unsure[rows] = (similarity >= similarity.max(axis=1, keepdims=True) - NOISE).sum(axis=1) > 1
+        best = similarity.argmax(axis=0)
+        values = similarity[best, columns]
+        unsure_back |= (similarity >= values - NOISE).sum(axis=0) > 1
+        unsure_back |= np.abs(values - highest) <= NOISE
+        better = values > highest
+        backward[better] = best[better] + start
         highest[better] = values[better]
+    _look_up(forward, np.flatnonzero(unsure), x, y, block)
+    _look_up(backward, np.flatnonzero(unsure_back), y, x, block)
     return Nearest(forward, backward)
+
+
+def _look_up(found: np.ndarray, rows: np.ndarray, x: np.ndarray, y: np.ndarray, block: int) -> None:
+    """Write the nearest rows of y to some rows of x into `found`, whatever the rounding."""
+    if not len(rows):
+        return
+    candidates = np.rint(y.T.astype(np.float64) * GRID)
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block]
+        similarity = np.rint(x[part].astype(np.float64) * GRID) @ candidates
+        found[part] = (similarity >= similarity.max(axis=1, keepdims=True) - EQUAL * GRID**2).argmax(axis=1)

@@ -4,24 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from orthoglot.corpora.benchmarks import RetrievalSet, read_benchmark, read_code_switched, read_nway
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.tasks.base import Result, keys_of, unit, usable
+from orthoglot.languages import parse_pair
+from orthoglot.statistics.records import LEFT_OUT, P_AT_1
+from orthoglot.tasks.base import Result, Task, TaskData, keys_of, unit, usable
 from orthoglot.tasks.neighbours import nearest
+
+if TYPE_CHECKING:
+    from orthoglot.tasks.settings import EvaluationSettings
 
 
 @dataclass(frozen=True)
 class Retrieval:
     """One language pair's aligned sentences; either side queries the other.
 
-    Scale 0 to 100. Higher is better for the meaning view, lower for the language view, whose ideal is
-    chance, 100 / N. `dropped` counts, by reason, the pairs that were kept out. `both` says whether the target
-    side queries too. `pivot` says which side tells an item's identity, or that its line does, where the same lines
-    stand in many languages.
+    P@1, scale 0 to 100, chance 100 / N. Higher is better for the meaning view, lower for the language view, whose
+    ideal is chance.
+
+    Attributes:
+        name: of the task.
+        dataset: benchmark folder, or "test".
+        source: language code.
+        target: language code.
+        source_sentences: N sentences.
+        target_sentences: their translations.
+        pivot: which side identifies an item; "line" where the same lines stand in many languages.
+        dropped: by reason, how many pairs were left out.
+        both: whether the target side queries too.
 
     Source: methods 7.1 to 7.4, 7.10.
     """
@@ -35,7 +50,7 @@ class Retrieval:
     pivot: Literal["source", "target", "line"] = "source"
     dropped: Mapping[str, int] = field(default_factory=dict)
     both: bool = True
-    measure: str = "accuracy"
+    measure: str = P_AT_1
 
     def __post_init__(self) -> None:
         """Both sides must be aligned and not empty."""
@@ -78,6 +93,44 @@ class Retrieval:
             **self.dropped,
             "chance": round(100 / n, 6),
         }
+
+
+def heldout(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """Held-out pairs of every language pair."""
+    tasks: list[Task] = []
+    for pair, unseen in data.held_out.items():
+        kept, repeated = distinct(unseen.pairs, settings.heldout_pairs)
+        sides = [one[0] for one in kept], [one[1] for one in kept]
+        dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
+        tasks.append(Retrieval(name, "test", *parse_pair(pair), *sides, dropped=dropped))
+    return tasks
+
+
+def tatoeba(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """Benchmarks of sentence pairs, both directions."""
+    found = [pair for folder in data.benchmarks for pair in read_benchmark(folder)]
+    return [_of_benchmark(name, pair, both=True) for pair in found]
+
+
+def code_switched(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """Benchmarks of sentences of two languages, which query their pivot."""
+    found = [pair for folder in data.benchmarks for pair in read_code_switched(folder)]
+    return [_of_benchmark(name, pair, both=False) for pair in found]
+
+
+def nway(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """Every two languages of the texts that benchmarks have in many languages."""
+    texts = [text for folder in data.benchmarks for text in read_nway(folder)]
+    return [
+        Retrieval(name, text.name, a, b, text.sentences[a], text.sentences[b], pivot="line")
+        for text in texts
+        for a, b in combinations(text.sentences, 2)
+    ]
+
+
+def _of_benchmark(name: str, pair: RetrievalSet, *, both: bool) -> Retrieval:
+    sides = pair.foreign, pair.pivot, pair.foreign_sentences, pair.pivot_sentences
+    return Retrieval(name, pair.name, *sides, pivot="target", both=both)
 
 
 def hits(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

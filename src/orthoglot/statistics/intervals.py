@@ -1,0 +1,155 @@
+"""Intervals and tests of means and of bootstrap draws.
+
+Items come in strata (one per language pair), and a mean over strata is unweighted. Strata share pivot sentences, so
+the pivot sentence with all its items is what counts as independent: one bootstrap draw, one sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import binomtest, norm, t
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.resampling import Scores
+
+# Of a mean or of a sum of shares: smaller differences are rounding errors.
+ROUNDING = 1e-12
+
+
+class Interval(NamedTuple):
+    """A statistic with its interval, in the unit of the scores.
+
+    `n` counts the scored items, `units` the distinct pivot sentences.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    units: int
+
+
+def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
+    """Unweighted mean over strata of the share of hits, with a Wilson score interval.
+
+    p is the mean over S strata of p_s = sum(x) / n_s. A pivot sentence u moves it by
+    z_u = sum_s sum_(i in u) (x_i - p_s) / (S n_s), so that sum_u z_u^2 is the variance of p over pivot sentences. The
+    effective sample size p (1 - p) / sum_u z_u^2 takes the place of n in Wilson's formula. It is n for one stratum of
+    hits and misses whose pivot sentences are distinct; where every stratum is constant, it is the number of pivot
+    sentences. So no interval is empty. Coverage: docs/benchmarks/resampling.md.
+
+    Args:
+        strata: {name: hits or means of hits in [0, 1], NaN for left out}.
+        confidence: e.g. 0.95.
+    Raises:
+        DataError: a stratum without a scored item.
+    Source: Wilson 1927; effective sample size as in Dean and Pagano 2015 (J. Surv. Stat. Methodol. 3).
+    """
+    parts = {name: _mean(name, one.values) for name, one in strata.items()}
+    p = float(np.mean(list(parts.values())))
+    moves = contributions([Scores(one.values - parts[name], one.keys) for name, one in strata.items()])
+    variance = float((moves**2).sum())
+    size = p * (1 - p) / variance if variance > ROUNDING**2 else len(moves)
+    low, high = wilson(p, size, confidence)
+    return Interval(
+        p, low, high, int(sum(np.isfinite(one.values).sum() for one in strata.values())), len(moves)
+    )
+
+
+def wilson(p: float, n: float, confidence: float) -> tuple[float, float]:
+    """Wilson's score interval of a share p of n items, in [0, 1]; n need not be whole."""
+    z = float(norm.ppf((1 + confidence) / 2))
+    centre = p + z**2 / (2 * n)
+    reach = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    low, high = ((centre + sign * reach) / (1 + z**2 / n) for sign in (-1, 1))
+    return min(max(low, 0.0), p), max(min(high, 1.0), p)
+
+
+def percentile(value: float, draws: np.ndarray, *, confidence: float, keys: Sequence[np.ndarray]) -> Interval:
+    """A statistic with its bootstrap percentile interval; `keys` are those of the items of each stratum."""
+    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    counted = np.concatenate(keys)
+    return Interval(value, float(low), float(high), len(counted), len(np.unique(counted)))
+
+
+def not_empty(found: Interval, confidence: float) -> Interval:
+    """The interval of a difference of shares of hits; one of no width gets the width that its sample size allows.
+
+    All items of a stratum may have one difference. Then every draw is the same, but a rarer difference may have been
+    missed: the interval reaches as far as Wilson's for no hit among the pivot sentences.
+    """
+    if found.high - found.low > ROUNDING:
+        return found
+    reach = wilson(0.0, found.units, confidence)[1]
+    return found._replace(low=max(found.value - reach, -1.0), high=min(found.value + reach, 1.0))
+
+
+def bootstrap_p(value: float, draws: np.ndarray) -> float:
+    """Two-sided p of a difference: share of draws at least as far from the observed value as that is from 0.
+
+    The observed value counts as a draw. Source: Koehn 2004, in the centred form of sacreBLEU.
+    """
+    # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
+    extreme = int((np.abs(draws - value) >= abs(value) - ROUNDING).sum())
+    return (extreme + 1) / (len(draws) + 1)
+
+
+def sign_test(differences: Sequence[Scores]) -> float:
+    """Exact two-sided p that a pivot sentence is as likely to win as to lose; ties do not count.
+
+    A pivot sentence wins if what it adds to the mean of the differences, over all strata, is above 0. It has one sign
+    however many language pairs it is part of: their items are not independent.
+    """
+    added = contributions(differences)
+    wins, losses = int((added > ROUNDING).sum()), int((added < -ROUNDING).sum())
+    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def contributions(strata: Sequence[Scores]) -> np.ndarray:
+    """(U,) what each distinct pivot sentence adds to the unweighted mean over strata; NaN scores are left out."""
+    # Strata of the same items are added up first: n languages have n (n - 1) / 2 of them.
+    same: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+    for one in strata:
+        name = one.keys.tobytes()
+        if name not in same:
+            same[name] = one.keys, np.zeros(len(one.keys)), np.zeros(len(one.keys), dtype=bool)
+        kept = np.isfinite(one.values)
+        same[name][1][kept] += one.values[kept] / (len(strata) * kept.sum())
+        same[name][2][kept] = True
+    keys = np.concatenate([keys[kept] for keys, _, kept in same.values()])
+    added = np.concatenate([added[kept] for _, added, kept in same.values()])
+    units, unit_of = np.unique(keys, return_inverse=True)
+    return np.bincount(unit_of, weights=added, minlength=len(units))
+
+
+def holm(probabilities: Sequence[float]) -> list[float]:
+    """Holm's step-down correction of p values that are read together, in the order given."""
+    found = np.asarray(probabilities, dtype=float)
+    order = np.argsort(found, kind="stable")
+    steps = np.minimum(1, found[order] * np.arange(len(found), 0, -1))
+    corrected = np.empty(len(found))
+    corrected[order] = np.maximum.accumulate(steps)
+    return corrected.tolist()
+
+
+def jackknife(value: float, without: np.ndarray, confidence: float) -> tuple[float, float]:
+    """The delete-a-block jackknife interval of a number x from its values u_b without each of B blocks, (B,).
+
+    x -+ t sqrt((B - 1) / B sum_b (u_b - mean(u))^2), t Student's with B - 1 degrees of freedom.
+    Source: Efron and Tibshirani 1993, chapter 11.
+    """
+    count = len(without)
+    error = math.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
+    reach = float(t.ppf((1 + confidence) / 2, count - 1)) * error
+    return value - reach, value + reach
+
+
+def _mean(name: str, values: np.ndarray) -> float:
+    kept = values[np.isfinite(values)]
+    if not len(kept):
+        raise DataError(f"{name}: n = 0, each of {len(values)} items has a zero or non-finite vector")
+    return float(kept.mean())
