@@ -476,6 +476,10 @@ class Plan:
 
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()
+        names = self.params.losses
+        hosts = {
+            name: next((host for host in names if name.startswith(f"{host}+oracle")), None) for name in names
+        }
         evaluations = [
             self._add(
                 "evaluate",
@@ -497,6 +501,9 @@ class Plan:
             "results",
             {
                 "title": f"orthoglot: preset {self.name}, loss {self.params.loss}",
+                # A list, as JSON objects are stored with sorted keys.
+                "methods": list(hosts.items()),
+                "selected": self.preset.methods if self.params.loss == config.ALL else [self.params.loss],
                 "licences": self._licences(),
                 "evaluation": settings,
             },
