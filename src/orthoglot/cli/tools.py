@@ -51,7 +51,7 @@ def claims(
 
 @app.command()
 def recommend(records: RecordsFile) -> None:
-    """Say which method is best for mining, scoring and search. Example: orthoglot recommend results/records.jsonl"""
+    """Say which method is best for retrieval, scoring and search. Example: orthoglot recommend results/records.jsonl"""
     from orthoglot.report import recommend as recommendation
     from orthoglot.report.tables import markdown
     from orthoglot.statistics.records import read_records
