@@ -216,7 +216,8 @@ def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | N
         for layer in spec["spec"]["layer"]:
             if layer["mark"]["type"] == "point":
                 layer["encoding"]["shape"] = {**by_method, "scale": shapes}
-    return {**spec, "data": {"values": json.loads(table.to_json(orient="records"))}, "title": None}
+    data = {**spec.get("data", {}), "values": json.loads(table.to_json(orient="records"))}
+    return {**spec, "data": data, "title": None}
 
 
 def _svg(spec: Spec) -> Markup:
