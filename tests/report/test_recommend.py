@@ -82,7 +82,7 @@ def test_seeds_that_disagree_show_nothing() -> None:
     assert other.worse == TIED
 
 
-def test_rank_and_points_may_disagree_and_it_is_told() -> None:
+def test_rank_and_points_may_disagree_and_the_table_says_so() -> None:
     cells = {(encoder, "heldout"): {"seed": [50.2], "dream": [50]} for encoder in "abc"}
     cells["d", "heldout"] = {"seed": [10], "dream": [90]}
     _, dream = recommend(run(cells), "retrieval").standings
@@ -113,7 +113,7 @@ def test_a_record_without_an_interval_shows_nothing() -> None:
     assert (dream.low, dream.high, dream.worse) == (None, None, TIED)
 
 
-def test_a_method_that_a_cell_lacks_is_left_out_and_told() -> None:
+def test_a_method_that_a_cell_lacks_is_left_out_and_listed() -> None:
     records = run({("a", "heldout"): {"seed": [60], "dream": [10]}, ("b", "heldout"): {"seed": [60]}})
     advice = recommend(records, "retrieval")
     assert [place.method for place in advice.standings] == ["seed"]
@@ -142,7 +142,7 @@ def test_each_use_reads_its_own_tasks() -> None:
     assert seed.points == pytest.approx(fmean(points.values()))
 
 
-def test_nothing_to_rank_is_told_and_an_unknown_use_refused() -> None:
+def test_nothing_to_rank_is_reported_and_an_unknown_use_refused() -> None:
     records = run({("a", "heldout"): {"seed": [60]}})
     assert verdict(recommend(records, "scoring")).startswith("No advice for scoring")
     with pytest.raises(ConfigError, match="no use called cooking; there are retrieval, scoring, search"):
