@@ -478,6 +478,8 @@ class Plan:
 
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()
+        names = self.params.losses
+        hosts = {name: self.params.methods[name].host for name in names}
         evaluations = [
             self._add(
                 "evaluate",
@@ -499,6 +501,9 @@ class Plan:
             "results",
             {
                 "title": f"orthoglot: preset {self.name}, loss {self.params.loss}",
+                # A list, as JSON objects are stored with sorted keys.
+                "methods": list(hosts.items()),
+                "selected": self.preset.methods if self.params.loss == config.ALL else [self.params.loss],
                 "licences": self._licences(),
                 "evaluation": settings,
             },

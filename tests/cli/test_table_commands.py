@@ -59,10 +59,10 @@ def test_claims_writes_its_files(records: Path, tmp_path: Path) -> None:
 def test_recommend_prints_a_table_for_each_use(records: Path) -> None:
     result = run("recommend", str(records))
     assert result.returncode == 0, result.stderr
-    assert "### Best method for mining" in result.stdout
+    assert "### Best method for retrieval" in result.stdout
     assert "| seed | 1.00 | 95.00 | – | – |" in result.stdout
     assert "| original | 2.00 | 90.00 | -5.00 [-7.00, -3.00] | yes |" in result.stdout
-    assert "For scoring this run cannot tell" in result.stdout
+    assert "No advice for scoring" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespac
     for paper, tables in (("oracle", 6), ("seed", 4)):
         page = Tags()
         page.feed(made.text[f"{paper}-table.html"])
-        assert "script" not in page.seen
+        assert page.seen.count("script") == 1  # the page's own, which sorts tables
         assert page.seen.count("h2") == tables + 1
         assert all(source.startswith("#") for source in page.sources)
         assert "&lt;script&gt;alert(1)" in made.text[f"{paper}-table.html"]

@@ -1,4 +1,4 @@
-"""Records of a run that never was, with every task, view, reading and metric that the paper tables read."""
+"""Records of an invented run, with every task, view, reading and metric that the paper tables read."""
 
 from __future__ import annotations
 

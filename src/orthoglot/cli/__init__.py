@@ -29,7 +29,7 @@ def main() -> None:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
     )
-    for noisy in ("httpx", "urllib3", "matplotlib", "fontTools", "sentence_transformers"):
+    for noisy in ("httpx", "urllib3", "sentence_transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     # The number of threads changes the last bits of a sum; trainings set their own from their settings.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

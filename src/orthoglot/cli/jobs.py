@@ -341,6 +341,8 @@ def report(job_file: JobFile) -> None:
             [folder / "counts.json" for folder in job.folders("bitext")],
             job.settings["title"],
             EvaluationSettings.model_validate(job.settings["evaluation"]),
+            methods=dict(job.settings["methods"]),
+            selected=job.settings["selected"],
             text=[folder / "counts.json" for folder in job.folders("text")],
             licences=job.settings["licences"],
             output=output,

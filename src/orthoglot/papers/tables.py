@@ -13,7 +13,7 @@ from orthoglot.papers.comparison import NO_ENCODER, REASONS, WHOLE, Compared, be
 from orthoglot.papers.published_tables import TITLES, table_names
 from orthoglot.papers.verdicts import FAILS, HOLDS
 from orthoglot.report.page import render
-from orthoglot.report.queries import wanted
+from orthoglot.report.queries import better
 from orthoglot.report.table_files import csv_text, json_text, plain, save
 from orthoglot.report.tables import ARROWS, Cell, Table, markdown
 from orthoglot.statistics.lookup import Measured
@@ -150,7 +150,7 @@ def _grid(title: str, note: str, compared: Sequence[Compared]) -> Table:
         groups.setdefault((one.encoder, one.method, one.view), []).append(one)
     rows = []
     for names, group in groups.items():
-        view = names[2] if names[2] == "sentence" else f"{names[2]} {ARROWS[wanted(group[0].task, names[2])]}"
+        view = names[2] if names[2] == "sentence" else f"{names[2]} {ARROWS[better(group[0].task, names[2])]}"
         first = [Cell(names[0]), Cell(names[1]), Cell(view)]
         if all(one.reason == NO_ENCODER for one in group):
             rows.append([*first, Cell("published"), *_row(group, columns, _unmatched)])

@@ -1,16 +1,18 @@
-"""From the evaluations of a preset to one page that opens anywhere, and the records behind it."""
+"""From the evaluations of a preset to one page that needs no network, and the records behind it."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import logging
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,21 +20,61 @@ from markupsafe import Markup
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
-from orthoglot.pretraining import emma_x_diagnostics as collapse
-from orthoglot.report import plots as figures
-from orthoglot.report import queries as frames
-from orthoglot.report import tables
-from orthoglot.report.corpus_tables import pairs_table, read_counts, text_table
-from orthoglot.report.plots import Curve
-from orthoglot.statistics.comparisons import ORIGINAL, compare_methods, host_of
-from orthoglot.statistics.records import ALL, Record, read_records, write_records
+from orthoglot.pretraining import emma_x_diagnostics as diagnostics
+from orthoglot.report import plots, queries, tables
+from orthoglot.report.plots import History
+from orthoglot.report.tables import Section
+from orthoglot.statistics.comparisons import compare_methods
+from orthoglot.statistics.records import PROPORTIONS, Record, read_records, write_records
 from orthoglot.statistics.summary import Scored, read_scores
 from orthoglot.tasks.projections import Map, TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
+CORNER = (
+    "Each point is a method with the intervals of both views; a line leads to it from its host; the dashed line is the "
+    "undivided vector. "
+)
+WHERE_BETTER = {
+    ("higher", "lower"): "Up and to the left is better.",
+    ("lower", "higher"): "Down and to the right is better.",
+}
+GEOMETRY = (
+    "Meaning view of each method and the encoder's own vectors, with their intervals. The arrow shows which way is "
+    "better."
+)
+TEXT_MAPS = (
+    f"The colour is the language: the more the colours mix, the less the vectors reveal it. At most 20 languages and "
+    f"{plots.TEXT_MAP_POINTS} points, meaning view with the first seed. t-SNE by cosines, perplexity 10; PCA: first "
+    "two principal components. Numbers are of all languages and sentences, with that seed. t-SNE shows neighbours; "
+    "sizes and distances of its clusters mean nothing."
+)
 logger = logging.getLogger(__name__)
+
+
+class Figure(NamedTuple):
+    """A drawing, its caption, and what a reader clicks on to unfold it; empty if it is shown at once."""
+
+    svg: Markup
+    caption: str
+    folded: str = ""
+
+
+class Evaluations(NamedTuple):
+    """What `evaluate` wrote, encoders in the order given, methods in the order of the preset.
+
+    Attributes:
+        records: of all encoders and methods.
+        scores: by encoder and method.
+        maps: by encoder and method.
+        text_maps: by text, then by encoder and method.
+    """
+
+    records: list[Record]
+    scores: dict[tuple[str, str], Scored]
+    maps: dict[tuple[str, str], Map]
+    text_maps: dict[str, dict[tuple[str, str], TextMap]]
 
 
 def report(
@@ -42,6 +84,8 @@ def report(
     title: str,
     settings: EvaluationSettings,
     *,
+    methods: Mapping[str, str | None],
+    selected: Sequence[str],
     text: Sequence[Path] = (),
     licences: Mapping[str, str],
     output: Path,
@@ -57,104 +101,92 @@ def report(
         counts: prepared folders, or their counts.json, called by language pair.
         title: of the page, e.g. "orthoglot, preset mini".
         settings: resampling of the comparisons.
+        methods: {method: the method that it adds terms to, its host, or None}, in the order of the tables.
+        selected: the methods that metrics.json averages over: those under test, without the baselines.
         text: prepared text folders, or their counts.json.
         licences: of the data and checkpoints used, by name.
         output: an existing folder.
     Raises:
-        DataError: no evaluation, or two of the same encoder and method.
+        DataError: no evaluation, two of the same encoder and method, or one of a method that is not in `methods`.
     """
-    records, scored, drawn, text_maps = _read(evaluations)
-    methods = {method for _, method in scored}
-    hosts = {method: host_of(method, methods) for method in methods}
-    records += compare_methods(scored, settings, {"orthoglot": __version__}, hosts=hosts)
-    trainings = [read_curve(path) for path in histories]
+    found = _read(evaluations, list(methods))
+    records = found.records + compare_methods(
+        found.scores, settings, {"orthoglot": __version__}, hosts=methods
+    )
+    trainings = [read_history(path) for path in histories]
     write_records(output / "records.jsonl", records)
-    table = frames.frame(records)
+    table = queries.frame(records)
     table.to_parquet(output / "records.parquet", index=False)
-    _write_json(output / "metrics.json", nested(table))
+    _write_json(output / "metrics.json", tables.tracked(table, selected))
     (output / "plots").mkdir()
-    corners(table).to_csv(output / "plots" / "corner.csv", index=False, lineterminator="\n")
-    curve_rows(trainings).to_csv(output / "plots" / "curves.csv", index=False, lineterminator="\n")
-    top, sections = tables.headline(table), tables.sections(table)
-    (output / "tables.md").write_text(tables.markdown(top, sections), encoding="utf-8")
-    corpora = {"corpora": pairs_table([read_counts(path) for path in counts])} if counts else {}
+    corners, curves = plots.corner_table(table, methods), plots.curves_table(trainings)
+    for name, data in {"corner": corners, "curves": curves}.items():
+        data.to_csv(output / "plots" / f"{name}.csv", index=False, lineterminator="\n")
+    glance, sections = tables.headline(table), tables.sections(table)
+    (output / "tables.md").write_text(tables.markdown(glance, sections), encoding="utf-8")
+    corpora = (
+        {"corpora": tables.corpus_table([tables.read_counts(path) for path in counts])} if counts else {}
+    )
     if text:
-        corpora["text"] = text_table([read_counts(path) for path in text])
-    ranked = [one for one in trainings if collapse.is_told(one.rows)]
+        corpora["text"] = tables.text_table([tables.read_counts(path) for path in text])
+    voting = [one for one in trainings if diagnostics.is_told(one.rows)]
+    pretraining = {one.method: None for one in trainings if one.method not in methods}
     page = render(
         TEMPLATE,
         title=title,
-        verdict=frames.verdict(table),
-        facts=facts(table, licences),
-        headline=top,
-        sections=sections,
-        corners=[
-            _figure(figures.corner, table, one.task, one.dataset, one.metric) if one.metric else ""
-            for one in sections
-            if _has_parts(table)
+        verdict=queries.verdict(table, methods),
+        facts=facts(table, licences, methods),
+        glance=glance,
+        hosts=tables.host_table(table, methods),
+        sections=[
+            (section, _figures(section, table, corners, methods, found.text_maps)) for section in sections
         ],
-        curves=_figure(figures.curves, trainings) if trainings else None,
-        collapse=collapse,
-        votes=_figure(figures.votes, ranked) if ranked else None,
-        alarms=[f"{one.encoder}: {told}" for one in ranked for told in collapse.alarms(one.rows)],
-        shapes={name: _figure(figures.geometry, table, name) for name in text_maps},
-        text_maps={name: _figure(figures.text_maps, table, name, found) for name, found in text_maps.items()},
-        maps=_figure(figures.maps, drawn),
-        maps_left_out=len(drawn) - len(figures.chosen_maps(list(drawn))),
+        curves=plots.curves(curves, {**methods, **pretraining}) if trainings else None,
+        capped=capped(trainings),
+        diagnostics=diagnostics,
+        votes=plots.votes(voting) if voting else None,
+        alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
+        maps=plots.maps(found.maps),
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
-    logger.info("report: %d records of %d evaluations", len(records), len(scored))
+    logger.info("report: %d records of %d evaluations", len(records), len(found.scores))
 
 
-def nested(records: pd.DataFrame) -> dict[str, Any]:
-    """encoder -> method -> task -> view -> score, for `dvc metrics`; metrics of leakage and geometry stand as tasks."""
-    tree: dict[str, Any] = {}
-    chosen = records[(records["subset"] == ALL) & records["seed"].isna()]
-    told = chosen["metric"].isin({**frames.SCALES, **frames.SHAPES}) | (chosen["task"] == frames.LEAKAGE)
-    for row in frames.lines(chosen[told]):
-        methods = tree.setdefault(row.encoder, {}).setdefault(row.method, {})
-        methods.setdefault(frames.label(row.task, row.dataset, row.metric), {})[row.view] = round(
-            row.value, 4
-        )
-    return tree
+def read_history(path: Path) -> History:
+    """A training's history, named by its folder; a decomposer's file says how it ended.
 
-
-def corners(records: pd.DataFrame) -> pd.DataFrame:
-    """One row per encoder, method and task with the scores of both views, for `dvc plots`."""
-    values = frames.overall(records)
-    values["task"] = [frames.label(row.task, row.dataset, row.metric) for row in frames.lines(values)]
-    keys = ["encoder", "method", "task"]
-    wide = values.pivot(index=keys, columns="view", values="value").reindex(columns=["meaning", "language"])
-    return wide.dropna().round(4).reset_index()
-
-
-def curve_rows(trainings: Iterable[Curve]) -> pd.DataFrame:
-    """Total validation (`loss`) and training loss by epoch, for `dvc plots`."""
-    rows = [
-        (one.encoder, one.method, one.seed, int(row["epoch"]), row["valid.total"], row["train.total"])
-        for one in trainings
-        for row in one.rows
-    ]
-    columns = ["encoder", "method", "seed", "epoch", "loss", "train"]
-    return pd.DataFrame(rows, columns=columns).astype({"seed": "Int64"}).round(6)
-
-
-def read_curve(path: Path) -> Curve:
-    """A training's history, named by its folder."""
+    Raises:
+        DataError: not a history.
+    """
     file = path / "history.jsonl" if path.is_dir() else path
     try:
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        decomposer = file.with_name("decomposer.json")
+        details = json.loads(decomposer.read_text(encoding="utf-8"))["details"] if decomposer.exists() else {}
     except (OSError, json.JSONDecodeError) as error:
         raise DataError(f"{file}: not a training history ({error})") from error
     names = file.parent.parts
     if names[-1].startswith("seed"):
-        return Curve(names[-3], names[-2], int(names[-1].removeprefix("seed")), rows)
-    return Curve(names[-1], "pretraining", None, rows)
+        seed = int(names[-1].removeprefix("seed"))
+        return History(names[-3], names[-2], seed, rows, details.get("stopped") == "cap")
+    return History(names[-1], "pretraining", None, rows)
 
 
-def render(template: str, **told: Any) -> str:
-    """The page; whatever is not `Markup` is escaped, and a name that the template misses is an error."""
+def capped(trainings: Sequence[History]) -> list[str]:
+    """A sentence for each encoder and method of which a training reached its maximum of epochs before its patience."""
+    stopped: dict[tuple[str, str, int], list[str]] = {}
+    for one in trainings:
+        if one.capped:
+            stopped.setdefault((one.encoder, one.method, len(one.rows)), []).append(str(one.seed))
+    return [
+        f"{encoder}, {method}: stopped at the cap of {epochs} epochs with patience left (seed {', '.join(seeds)})"
+        for (encoder, method, epochs), seeds in stopped.items()
+    ]
+
+
+def render(template: str, **values: Any) -> str:
+    """The page; whatever is not `Markup` is escaped, and a name that the template lacks is an error."""
     environment = Environment(
         loader=FileSystemLoader([Path(__file__).parent, Path(__file__).parents[1] / "papers"]),
         autoescape=True,
@@ -162,18 +194,30 @@ def render(template: str, **told: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(**told)
+    script = Path(__file__).with_name("sort.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(**values, script=Markup(script), script_digest=digest)
 
 
-def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
+def facts(
+    records: pd.DataFrame, licences: Mapping[str, str], methods: Mapping[str, str | None]
+) -> dict[str, str]:
     """What was run, on whose terms, where and with which versions."""
-    seeds = sorted(records.loc[records["method"] != ORIGINAL, "seed"].dropna().unique())
+    whole = queries.undivided(records)
+    seeds = sorted(records.loc[~records["method"].isin(whole), "seed"].dropna().unique())
     installed = [f"{name} {version(name)}" for name in LIBRARIES]
+    others = [task for task in (queries.LEAKAGE, queries.GEOMETRY) if (records["task"] == task).any()]
+    used = set(records["method"])
     return {
         "Encoders": ", ".join(records["encoder"].unique()),
-        "Methods": ", ".join(frames.ordered(records["method"])),
+        "Methods": ", ".join(name for name in methods if name in used),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
-        "Tasks": ", ".join(_tasks(records)),
+        "Tasks": ", ".join(
+            [
+                *(queries.title(*task) for task in queries.tasks(records)),
+                *(queries.TITLES[task] for task in others),
+            ]
+        ),
         "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
         "Numbers": f"{len(records):,} records",
         "Day": _now().strftime("%Y-%m-%d"),
@@ -184,23 +228,7 @@ def facts(records: pd.DataFrame, licences: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _tasks(records: pd.DataFrame) -> list[str]:
-    """What methods are compared by, then what is measured beside."""
-    beside = [
-        frames.TITLES[task] for task in (frames.LEAKAGE, frames.GEOMETRY) if (records["task"] == task).any()
-    ]
-    return [*(frames.title(*task) for task in frames.tasks(records)), *beside]
-
-
-def _read(
-    evaluations: Sequence[Path],
-) -> tuple[
-    list[Record],
-    dict[tuple[str, str], Scored],
-    dict[tuple[str, str], Map],
-    dict[str, dict[tuple[str, str], TextMap]],
-]:
-    """Records, scores, maps, and maps by text; encoders in the order given, methods in the order of the papers."""
+def _read(evaluations: Sequence[Path], methods: Sequence[str]) -> Evaluations:
     if not evaluations:
         raise DataError("report: no evaluation to report")
     found: dict[tuple[str, str], tuple[list[Record], Path]] = {}
@@ -211,15 +239,16 @@ def _read(
         name = records[0].encoder, records[0].method
         if name in found:
             raise DataError(f"report: {found[name][1]} and {folder} both evaluate {' with '.join(name)}")
+        if name[1] not in methods:
+            raise DataError(f"{folder}: evaluates {name[1]}, which is none of {', '.join(methods)}")
         found[name] = records, folder
     encoders = dict.fromkeys(encoder for encoder, _ in found)
-    methods = frames.ordered([method for _, method in found])
     names = [(encoder, method) for encoder in encoders for method in methods if (encoder, method) in found]
     text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
     for name in names:
         for text, one in read_text_maps(found[name][1] / "text-maps.npz").items():
             text_maps.setdefault(text, {})[name] = one
-    return (
+    return Evaluations(
         [record for name in names for record in found[name][0]],
         {name: read_scores(found[name][1] / "scores.npz") for name in names},
         {name: read_map(found[name][1] / "map.npz") for name in names},
@@ -227,13 +256,34 @@ def _read(
     )
 
 
-def _has_parts(records: pd.DataFrame) -> bool:
-    return bool((records["view"] == "meaning").any())
-
-
-def _figure(draw: Any, *arguments: Any) -> Markup:
-    # Safe: matplotlib writes the SVG and escapes every text in it.
-    return Markup(draw(*arguments))
+def _figures(
+    section: Section,
+    records: pd.DataFrame,
+    corners: pd.DataFrame,
+    methods: Mapping[str, str | None],
+    text_maps: Mapping[str, Mapping[tuple[str, str], TextMap]],
+) -> list[Figure]:
+    """The figures of a section: meaning against language, or those of the geometry."""
+    task, dataset, metric = section[:3]
+    if metric is not None:
+        label = queries.label(task, dataset, metric)
+        if label not in set(corners["task"]):
+            return []
+        unit, ways = (
+            f"{queries.metric_name(metric)} × 100",
+            "Up is better, and to the side the nearer to 0.",
+        )
+        if metric in PROPORTIONS:
+            unit = f"{queries.metric_name(metric)} (%)"
+            ways = WHERE_BETTER[queries.better(task, "meaning"), queries.better(task, "language")]
+        return [Figure(plots.corner(corners, label, unit, methods), CORNER + ways)]
+    if task != queries.GEOMETRY or dataset not in text_maps:
+        return []
+    maps = plots.text_maps(records, dataset, text_maps[dataset])
+    return [
+        Figure(plots.geometry(records, dataset, methods), GEOMETRY),
+        Figure(maps, TEXT_MAPS, "Maps of the text in many languages"),
+    ]
 
 
 def _now() -> datetime:

@@ -1,9 +1,11 @@
-"""Every table of the report, as cells to print; the same tables in Markdown."""
+"""The tables of the report, and the same tables in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
@@ -11,57 +13,57 @@ from orthoglot.report.queries import (
     GEOMETRY,
     LEAKAGE,
     LEVEL,
-    SCALES,
+    RETRIEVAL,
     SHAPES,
     TITLES,
-    chosen_values,
+    better,
     comparisons,
-    first,
-    hosted,
-    lines,
-    ordered,
-    over_seeds,
+    host_comparisons,
+    metric_name,
     overall,
-    same,
+    rows,
+    significance,
     spread,
     tasks,
     title,
-    tone,
-    wanted,
+    undivided,
+    where,
 )
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, PROPORTIONS, unsign
 from orthoglot.tasks.geometry import GROUPS
 from orthoglot.tasks.registry import NWAY
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
-LEAKS = (
-    ("cosine", "language", "cos(meaning, language) × 100 → 0"),
-    ("norm:meaning", "meaning", "Length of meaning"),
-    ("norm:language", "language", "Length of language"),
-    ("language_share", "meaning", "Language share: meaning ↓"),
-    ("language_share", "language", "language ↑"),
-    ("language_share", "sentence", "sentence"),
-    ("r2:meaning", "language", "R² of meaning from language ↓"),
-    ("r2:sentence", "language", "R² of sentence from language ↓"),
-)
-# The other readings of the geometry.
-READINGS = {
+LEAKS = {
+    ("cosine", "language"): "cos(meaning, language) × 100 → 0",
+    ("norm:meaning", "meaning"): "Length of meaning",
+    ("norm:language", "language"): "Length of language",
+    ("language_share", "meaning"): "Language share: meaning ↓",
+    ("language_share", "language"): "language ↑",
+    ("language_share", "sentence"): "sentence",
+    ("r2:meaning", "language"): "R² of meaning from language ↓",
+    ("r2:sentence", "language"): "R² of sentence from language ↓",
+}
+# The other metrics of the geometry.
+VARIANTS = {
     "kl-d:full": "KL-D, full covariance ↓",
     "kl-d:full/d": "the same over D ↓",
     "ch-i:ratio": "CH-I, ratio ↑",
     "pr:both-signs": "PR over both signs → 1",
 }
 FIXED = (
-    "Intervals and p take the trained models as fixed: they tell what other sentences would change, ± what "
+    "Intervals and p take the trained models as fixed: they show what other sentences would change, ± shows what "
     f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
 )
 INTERVALS = {"wilson": "Wilson", "bootstrap-percentile": "bootstrap"}
 ARROWS = {"higher": "↑", "lower": "↓"}
+SPLITS = ("train", "valid", "test")
+# The content of a counts.json.
+Counts = Mapping[str, Any]
 
 
 class Cell(NamedTuple):
-    """One cell: the number, what is small beside it, and "best", "good", "bad" or nothing."""
+    """One cell: the number, its interval in small print, and its style: "best", "good", "bad" or nothing."""
 
     text: str
     small: str = ""
@@ -78,291 +80,349 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Everything the report tells in tables about one task on one data set by one metric, if it is compared by one."""
+    """The tables of one task on one data set by one metric; None of leakage and geometry, which have several."""
 
     task: str
     dataset: str
     metric: str | None
     table: Table
-    comparisons: Table
-    details: list[Table]
+    details: dict[str, list[Table]]
+
+
+EMPTY = Cell("–")
 
 
 def sections(records: pd.DataFrame) -> list[Section]:
     """One section per task, data set and metric, in the order of the records; leakage and geometry come last."""
-    found = [
-        Section(
-            *key, task_table(records, *key), comparison_table(records, *key), list(details(records, *key))
+    found = []
+    for key in tasks(records):
+        compared = comparison_table(records, *key)
+        kind = (
+            "By language pair"
+            if key[2] not in PROPORTIONS
+            else "By language"
+            if key[0] == NWAY
+            else "By direction"
         )
-        for key in tasks(records)
-    ]
+        details = {compared.title: [compared], kind: list(subset_tables(records, *key))}
+        details = {name: tables for name, tables in details.items() if tables and tables[0].rows}
+        found.append(Section(*key, task_table(records, *key), details))
     if (records["task"] == LEAKAGE).any():
-        nothing = Table("", "", [], [])
-        found.append(Section(LEAKAGE, "test", None, leakage_table(records), nothing, []))
+        found.append(Section(LEAKAGE, "test", None, leakage_table(records), {}))
     for dataset in records.loc[records["task"] == GEOMETRY, "dataset"].unique():
-        table = geometry_table(records, dataset, SHAPES)
-        nothing, readings = Table("", "", [], []), geometry_table(records, dataset, READINGS)
-        found.append(Section(GEOMETRY, dataset, None, table, nothing, [readings]))
+        details = {"Variants": [geometry_table(records, dataset, VARIANTS)]}
+        found.append(Section(GEOMETRY, dataset, None, geometry_table(records, dataset, SHAPES), details))
     return found
 
 
-def headline(records: pd.DataFrame) -> Table:
-    """What ORACLE adds to each host in retrieval, meaning and language view, per encoder."""
+def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
+    """The few numbers of metrics.json: {encoder: {task: {metric: {"original": .., "meaning": .., "language": ..}}}}.
+
+    "original" is the sentence vector itself. "meaning" and "language" are those views, averaged over the `selected`
+    methods. All are means over data sets and seeds. Of correlations there is Spearman's, without the language view.
+    An encoder has at most 19 numbers, whose names depend on the tasks alone.
+    """
     values = overall(records)
-    rows = []
-    for found in hosted(records):
-        chosen = values[same(values, found, "task", "dataset", "encoder", "view")]
-        chosen = chosen[chosen["metric"] == found.compared]
-        before, after = (first(chosen[chosen["method"] == name]) for name in (found.baseline, found.method))
-        arrow = ARROWS[wanted(found.task, found.view)]
-        task = title(found.task, found.dataset, found.compared)
-        names = found.encoder, found.baseline, found.method, task, f"{found.view} {arrow}"
-        rows.append([*map(Cell, names), *map(_score, (before, after)), *_difference(found)])
+    values = values[values["metric"].isin((*PROPORTIONS, "spearman"))]
+    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
+    split = values["method"].isin(selected) & (values["view"] != "sentence")
+    split &= (values["view"] == "meaning") | values["metric"].isin(PROPORTIONS)
+    chosen = values.assign(view=values["view"].mask(whole, "original"))[whole | split]
+    means = chosen.groupby(["encoder", "task", "metric", "view"], sort=False)["value"].mean()
+    tree: dict[str, Any] = {}
+    for key, value in means.items():
+        encoder, task, metric, view = map(str, cast(tuple[str, ...], key))
+        names = tree.setdefault(encoder, {}).setdefault(task, {}).setdefault(metric_name(metric), {})
+        names[view] = round(value, 4)
+    return tree
+
+
+def headline(records: pd.DataFrame) -> Table:
+    """A row per method; of each encoder retrieval by both views, semantic similarity and quality estimation."""
+    values = overall(records)
+    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
+    values = values.assign(view=values["view"].mask(whole, "meaning"))
+    kinds = {
+        "P@1 meaning ↑": values["task"].isin(RETRIEVAL) & (values["view"] == "meaning"),
+        "P@1 language ↓": values["task"].isin(RETRIEVAL) & (values["view"] == "language"),
+        "STS ↑": (values["task"] == "sts") & (values["view"] == "meaning") & (values["metric"] == "spearman"),
+        "QE ↑": (values["task"] == "qe") & (values["view"] == "meaning") & (values["metric"] == "spearman"),
+    }
+    means = {
+        kind: values[chosen].groupby(["encoder", "method"])["value"].mean()
+        for kind, chosen in kinds.items()
+        if chosen.any()
+    }
+    columns = [(encoder, kind) for encoder in values["encoder"].unique() for kind in means]
+    table = [
+        [Cell(method)]
+        + [
+            Cell(f"{means[kind][encoder, method]:.1f}") if (encoder, method) in means[kind] else EMPTY
+            for encoder, kind in columns
+        ]
+        for method in values["method"].unique()
+    ]
     note = (
-        "P@1 in percent [interval] ± standard deviation over seeds. The arrow says which way is better. "
-        "The difference is paired by sentence pair over seeds and directions [interval] ± standard deviation "
-        "of the differences by seed; p is a paired bootstrap over pivot sentences, Holm-corrected over the "
-        "comparisons of its task: it cannot be smaller than their number over the number of resamples. "
-        f"{FIXED}"
+        "Mean over data sets and seeds. P@1 in percent, of all retrieval tasks; STS and QE: Spearman's correlation "
+        "times 100, by the meaning view. The original's “meaning” is its sentence vector."
     )
-    columns = ["Encoder", "Host", "Method", "Task", "View", "Host alone", "Host + ORACLE", "Difference", "p"]
-    return Table("What ORACLE adds", note, columns, rows)
+    return Table("At a glance", note, ["Method", *(f"{encoder}: {kind}" for encoder, kind in columns)], table)
+
+
+def host_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> Table:
+    """A method with a host less the host, in retrieval: a row per encoder and method, a column per task and view."""
+    found = host_comparisons(records, methods)
+    found = found.assign(
+        what=[
+            f"{title(row.task, row.dataset)}, {row.view} {ARROWS[better(row.task, row.view)]}"
+            for row in rows(found)
+        ]
+    )
+    columns = list(found["what"].unique())
+    note = (
+        "P@1 of the method minus that of its host, in points [interval] ± standard deviation of the differences by "
+        f"seed, paired by sentence pair. The arrow shows which way is better. {FIXED} Levels and p are in the "
+        "sections of the tasks."
+    )
+    table = _grid(found, ["encoder", "method", "baseline"], ["what"], columns, _difference)
+    return Table("What a method adds to its host", note, ["Encoder", "Method", "Host", *columns], table)
 
 
 def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
-    """Encoder and method by view."""
-    values = chosen_values(overall(records), task, dataset, metric)
-    differences = chosen_values(comparisons(records), task, dataset, metric, "compared")
-    differences = differences[differences["baseline"] == ORIGINAL]
-    rows = []
-    for encoder in values["encoder"].unique():
-        chosen = values[values["encoder"] == encoder]
-        for method in ordered(chosen["method"]):
-            cells = [Cell(encoder), Cell(method)]
-            for view in ("meaning", "language", "sentence"):
-                found = chosen[(chosen["method"] == method) & (chosen["view"] == view)]
-                best = _best(chosen, task, view, metric)
-                cells.append(_score(first(found), best) if len(found) else Cell("–"))
-            against = differences[(differences["encoder"] == encoder) & (differences["method"] == method)]
-            cells.append(_difference(first(against))[0] if len(against) else Cell("–"))
-            rows.append(cells)
-    arrows = {view: ARROWS[wanted(task, view)] for view in ("meaning", "language")}
+    """Encoder and method by view, and the difference to the undivided vector."""
+    values = where(overall(records), task=task, dataset=dataset, metric=metric)
+    best = {
+        (encoder, view): _clearly_best(
+            where(values, encoder=encoder, view=view), view, metric, better(task, view)
+        )
+        for encoder in values["encoder"].unique()
+        for view in ("meaning", "language")
+    }
+    differences = comparisons(records)
+    differences = where(differences, task=task, dataset=dataset, compared=metric, baseline_view="sentence")
+    differences = differences.assign(view="difference")
+    shown = pd.concat([values, differences], ignore_index=True)
+
+    def show(row: Any) -> Cell:
+        if row.view == "difference":
+            return _difference(row._replace(view="meaning"))
+        return _score(row, "best" if best.get((row.encoder, row.view)) == row.method else "")
+
+    arrows = {view: ARROWS[better(task, view)] for view in ("meaning", "language")}
     if metric not in PROPORTIONS:
         arrows["language"] = "→ 0"
-    columns = [
-        "Encoder",
-        "Method",
-        f"Meaning view {arrows['meaning']}",
-        f"Language view {arrows['language']}",
-        "Sentence vector",
-        "Meaning − original",
-    ]
-    return Table(title(task, dataset, metric), _note(values, metric), columns, rows)
+    columns = {view: f"{view.capitalize()} view {arrow}" for view, arrow in arrows.items()}
+    columns |= {"sentence": "Sentence vector", "difference": "Meaning − original"}
+    table = _grid(shown, ["encoder", "method"], ["view"], list(columns), show)
+    headings = ["Encoder", "Method", *columns.values()]
+    return Table(title(task, dataset, metric), _note(values, task, metric), headings, table)
 
 
 def leakage_table(records: pd.DataFrame) -> Table:
     """Encoder and method by what the two parts share."""
-    values = over_seeds(records[records["task"] == LEAKAGE])
-    rows = []
-    for encoder in values["encoder"].unique():
-        chosen = values[values["encoder"] == encoder]
-        for method in ordered(chosen["method"]):
-            own = chosen[chosen["method"] == method]
-            cells = [Cell(encoder), Cell(method)]
-            for metric, view, _ in LEAKS:
-                found = own[(own["metric"] == metric) & (own["view"] == view)]
-                cells.append(
-                    _score(first(found), digits=2 if "norm" in metric else 1) if len(found) else Cell("–")
-                )
-            rows.append(cells)
+    values = spread(where(records, task=LEAKAGE, subset=ALL))
     shares = values[values["metric"] == "language_share"]
     chance = float(unsign(shares["signature"].iloc[0])["chance"])
     note = (
-        "On held-out sentences, unweighted mean over language pairs. Nothing but the lengths depends on the "
-        "scale of a view. Lengths are mean lengths over that of the sentence vector. Language share: percent of "
-        f"a view's variance that lies between the languages of a pair, from 0 to 100, chance {chance:.2g}. R²: "
-        "percent of the variance of held-out sentences that ridge regression from the language view explains, at "
-        "most 100, below 0 if worse than the mean; a language view that holds the language alone scores 0 for "
-        "meaning and the sentence's language share for the sentence. Intervals resample pivot sentences and "
-        "keep models, means and regressions. ± is the standard deviation over seeds."
+        "On held-out sentences, unweighted mean over language pairs. Only the lengths depend on the scale of a view: "
+        "they are mean lengths over that of the sentence vector. Language share: percent of a view's variance that "
+        f"lies between the languages of a pair, from 0 to 100, chance {chance:.2g}. R²: percent of the variance of "
+        "held-out sentences that ridge regression from the language view explains, at most 100, below 0 if worse than "
+        "the mean; a language view that holds only the language scores 0 for meaning, and the sentence's language "
+        "share for the sentence. Intervals resample pivot sentences and keep models, means and regressions. ± is the "
+        "standard deviation over seeds."
     )
-    return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *(heading for *_, heading in LEAKS)], rows)
+
+    def show(row: Any) -> Cell:
+        return _score(row, digits=2 if row.metric.startswith("norm") else 1)
+
+    table = _grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
+    return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *LEAKS.values()], table)
 
 
 def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, str]) -> Table:
     """Encoder, method and view by group of languages and metric."""
-    values = spread(records[(records["task"] == GEOMETRY) & (records["dataset"] == dataset)])
+    values = spread(where(records, task=GEOMETRY, dataset=dataset))
     groups = [group for group in GROUPS if group in set(values["subset"])]
-    cells = {(row.encoder, row.method, row.view, row.subset, row.metric): row for row in lines(values)}
-    rows = []
-    for encoder in values["encoder"].unique():
-        own = values[values["encoder"] == encoder]
-        for method in ordered(own["method"]):
-            views = own.loc[own["method"] == method, "view"].unique()
-            for view in views:
-                found = [cells.get((encoder, method, view, g, m)) for g in groups for m in metrics]
-                rows.append(
-                    [
-                        Cell(encoder),
-                        Cell(method),
-                        Cell(view),
-                        *(_measured(one) if one else Cell("–") for one in found),
-                    ]
-                )
-    facts = {
-        group: unsign(values.loc[values["subset"] == group, "signature"].iloc[0])["languages"]
+    columns = [(group, metric) for group in groups for metric in metrics]
+    table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, _four_digits)
+    languages = {
+        group: unsign(where(values, subset=group)["signature"].iloc[0])["languages"].replace(",", " ")
         for group in groups
     }
-    told = ", ".join(
-        f"{group}: {languages.replace(',', ' ')}" for group, languages in facts.items() if group != ALL
-    )
+    parts = ", ".join(f"{group}: {codes}" for group, codes in languages.items() if group != ALL)
     note = (
-        f"{values['n'].min():,} sentences side by side in all languages ({told or facts[ALL].replace(',', ' ')}), "
-        "vectors scaled to length 1. KL-D: how differently languages are spread, in nats, symmetric KL divergence "
-        "of Gaussians (diagonal covariance), mean over pairs of languages; 0 is the same. CH-I: Calinski and "
-        "Harabasz's index with a sentence's translations as its cluster. PR: isotropy, 1 where no direction is "
-        "preferred; a direction's sign is the solver's choice, which widens the interval. Intervals leave out a tenth "
-        "of the sentences at a time and keep models and languages; ± is the standard deviation over seeds. Groups "
-        "differ in their number of languages, on which CH-I depends. Arrows are "
-        "for meaning and undivided vectors: a language view that is one vector for each language has a CH-I of 0 and a "
-        "huge KL-D, as it should; vectors that are all one have a PR of 0.368 or less."
+        f"{values['n'].min():,} sentences, each in all languages ({parts or languages[ALL]}), vectors scaled to length "
+        "1. KL-D: how differently languages are spread, in nats, symmetric KL divergence of Gaussians (diagonal "
+        "covariance), mean over pairs of languages; 0 is the same. CH-I: Calinski and Harabasz's index with a "
+        "sentence's translations as its cluster. PR: isotropy, 1 where no direction is preferred; a direction's sign "
+        "is the solver's choice, which widens the interval. Intervals leave out a tenth of the sentences at a time and "
+        "keep models and languages; ± is the standard deviation over seeds. Groups differ in their number of "
+        "languages, on which CH-I depends. Arrows are for meaning and undivided vectors: a language view that is one "
+        "vector for each language has a CH-I of 0 and a huge KL-D, as it should; vectors that are all the same have a "
+        "PR of 0.368 or less."
     )
-    if metrics is READINGS:
+    heading = title(GEOMETRY, dataset)
+    if metrics is VARIANTS:
+        heading = "Other forms of the same measures"
         note = (
             "Of the same vectors: Gaussians with a full covariance, shrunk (Ledoit and Wolf), which depends on the "
             "number of sentences and has no interval; CH-I without the factor of its sizes, as it is printed; the "
             "least and greatest sum over both signs of each direction."
         )
-    columns = [f"{group.capitalize()}: {heading}" for group in groups for heading in metrics.values()]
-    heading = title(GEOMETRY, dataset, "Accuracy") if metrics is SHAPES else "Other readings"
-    return Table(heading, note, ["Encoder", "Method", "View", *columns], rows)
+    headings = [f"{group.capitalize()}: {metrics[metric]}" for group, metric in columns]
+    return Table(heading, note, ["Encoder", "Method", "View", *headings], table)
 
 
-def details(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
-    """Per direction, or per language: one table per encoder and view, one column per method."""
-    accuracy = records[(records["subset"] != ALL) & records["seed"].isna()]
-    accuracy = chosen_values(accuracy, task, dataset, metric)
-    for encoder in accuracy["encoder"].unique():
+def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
+    """Per direction, pair or language: a table per encoder and view, a column per method."""
+    values = where(records[records["seed"].isna()], task=task, dataset=dataset, metric=metric)
+    values = values[values["subset"] != ALL]
+    whole = values["method"].isin(undivided(records))
+    for encoder in values["encoder"].unique():
         for view in ("meaning", "language"):
-            # The original has one view only, which stands beside the others' meaning as the reference.
-            shown = accuracy["view"] == view
-            if view == "meaning":
-                shown |= (accuracy["view"] == "sentence") & (accuracy["method"] == ORIGINAL)
-            chosen = accuracy[(accuracy["encoder"] == encoder) & shown]
-            if chosen.empty:
-                continue
-            methods = ordered(chosen["method"])
-            if task == NWAY:
-                yield _by_language(f"{encoder}, {view} view", chosen, methods)
-                continue
-            cells = {(row.subset, row.method): _plain(row) for row in lines(chosen)}
-            rows = [
-                [Cell(subset.replace("->", " → "))]
-                + [cells.get((subset, name), Cell("–")) for name in methods]
-                for subset in chosen["subset"].unique()
-            ]
-            heading = "Query → candidate" if metric in PROPORTIONS else "Pair"
-            yield Table(f"{encoder}, {view} view", "Mean over seeds.", [heading, *methods], rows)
-
-
-def _by_language(title: str, chosen: pd.DataFrame, methods: Sequence[str]) -> Table:
-    """A row a language, as n of them have n (n - 1) directions."""
-    directions = chosen.assign(language=chosen["subset"].str.split("->")).explode("language")
-    means = directions.groupby(["language", "method"])["value"].mean().unstack("method")
-    rows = [
-        [Cell(str(language)), *(Cell(f"{row[name]:.1f}" if pd.notna(row[name]) else "–") for name in methods)]
-        for language, row in means.iterrows()
-    ]
-    note = "Mean over seeds and over all directions from and to the language; each direction is a record."
-    return Table(title, note, ["Language", *methods], rows)
+            # The undivided vector is the reference of the meaning view.
+            shown = (values["view"] == view) | (whole & (view == "meaning"))
+            chosen = values[(values["encoder"] == encoder) & shown]
+            methods = list(chosen["method"].unique())
+            note, heading = "Mean over seeds.", "Query → candidate" if metric in PROPORTIONS else "Pair"
+            if task == NWAY and len(chosen):
+                # n languages have n (n - 1) directions.
+                chosen = chosen.assign(subset=chosen["subset"].str.split("->")).explode("subset")
+                chosen = chosen.groupby(["subset", "method"], as_index=False)["value"].mean()
+                chosen[["low", "high"]] = float("nan")
+                note = "Mean over seeds and over all directions from and to the language; each direction is a record."
+                heading = "Language"
+            chosen = chosen.assign(subset=chosen["subset"].str.replace("->", " → "))
+            table = _grid(chosen, ["subset"], ["method"], methods, _level)
+            if table:
+                yield Table(f"{encoder}, {view} view", note, [heading, *methods], table)
 
 
 def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
     """Every paired comparison of a task by a metric, with the p of the bootstrap and, of hits, of the sign test."""
-    chosen = chosen_values(comparisons(records), task, dataset, metric, "compared")
+    chosen = where(comparisons(records), task=task, dataset=dataset, compared=metric)
     hits = metric in PROPORTIONS
-    rows = []
-    for found in lines(chosen):
-        against = f"{found.baseline}, {unsign(found.signature)['baseline_view']}"
-        names = Cell(found.encoder), Cell(f"{found.method}, {found.view}"), Cell(against)
-        n = Cell(f"{found.n:,}")
-        signs = [_probability(found.sign_p)] if hits else []
-        rows.append([*names, *_difference(found), *signs, n])
+    table = []
+    for row in rows(chosen):
+        names = row.encoder, f"{row.method}, {row.view}", f"{row.baseline}, {row.baseline_view}"
+        probabilities = [row.p, *[row.sign_p] * hits]
+        table.append(
+            [*map(Cell, names), _difference(row), *map(_probability, probabilities), Cell(f"{row.n:,}")]
+        )
     columns = ["Encoder", "Method, view", "Against", "Difference", "p", *["Sign test p"] * hits, "n"]
     if hits:
-        told = (
-            "Points. Both p are Holm-corrected over the rows of this table; the sign test counts one win or loss for "
-            "each pivot sentence"
+        scale = (
+            f"Points of {metric_name(metric)}. Both p are Holm-corrected over the rows of this table; the sign "
+            "test counts one win or loss for each pivot sentence"
         )
     else:
-        told = (
-            f"Differences of {metric.capitalize()}'s correlations times 100, from -200 to 200. p is "
+        scale = (
+            f"Differences of {metric_name(metric)}'s correlations times 100, from -200 to 200. p is "
             "Holm-corrected over the rows of this table. The language view's ideal is 0, so its differences have "
             "no better side"
         )
-    note = f"{told}; n counts sentence pairs. {FIXED}"
-    return Table("Paired comparisons", note, columns, rows)
+    note = (
+        f"{scale}; n counts sentence pairs. p is a paired bootstrap over pivot sentences and cannot be smaller than "
+        f"the number of rows over the number of resamples. {FIXED}"
+    )
+    return Table("Paired comparisons", note, columns, table)
 
 
-def markdown(top: Table, told: Sequence[Section]) -> str:
-    """The report's tables in Markdown."""
-    tables = [top]
-    for section in told:
-        tables += [section.table, section.comparisons, *section.details]
+def corpus_table(counts: Sequence[Counts]) -> Table:
+    """Language pair by sentence pairs read, dropped by reason, kept by split."""
+    columns = {"Pair": [one["pair"] for one in counts], **_read_and_dropped(counts)}
+    columns |= {split.capitalize(): [one["kept"][split] for one in counts] for split in SPLITS}
+    return _counted(
+        "Corpora", "Sentence pairs. Read = dropped by each reason + train + valid + test.", columns
+    )
+
+
+def text_table(counts: Sequence[Counts]) -> Table:
+    """Language by corpora, sentences read, dropped by reason, kept."""
+    columns = {
+        "Language": [one["language"] for one in counts],
+        "Corpora": [", ".join(sorted(one["in"])) for one in counts],
+        **_read_and_dropped(counts),
+        "Kept": [sum(one["shards"]) for one in counts],
+    }
+    note = (
+        "Sentences without translations. Read = dropped by each reason + kept; held out are held-out sentences of "
+        "the pairs."
+    )
+    return _counted("Text", note, columns)
+
+
+def read_counts(path: Path) -> dict[str, Any]:
+    """The counts of a prepared folder, or those of a counts.json; `pair` is the folder's name unless they state it."""
+    file = path / "counts.json" if path.is_dir() else path
+    return {"pair": file.parent.name, **json.loads(file.read_text(encoding="utf-8"))}
+
+
+def markdown(first: Table, found: Sequence[Section]) -> str:
+    """Tables in Markdown: the first, then those of the sections."""
+    tables = [first]
+    for section in found:
+        tables += [section.table, *(table for some in section.details.values() for table in some)]
     return "\n".join(_markdown(one) for one in tables if one.rows)
 
 
 def _markdown(table: Table) -> str:
-    lines = [
-        f"### {table.title}\n",
-        f"{table.note}\n",
-        _line(table.columns),
-        _line(["---"] * len(table.columns)),
-    ]
-    for row in table.rows:
-        lines.append(_line([" ".join(filter(None, (cell.text, cell.small))) for cell in row]))
-    return "\n".join(lines) + "\n"
+    body = [[" ".join(filter(None, (cell.text, cell.small))) for cell in row] for row in table.rows]
+    lines = map(_markdown_row, [table.columns, ["---"] * len(table.columns), *body])
+    return "\n".join([f"### {table.title}\n", f"{table.note}\n", *lines]) + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
+def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
 
 
-def _score(row: Any, best: float | None = None, digits: int = 1) -> Cell:
+def _grid(
+    values: pd.DataFrame,
+    by: list[str],
+    across: list[str],
+    columns: Sequence[Any],
+    show: Callable[[Any], Cell],
+) -> list[list[Cell]]:
+    """A row for each distinct `by`, in the order of the values; a cell for each of `columns`, which `across` has."""
+    keys = values[by].itertuples(index=False, name=None)
+    places = values[across[0]] if len(across) == 1 else values[across].itertuples(index=False, name=None)
+    table: dict[tuple[Any, ...], dict[Any, Any]] = {}
+    for key, place, row in zip(keys, places, rows(values), strict=True):
+        table.setdefault(key, {})[place] = row
+    return [
+        [
+            *(Cell(str(name)) for name in key),
+            *(show(found[one]) if one in found else EMPTY for one in columns),
+        ]
+        for key, found in table.items()
+    ]
+
+
+def _score(row: Any, tone: str = "", digits: int = 1) -> Cell:
     small = f"[{row.low:.{digits}f}, {row.high:.{digits}f}]"
     if row.view != "sentence" and pd.notna(row.sd):
         small += f" ± {row.sd:.{digits}f}"
-    return Cell(f"{row.value:.{digits}f}", small, "best" if best == round(row.value, 1) else "")
+    return Cell(f"{row.value:.{digits}f}", small, tone)
 
 
-def _plain(row: Any) -> Cell:
-    return Cell(f"{row.value:.1f}", f"[{row.low:.1f}, {row.high:.1f}]")
+def _level(row: Any) -> Cell:
+    return Cell(f"{row.value:.1f}", "" if pd.isna(row.low) else f"[{row.low:.1f}, {row.high:.1f}]")
 
 
-def _measured(row: Any) -> Cell:
-    """Four figures, as these numbers span decades."""
-    told = [] if pd.isna(row.low) else [f"[{row.low:.4g}, {row.high:.4g}]"]
+def _four_digits(row: Any) -> Cell:
+    """Four significant digits, as these numbers span decades."""
+    small = [] if pd.isna(row.low) else [f"[{row.low:.4g}, {row.high:.4g}]"]
     if row.view != "sentence" and pd.notna(row.sd):
-        told.append(f"± {row.sd:.2g}")
-    return Cell(f"{row.value:.4g}", " ".join(told))
+        small.append(f"± {row.sd:.2g}")
+    return Cell(f"{row.value:.4g}", " ".join(small))
 
 
-def _best(values: pd.DataFrame, task: str, view: str, metric: str) -> float | None:
-    """The best value of a view, as printed, among an encoder's methods; the sentence view has no rivals."""
-    found = values[values["view"] == view]["value"]
-    if view == "sentence" or found.empty:
-        return None
-    if view == "language" and metric not in PROPORTIONS:
-        return round(float(min(found, key=abs)), 1)
-    return round(float(found.max() if wanted(task, view) == "higher" else found.min()), 1)
-
-
-def _difference(row: Any) -> list[Cell]:
-    """Difference and p of a comparison."""
+def _difference(row: Any) -> Cell:
     small = f"[{_points(row.low)}, {_points(row.high)}]"
     if pd.notna(row.sd):
         small += f" ± {row.sd:.1f}"
-    return [Cell(_points(row.value), small, tone(row)), _probability(row.p)]
+    return Cell(_points(row.value), small, significance(row))
 
 
 def _points(value: float) -> str:
@@ -373,24 +433,67 @@ def _probability(p: float) -> Cell:
     return Cell("< 0.001" if p < 0.001 else f"{p:.3f}")
 
 
-def _note(values: pd.DataFrame, metric: str) -> str:
+def _clearly_best(values: pd.DataFrame, view: str, metric: str, direction: str) -> str | None:
+    """The method whose whole interval is better than that of each other method, if there is one."""
+    low, high = values["low"].to_numpy(), values["high"].to_numpy()
+    if view == "language" and metric not in PROPORTIONS:
+        # The nearest to 0 is best; an interval that holds 0 reaches it.
+        nearest = pd.DataFrame({"low": abs(low), "high": abs(high)})
+        crossing, direction = (low <= 0) & (high >= 0), "lower"
+        low, high = nearest.min(axis=1).mask(crossing, 0.0).to_numpy(), nearest.max(axis=1).to_numpy()
+    if direction == "lower":
+        low, high = -high, -low
+    order = low.argsort()[::-1]
+    if len(order) < 2 or not low[order[0]] > high[order[1:]].max():
+        return None
+    return str(values["method"].iloc[order[0]])
+
+
+def _note(values: pd.DataFrame, task: str, metric: str) -> str:
+    """The scale of the scores, and how they were made."""
     signatures = [unsign(signature) for signature in values["signature"]]
     facts = signatures[0]
-    told = [f"{SCALES[metric]}, chance {float(facts['chance']):.2g}"]
+    name = metric_name(metric)
+    scale = (
+        f"{name[:1].upper()}{name[1:]} in percent"
+        if metric in PROPORTIONS
+        else f"{name}'s correlation with the gold scores times 100, from -100 to 100"
+    )
+    parts = [f"{scale}, chance {float(facts['chance']):.2g}"]
     if metric not in PROPORTIONS:
-        told.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
-        told.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
+        parts.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
+        parts.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
     if any(int(one.get("undefined", 0)) for one in signatures):
-        told.append("a mean goes without the language pairs and seeds whose prediction is constant")
+        parts.append("a mean leaves out the language pairs and seeds whose prediction is constant")
     if "candidates" in facts:
-        directions = "pairs" if values["task"].iloc[0] == "code-switched" else "pairs and both directions"
-        told.append(f"{facts['candidates']} candidates, unweighted mean over {directions}")
+        directions = "pairs" if task == "code-switched" else "pairs and both directions"
+        parts.append(f"{facts['candidates']} candidates, unweighted mean over {directions}")
     if "languages" in facts:
-        told.append(f"{facts['languages']} languages, linear classifier, {facts['test']} sentences scored")
+        parts.append(f"{facts['languages']} languages, linear classifier, {facts['test']} sentences scored")
     if "seen_dropped" in facts:
-        told.append(f"{facts['seen_dropped']} pairs dropped as training saw one of their sentences")
-    told.append(
+        parts.append(f"{facts['seen_dropped']} pairs dropped as training saw one of their sentences")
+    parts.append(
         f"{values['n'].max():,} sentence pairs; {float(facts['confidence']):.0%} interval "
         f"({INTERVALS[facts['interval']]}) over {int(facts['units']):,} distinct pivot sentences"
     )
-    return "; ".join(told) + ". ± is the standard deviation over seeds."
+    return (
+        "; ".join(parts)
+        + ". ± is the standard deviation over seeds. Bold: the interval is better than all others."
+    )
+
+
+def _read_and_dropped(counts: Sequence[Counts]) -> dict[str, list[int]]:
+    reasons = sorted({reason for one in counts for reason in one["dropped"]})
+    dropped = {
+        f"− {reason.replace('_', ' ')}": [one["dropped"].get(reason, 0) for one in counts]
+        for reason in reasons
+    }
+    return {"Read": [sum(one["in"].values()) for one in counts], **dropped}
+
+
+def _counted(heading: str, note: str, columns: Mapping[str, Sequence[str | int]]) -> Table:
+    table = [
+        [Cell(value if isinstance(value, str) else f"{value:,}") for value in row]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return Table(heading, note, list(columns), table)

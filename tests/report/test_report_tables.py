@@ -1,0 +1,165 @@
+"""Tables, the tracked metrics and the styles of methods, on records whose numbers are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from generated_records import a_run, over_seeds
+
+from orthoglot.report.plots import method_styles
+from orthoglot.report.queries import better, frame, overall, where
+from orthoglot.report.tables import (
+    Table,
+    corpus_table,
+    headline,
+    subset_tables,
+    task_table,
+    text_table,
+    tracked,
+)
+
+PAIRS: list[dict[str, Any]] = [
+    {
+        "pair": "en-de",
+        "in": {"a": 1000, "b": 234},
+        "dropped": {"too_long": 30, "benchmark": 4},
+        "kept": {"train": 1000, "valid": 100, "test": 100},
+    },
+    {"pair": "en-gn", "in": {"a": 9}, "dropped": {}, "kept": {"train": 7, "valid": 1, "test": 1}},
+]
+TEXT: list[dict[str, Any]] = [
+    {"language": "gn", "in": {"web": 5, "books": 2000}, "dropped": {"held_out": 3}, "shards": [2000, 2]},
+    {"language": "qu", "in": {"web": 10}, "dropped": {"benchmark": 1, "held_out": 2}, "shards": [7]},
+]
+METHODS = ("original", "centering", *(f"method {n}" for n in range(14)), "oracle")
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_pairs_by_reason_and_split() -> None:
+    table = corpus_table(PAIRS)
+    assert table.columns == ["Pair", "Read", "− benchmark", "− too long", "Train", "Valid", "Test"]
+    assert texts(table) == [
+        ["en-de", "1,234", "4", "30", "1,000", "100", "100"],
+        ["en-gn", "9", "0", "0", "7", "1", "1"],
+    ]
+
+
+def test_text_by_language_with_its_corpora() -> None:
+    table = text_table(TEXT)
+    assert table.columns == ["Language", "Corpora", "Read", "− benchmark", "− held out", "Kept"]
+    assert texts(table) == [
+        ["gn", "books, web", "2,005", "0", "3", "2,002"],
+        ["qu", "web", "10", "1", "2", "7"],
+    ]
+    assert "held-out sentences of the pairs" in table.note
+
+
+def numbers(tree: Any, prefix: str = "") -> dict[str, float]:
+    if not isinstance(tree, dict):
+        return {prefix.removeprefix("."): tree}
+    return {k: v for name, value in tree.items() for k, v in numbers(value, f"{prefix}.{name}").items()}
+
+
+def test_metrics_are_few_and_named_the_same_for_every_loss() -> None:
+    every = numbers(tracked(frame(a_run(["ems-mini", "xlmr-mini"], METHODS)), METHODS[2:]))
+    one = numbers(tracked(frame(a_run(["ems-mini", "xlmr-mini"], (*METHODS[:2], "oracle"))), ["oracle"]))
+    assert len(every) <= 40
+    assert set(every) == set(one)
+    assert {"ems-mini.tatoeba.P@1.meaning", "xlmr-mini.sts.Spearman.original"} <= set(every)
+    assert not any(method in name.split(".") for name in every for method in METHODS[1:])
+
+
+def test_metrics_average_over_the_selected_methods_and_data_sets() -> None:
+    table = frame(a_run(["e"], METHODS[:5]))
+    values = where(overall(table), task="sts", metric="spearman")
+    found = tracked(table, METHODS[2:4])["e"]["sts"]["Spearman"]
+    chosen = values[values["method"].isin(METHODS[2:4]) & (values["view"] == "meaning")]["value"]
+    assert len(chosen) == 2 * 3
+    assert found == {
+        "original": pytest.approx(where(values, method="original")["value"].mean(), abs=1e-4),
+        "meaning": pytest.approx(chosen.mean(), abs=1e-4),
+    }
+
+
+def test_the_headline_has_a_row_per_method_and_means_per_encoder() -> None:
+    table = frame(a_run(["a", "b"], METHODS))
+    found = headline(table)
+    assert [row[0].text for row in found.rows] == list(METHODS)
+    kinds = ["P@1 meaning ↑", "P@1 language ↓", "STS ↑", "QE ↑"]
+    assert found.columns == ["Method", *(f"{encoder}: {kind}" for encoder in "ab" for kind in kinds)]
+    values = where(overall(table), encoder="b", method="oracle", view="language", metric="P@1")
+    assert len(values) == 3
+    assert found.rows[-1][6].text == f"{values['value'].mean():.1f}"
+    assert [cell.text for cell in found.rows[0]][2] == "–"
+
+
+def test_bold_marks_the_best_only_where_its_interval_is_apart() -> None:
+    def marked(width: float, view: str, metric: str = "P@1", **values: float) -> list[str]:
+        task = "tatoeba" if metric == "P@1" else "sts"
+        records = [
+            one
+            for method, value in values.items()
+            for part, score in ((view, value), ("sentence", 50.0))
+            for one in over_seeds("e", method, part, task, task, "all", metric, values=[score], width=width)
+        ]
+        facts = "|candidates:10|confidence:0.95|interval:wilson|units:10"
+        table = frame(records).assign(signature=lambda rows: rows["signature"] + facts)
+        column = 2 if view == "meaning" else 3
+        rows = task_table(table, task, task, metric).rows
+        assert all(cell.tone == "" for row in rows for cell in (row[5 - column], row[4]))
+        return [row[1].text for row in rows if row[column].tone == "best"]
+
+    assert marked(1, "meaning", one=60, two=63, three=50) == ["two"]
+    assert marked(2, "meaning", one=60, two=63, three=50) == []
+    assert marked(1, "meaning", one=60, two=60) == []
+    assert marked(1, "meaning", one=60) == []
+    assert marked(1, "language", one=5, two=9) == ["one"]
+    # The language view's correlation is best at 0.
+    assert marked(1, "language", "spearman", one=-9, two=3, three=6) == ["two"]
+    assert marked(1, "language", "spearman", one=-9, two=0, three=-1.5) == []
+
+
+def test_twenty_methods_differ_and_hosted_ones_have_the_colour_of_their_host() -> None:
+    methods: dict[str, str | None] = {f"host {n}": None for n in range(16)}
+    methods |= {"added": "host 2", "added twice": "added", "a": "host 3", "b": "host 3"}
+    styles = method_styles(methods)
+    assert len(set(styles.values())) == 20
+    assert len({styles[f"host {n}"][0] for n in range(16)}) == 16
+    assert {styles[name][0] for name in ("host 2", "added", "added twice")} == {styles["host 2"][0]}
+    assert styles["a"][0] == styles["b"][0] == styles["host 3"][0]
+
+
+def test_other_names_change_nothing_but_labels() -> None:
+    hosts = {"original": None, "dream": None, "dream+oracle": "dream", "seed": None}
+    names = {"original": "z", "dream": "y", "dream+oracle": "x", "seed": "original "}
+    records = frame(a_run(["e"], list(hosts)))
+    renamed = records.replace({"method": names}).replace(
+        {"metric": {r"^(difference.*|p.*):original$": r"\1:z"}}, regex=True
+    )
+    assert method_styles({names[name]: host and names[host] for name, host in hosts.items()}) == {
+        names[name]: style for name, style in method_styles(hosts).items()
+    }
+    assert numbers(tracked(records, ["seed"])) == numbers(tracked(renamed, [names["seed"]]))
+    assert [row[1:] for row in headline(records).rows] == [row[1:] for row in headline(renamed).rows]
+
+
+def test_which_way_is_better() -> None:
+    assert [better("heldout", view) for view in ("meaning", "language")] == ["higher", "lower"]
+    assert [better("language-probe", view) for view in ("meaning", "language")] == ["lower", "higher"]
+
+
+def test_a_text_in_many_languages_is_shown_by_language() -> None:
+    values = {"a->b": 10.0, "b->a": 20.0, "a->c": 30.0, "c->a": 40.0, "b->c": 50.0, "c->b": 60.0, "all": 35.0}
+    records = [
+        found
+        for method, view, less in (("original", "sentence", 0), ("dream", "meaning", 5))
+        for subset, value in values.items()
+        for found in over_seeds("e", method, view, "nway", "wide", subset, "P@1", values=[value - less])
+    ]
+    (table,) = subset_tables(frame(records), "nway", "wide", "P@1")
+    assert table.columns == ["Language", "original", "dream"]
+    assert texts(table) == [["a", "25.0", "20.0"], ["b", "35.0", "30.0"], ["c", "45.0", "40.0"]]
