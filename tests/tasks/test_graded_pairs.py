@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
+from orthoglot.statistics.resampling import Column, Scores, resample
+from orthoglot.statistics.weighted import pearson, spearman
 from orthoglot.tasks.base import keys_of
-from orthoglot.tasks.graded_pairs import Grading, cosines
+from orthoglot.tasks.graded_pairs import Grading, cosines, merged
 
 TASK = Grading("sts", "b", "en", "de", ["a", "b", "c"], ["x", "y", "z"], [0.0, 2.5, 5.0], ["1", "2", "1"])
 
@@ -35,3 +37,23 @@ def test_golden_cosines_of_scipy_at_any_scale() -> None:
     expected = [1 - distance.cosine(a, b) for a, b in zip(x, y, strict=True)]
     assert cosines(x, y) == pytest.approx(expected)
     assert cosines(1e-20 * x, 1e20 * y) == pytest.approx(expected)
+
+
+def test_cosines_that_differ_by_rounding_are_one_value() -> None:
+    values = np.array([0.5, 0.7 + 4e-7, 0.7 - 4e-7, np.nan, 0.5 + 2e-6, -0.2])
+    expected = [0.5, 0.7 - 4e-7, 0.7 - 4e-7, np.nan, 0.5 + 2e-6, -0.2]
+    np.testing.assert_array_equal(merged(values), expected)
+    # A group is never wider than 1e-6, so that values do not join one by one.
+    assert len(set(merged(np.arange(100) * 4e-7))) > 30
+
+
+def test_a_view_of_one_direction_per_language_has_no_correlation() -> None:
+    """The language view of LIR: float32 multiples of one vector, whose cosines are 1 but for rounding."""
+    rng = np.random.default_rng(0)
+    x, y = ((rng.uniform(0.1, 9, size=(80, 1)) * rng.normal(size=48)).astype(np.float32) for _ in range(2))
+    gold = rng.uniform(0, 5, size=80)
+    task = Grading("sts", "b", "en", "de", ["a"] * 80, ["b"] * 80, gold.tolist(), [str(i) for i in range(80)])
+    assert 1 < len(set(cosines(x, y))) <= 80
+    scores = Scores(task.score({"source": x, "target": y}).scores["en-de"], task.keys())
+    columns = [Column("a", scores, statistic) for statistic in (pearson(), spearman())]
+    assert np.isnan(resample(columns, resamples=5, generator=rng).values).all()

@@ -41,14 +41,31 @@ def test_golden_same_neighbours_as_scikit_learn() -> None:
         assert (found == expected).all()
 
 
-def test_blocks_do_not_change_the_neighbours() -> None:
+def of_length_one(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("width", [3, 50, 129])
+def test_ties_go_to_the_lowest_index_whatever_the_blocks(width: int) -> None:
+    """Each vector stands at several places: a matrix product rounds its cosines differently, by their place in it."""
     rng = np.random.default_rng(3)
-    x, y = rng.integers(-2, 3, size=(2, 97, 4)).astype(np.float64)  # many exact ties
-    whole = nearest(x, y, block=1000)
-    for block in (1, 7, 96, 97):
-        parts = nearest(x, y, block=block)
-        assert (parts.forward == whole.forward).all()
-        assert (parts.backward == whole.backward).all()
+    different = of_length_one(rng.normal(size=(20, width)))
+    x, y = (different[rng.integers(20, size=97)] for _ in range(2))
+    exact = np.rint(x.astype(np.float64) * 2**26) @ np.rint(y.T.astype(np.float64) * 2**26)
+    for block in (1, 7, 8, 64, 96, 97, 1000):
+        found = nearest(x, y, block=block)
+        assert found.forward.tolist() == exact.argmax(axis=1).tolist()
+        assert found.backward.tolist() == exact.argmax(axis=0).tolist()
+
+
+def test_a_view_that_is_constant_up_to_rounding_finds_the_first_row() -> None:
+    rng = np.random.default_rng(4)
+    direction = rng.normal(size=64)
+    x, y = (of_length_one(rng.uniform(0.1, 9, size=(60, 1)) * direction) for _ in range(2))
+    for block in (1, 13, 60):
+        found = nearest(x, y, block=block)
+        assert set(found.forward) == set(found.backward) == {0}
+    assert [side.sum() for side in hits(x, y)] == [1, 1]
 
 
 def test_scale_of_a_vector_does_not_matter() -> None:

@@ -1,4 +1,4 @@
-"""The command line: the workflow's verbs (`jobs`), those for people (`tools`) and those on settings (`show`)."""
+"""The command line: one command per workflow rule (`jobs`), and the commands for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from orthoglot.cli import jobs, show, tools
+from orthoglot.cli import compare, jobs, show, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 EXIT_RUN, EXIT_CONFIG, EXIT_OFFLINE, EXIT_DATA = 1, 2, 3, 4
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.add_typer(jobs.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
+app.add_typer(compare.app)
 
 
 def main() -> None:

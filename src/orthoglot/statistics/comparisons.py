@@ -24,7 +24,7 @@ from orthoglot.statistics.resampling import (
 )
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Scored
-from orthoglot.statistics.weighted import MEASURES, Metric, observed
+from orthoglot.statistics.weighted import MEASURES, Metric
 from orthoglot.streams import derive
 
 ORIGINAL = "original"
@@ -204,9 +204,11 @@ def _difference(
     size: bool,
 ) -> Difference | None:
     """The difference of two sides with the numbers of their columns; `size`: of their absolute values."""
-    (ours, theirs), (our_columns, their_columns) = sides, numbers
+    our_columns, their_columns = numbers
     defined = [
-        pair for pair in ours if not np.isnan(found.values[[*our_columns[pair], *their_columns[pair]]]).any()
+        pair
+        for pair in our_columns
+        if not np.isnan(found.values[[*our_columns[pair], *their_columns[pair]]]).any()
     ]
     if not defined:
         return None
@@ -214,17 +216,15 @@ def _difference(
     other, other_draws, _ = mean_of(found, {pair: their_columns[pair] for pair in defined})
     assert my_draws is not None
     assert other_draws is not None
-    by_pair = [_matched(ours[pair], theirs[pair]) for pair in defined]
-    levels = {
-        seed: [
-            float(np.mean([observed(metric.statistic, one[seed][side].values) for one in by_pair]))
-            for side in (0, 1)
-        ]
+    levels = [_by_seed(side, at, found, metric) for side, at in zip(sides, numbers, strict=True)]
+    by_pair = [_matched(levels[0][pair], levels[1][pair]) for pair in defined]
+    by_seed = {
+        seed: np.mean([one[seed] for one in by_pair], axis=0)
         for seed in sorted(set.intersection(*map(set, by_pair)))
     }
     if size:
         mine, other, my_draws, other_draws = abs(mine), abs(other), abs(my_draws), abs(other_draws)
-        levels = {seed: [abs(level) for level in both] for seed, both in levels.items()}
+        by_seed = {seed: abs(both) for seed, both in by_seed.items()}
     value, draws = mine - other, my_draws - other_draws
     keys = [columns.keys(our_columns[pair]) for pair in defined]
     interval, sign_p = percentile(value, draws, confidence=confidence, keys=keys), None
@@ -234,8 +234,23 @@ def _difference(
             [columns.found[one[pair][0]].scores for one in (our_columns, their_columns)] for pair in defined
         ]
         sign_p = sign_test([Scores(one.values - two.values, one.keys) for one, two in scores])
-    by_seed = {seed: one - two for seed, (one, two) in levels.items()}
-    return Difference(interval, bootstrap_p(value, draws), sign_p, by_seed)
+    apart = {seed: float(one - two) for seed, (one, two) in by_seed.items()}
+    return Difference(interval, bootstrap_p(value, draws), sign_p, apart)
+
+
+def _by_seed(
+    side: Pairs, numbers: Mapping[str, list[int]], found: Resampled, metric: Metric
+) -> dict[str, dict[int, float]]:
+    """The observed statistic of one side by language pair and seed."""
+    if metric.name in PROPORTIONS:
+        return {
+            pair: {seed: float(np.nanmean(one.values)) for seed, one in by_seed.items()}
+            for pair, by_seed in side.items()
+        }
+    return {
+        pair: {seed: float(found.values[at]) for seed, at in zip(by_seed, numbers[pair], strict=True)}
+        for pair, by_seed in side.items()
+    }
 
 
 def _on_common_items(mine: Scored, other: Scored) -> tuple[Pairs, Pairs]:

@@ -16,6 +16,8 @@ from scipy.stats import binomtest, norm, t
 from orthoglot.errors import DataError
 from orthoglot.statistics.resampling import Scores
 
+# Pivot sentences that `proportion` assumes in addition to those that were scored.
+AGREEING = 2
 # Of a mean or of a sum of shares: smaller differences are rounding errors.
 ROUNDING = 1e-12
 
@@ -36,28 +38,33 @@ class Interval(NamedTuple):
 def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
     """Unweighted mean over strata of the share of hits, with a Wilson score interval.
 
-    p is the mean over S strata of p_s = sum(x) / n_s. A pivot sentence u moves it by
-    z_u = sum_s sum_(i in u) (x_i - p_s) / (S n_s), so that sum_u z_u^2 is the variance of p over pivot sentences. The
-    effective sample size p (1 - p) / sum_u z_u^2 takes the place of n in Wilson's formula. It is n for one stratum of
-    hits and misses whose pivot sentences are distinct; where every stratum is constant, it is the number of pivot
-    sentences. So no interval is empty. Coverage: docs/benchmarks/resampling.md.
+    p is the mean over S strata of p_s = sum(x) / n_s, of N items in all. A pivot sentence u moves it by
+    z_u = sum_s sum_(i in u) (x_i - p_s) / (S n_s), so that sum_u z_u^2 is the variance of p over U pivot sentences, and
+    d = N sum_u z_u^2 / (p (1 - p)) the design effect. Where few pivot sentences, k, have a hit (or a miss, if these are
+    fewer), d is uncertain; two more are therefore assumed, all of whose items agree: d* = (k d + 2 N / U) / (k + 2).
+    N / d* takes the place of n in Wilson's formula. For one stratum of hits and misses of distinct pivot sentences it
+    is n. It is finite, so no interval is empty. Coverage: docs/benchmarks/resampling.md.
 
     Args:
         strata: {name: hits or means of hits in [0, 1], NaN for left out}.
         confidence: e.g. 0.95.
     Raises:
         DataError: a stratum without a scored item.
-    Source: Wilson 1927; effective sample size as in Dean and Pagano 2015 (J. Surv. Stat. Methodol. 3).
+    Source: Wilson 1927; with an effective sample size as in Dean and Pagano 2015 (J. Surv. Stat. Methodol. 3).
     """
     parts = {name: _mean(name, one.values) for name, one in strata.items()}
     p = float(np.mean(list(parts.values())))
     moves = contributions([Scores(one.values - parts[name], one.keys) for name, one in strata.items()])
     variance = float((moves**2).sum())
-    size = p * (1 - p) / variance if variance > ROUNDING**2 else len(moves)
-    low, high = wilson(p, size, confidence)
-    return Interval(
-        p, low, high, int(sum(np.isfinite(one.values).sum() for one in strata.values())), len(moves)
+    n, units = int(sum(np.isfinite(one.values).sum() for one in strata.values())), len(moves)
+    effect = n * variance / (p * (1 - p)) if 0 < p < 1 else 0.0
+    hits, misses = (
+        contributions([Scores(abs(sign - one.values), one.keys) for one in strata.values()])
+        for sign in (0, 1)
     )
+    k = min((hits > ROUNDING).sum(), (misses > ROUNDING).sum())
+    effect = (k * effect + AGREEING * n / units) / (k + AGREEING)
+    return Interval(p, *wilson(p, n / effect, confidence), n, units)
 
 
 def wilson(p: float, n: float, confidence: float) -> tuple[float, float]:

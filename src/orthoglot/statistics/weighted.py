@@ -53,17 +53,6 @@ class Metric(NamedTuple):
     scale: float = 100
 
 
-def observed(statistic: Statistic, values: np.ndarray) -> float:
-    """The ordinary statistic of (N, C) values; rows with a NaN are left out. NaN where there is none."""
-    values = values.reshape(len(values), -1)
-    values = values[~np.isnan(values).any(axis=1)]
-    ones = np.ones((len(values), 1))
-    if isinstance(statistic, Sums):
-        return float(statistic.finish(statistic.moments(values).sum(axis=0)[:, None])[0])
-    x, y = (ranking(side)(ones) for side in values.T)
-    return float(statistic.finish(ones, x, y)[0])
-
-
 def mean() -> Sums:
     """sum(w v) / sum(w) of (N, 1) values v."""
     return Sums(_with_ones, lambda sums: _divided(sums[1], sums[0]))
