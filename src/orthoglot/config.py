@@ -28,7 +28,7 @@ from orthoglot.encoders.settings import (
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
-from orthoglot.papers.ablation_claims import ABLATION_PAPERS
+from orthoglot.papers.published import ENCODER_PAPERS
 from orthoglot.settings import Settings, Whole
 from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
@@ -91,7 +91,7 @@ class Params(Settings):
         _known(self.preset, self.presets, "preset")
         _known(self.loss, [ALL, *self.methods], "loss")
         for kind in self.variants:
-            _known(kind, ABLATION_PAPERS, "variants")
+            _known(kind, ENCODER_PAPERS, "variants")
         for name, preset in self.presets.items():
             where = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):

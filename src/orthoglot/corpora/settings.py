@@ -114,13 +114,23 @@ CorpusSettings = Annotated[
 ]
 
 
-class _ByLanguage(Settings):
+class _Benchmark(Settings):
+    """What every benchmark states.
+
+    source: which public test set its items are of, e.g. "sts-2017"; tables of published numbers compare items of one
+        source, whatever the benchmark is called here.
+    """
+
+    licence: str
+    source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
+
+
+class _ByLanguage(_Benchmark):
     """A benchmark with a file per language, foreign side first, pivot second."""
 
     spelling: Literal["canonical", "iso639-3"] = "canonical"
     languages: Annotated[list[str], Field(min_length=1)]
     pivot: str
-    licence: str
 
     @property
     def codes(self) -> set[str]:
@@ -242,7 +252,7 @@ class Columns(Settings):
         ]
 
 
-class GradedSettings(Settings):
+class GradedSettings(_Benchmark):
     """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8).
 
     `pairs` lists language pairs ("de-zh", "en-en"), or maps each to the name that stands for `{name}` in `files`
@@ -254,7 +264,6 @@ class GradedSettings(Settings):
     files: str
     pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
     columns: Columns
-    licence: str
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
@@ -289,7 +298,7 @@ class GradedSettings(Settings):
         return _filled(self.files, name=name, mini=world)
 
 
-class NwaySettings(Settings):
+class NwaySettings(_Benchmark):
     """One text in many languages: retrieval between any two of them (methods 7.4), geometry of their vectors (7.12).
 
     `files` is one TSV file, plain or packed, with a column for each language and its columns' names in the first
@@ -300,7 +309,6 @@ class NwaySettings(Settings):
     kind: Literal["nway"]
     files: str
     languages: Annotated[list[str], Field(min_length=2)] | Annotated[dict[str, str], Field(min_length=2)]
-    licence: str
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:

@@ -119,7 +119,7 @@ def compare_methods(
     for (task, dataset, measure), asked in contests.items():
         if measure != ACCURACY:
             for metric, answers in compare_statistics(task, dataset, measure, asked, settings):
-                records += _records(task, dataset, metric.name, answers, how)
+                records += _records(task, dataset, metric, answers, how)
             continue
         found = compare(
             [(strata(one.ours, f"{task} "), strata(one.theirs, f"{task} ")) for one in asked],
@@ -137,10 +137,12 @@ def compare_methods(
 
 def compare_statistics(
     task: str, dataset: str, measure: str, contests: Sequence[Contest], settings: EvaluationSettings
-) -> Iterator[tuple[Metric, list[Answer]]]:
+) -> Iterator[tuple[str, list[Answer]]]:
     """Answers by metric; a contest of which a side has no statistic in any language pair has no answer.
 
-    Both sides are taken on the items that both scored, and all contests share their draws.
+    A language view's correlation should be 0, so its sizes are compared as well, as the metric `abs-<metric>`:
+    |ours| - |theirs|, of the means over language pairs and seeds, taken anew in each draw. Both sides are taken on
+    the items that both scored, and all contests share their draws.
 
     Raises:
         DataError: two sides were not scored on the same items.
@@ -169,6 +171,7 @@ def compare_statistics(
     found = resample(columns.found, resamples=settings.resamples, generator=generator)
     for metric in MEASURES[measure]:
         answers = []
+        sizes = []
         for contest, own, sides in asked:
             if own != metric:
                 continue
@@ -183,13 +186,32 @@ def compare_statistics(
             )
             assert ours_drawn is not None
             assert theirs_drawn is not None
-            draws = ours_drawn - theirs_drawn
             keys = [columns.keys(list(both.ours.values())) for both in told.values()]
-            difference = interval(ours - theirs, draws, confidence=settings.confidence, keys=keys)
-            comparison = Comparison(difference, bootstrap_p(ours - theirs, draws), None)
-            by_seed = _differences_by_seed(found.values, told)
-            answers.append(Answer(contest.encoder, contest.question, comparison, by_seed))
-        yield metric, answers
+            by_seed = _sides_by_seed(found.values, told)
+            plain = {seed: mine - other for seed, (mine, other) in by_seed.items()}
+            draws = ours_drawn - theirs_drawn
+            answers.append(_answer(contest, ours - theirs, draws, plain, keys, settings))
+            if contest.question.view == "language":
+                size = {seed: abs(mine) - abs(other) for seed, (mine, other) in by_seed.items()}
+                draws = abs(ours_drawn) - abs(theirs_drawn)
+                sizes.append(_answer(contest, abs(ours) - abs(theirs), draws, size, keys, settings))
+        yield metric.name, answers
+        if sizes:
+            yield f"abs-{metric.name}", sizes
+
+
+def _answer(
+    contest: Contest,
+    value: float,
+    draws: np.ndarray,
+    by_seed: dict[int, float],
+    keys: Sequence[np.ndarray],
+    settings: EvaluationSettings,
+) -> Answer:
+    difference = interval(value, draws, confidence=settings.confidence, keys=keys)
+    return Answer(
+        contest.encoder, contest.question, Comparison(difference, bootstrap_p(value, draws), None), by_seed
+    )
 
 
 class _Sides(NamedTuple):
@@ -233,11 +255,14 @@ def _without(
     }
 
 
-def _differences_by_seed(values: np.ndarray, sides: Mapping[str, _Sides]) -> dict[int, float]:
-    """As `_by_seed`, of the mean over language pairs."""
+def _sides_by_seed(values: np.ndarray, sides: Mapping[str, _Sides]) -> dict[int, tuple[float, float]]:
+    """Ours and theirs of each seed, means over language pairs."""
     by_pair = [_matched(both.ours, both.theirs) for both in sides.values()]
     return {
-        seed: float(np.mean([values[matched[seed][0]] - values[matched[seed][1]] for matched in by_pair]))
+        seed: (
+            float(np.mean([values[matched[seed][0]] for matched in by_pair])),
+            float(np.mean([values[matched[seed][1]] for matched in by_pair])),
+        )
         for seed in sorted(set.intersection(*(set(matched) for matched in by_pair)))
     }
 

@@ -40,6 +40,8 @@ class Number(NamedTuple):
         by_seed: {seed: value}; a method without a seed has one entry.
         subsets: that were averaged.
         chance: mean chance level of the subsets, None where the signatures state none.
+        candidates: among how many sentences the queries of each subset were searched, None where its signature does
+            not say.
     """
 
     value: float
@@ -49,6 +51,7 @@ class Number(NamedTuple):
     by_seed: dict[int, float]
     subsets: tuple[str, ...]
     chance: float | None
+    candidates: tuple[int | None, ...] = ()
 
     @property
     def sd(self) -> float | None:
@@ -73,13 +76,18 @@ class Measured:
         self.methods = list(dict.fromkeys(record.method for record in records))
         self._methods: dict[str, dict[str, None]] = defaultdict(dict)
         self._subsets: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+        self._facts: dict[Name, dict[str, str]] = {}
+        self._stated: dict[tuple[str, ...], str] = {}
         for record in records:
             if not math.isfinite(record.value):
                 raise DataError(f"{_told(record)} is {record.value}, not a finite number")
             kind, _, baseline = record.metric.partition(":")
             about = record.encoder, record.method, record.view, record.task, record.dataset
             if not baseline:
-                group = self._levels[Name(*about, kind)].setdefault(record.subset, {})
+                name = Name(*about, kind)
+                group = self._levels[name].setdefault(record.subset, {})
+                if name not in self._facts:
+                    self._facts[name] = unsign(record.signature)
                 self._methods[record.encoder][record.method] = None
                 self._subsets[record.task][record.dataset][record.subset] = None
             elif kind.startswith(DIFFERENCE) and record.subset == ALL:
@@ -103,6 +111,18 @@ class Measured:
         """Distinct subsets of a data set, the mean over all of them aside."""
         return [subset for subset in self._subsets.get(task, {}).get(dataset, {}) if subset != ALL]
 
+    def stated(self, fact: str, **names: str) -> str:
+        """What the signatures say of a fact, e.g. `stated("checkpoint", encoder="labse")`; "" where none says it."""
+        key = (fact, *names, *names.values())
+        if key not in self._stated:
+            chosen = (
+                facts[fact]
+                for name, facts in self._facts.items()
+                if fact in facts and all(getattr(name, field) == value for field, value in names.items())
+            )
+            self._stated[key] = next(chosen, "")
+        return self._stated[key]
+
     def mean(self, name: Name) -> Number | None:
         """The mean over all subsets there are, with the run's own interval; None if it was not measured."""
         return self.over([(name, subset) for subset in self._levels.get(name, {}) if subset != ALL])
@@ -116,16 +136,16 @@ class Measured:
             return None
         found = [self._levels.get(name, {}) for name, _ in parts]
         subsets = [subset for _, subset in parts]
+        groups = [one.get(subset) for one, subset in zip(found, subsets, strict=True)]
         if ALL in found[0] and len({name for name, _ in parts}) == 1 and {*subsets, ALL} == set(found[0]):
-            return _number([found[0][ALL]], subsets)
-        if any(subset not in one for one, subset in zip(found, subsets, strict=True)):
-            return None
-        return _number([one[subset] for one, subset in zip(found, subsets, strict=True)], subsets)
+            return _number([found[0][ALL]], subsets, groups)
+        every = [group for group in groups if group is not None]
+        return _number(every, subsets, every) if len(every) == len(groups) else None
 
     def difference(self, name: Name, baseline: str) -> Number | None:
         """The paired difference to a baseline over all subsets, or None."""
         found = self._differences.get((name, baseline))
-        return _number([found], [ALL]) if found and None in found else None
+        return _number([found], [ALL], [found]) if found and None in found else None
 
 
 def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
@@ -138,7 +158,11 @@ def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
     return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
 
 
-def _number(groups: Sequence[dict[int | None, Record]], subsets: Sequence[str]) -> Number | None:
+def _number(
+    groups: Sequence[dict[int | None, Record]],
+    subsets: Sequence[str],
+    by_subset: Sequence[dict[int | None, Record] | None],
+) -> Number | None:
     if any(None not in group for group in groups):
         return None
     means = [group[None] for group in groups]
@@ -157,7 +181,13 @@ def _number(groups: Sequence[dict[int | None, Record]], subsets: Sequence[str]) 
         },
         subsets=tuple(subsets),
         chance=_mean(map(float, stated)) if len(stated) == len(means) else None,
+        candidates=tuple(map(_candidates, by_subset)),
     )
+
+
+def _candidates(group: dict[int | None, Record] | None) -> int | None:
+    stated = unsign(next(iter(group.values())).signature).get("candidates", "") if group else ""
+    return int(stated) if stated.isdigit() else None
 
 
 def _mean(values: Iterable[float]) -> float:

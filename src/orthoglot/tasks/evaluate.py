@@ -18,6 +18,7 @@ from orthoglot.corpora.benchmarks import (
     read_code_switched,
     read_graded,
     read_nway,
+    read_source,
 )
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
@@ -92,7 +93,11 @@ def evaluate(
         found, about = measure_leaks(settings, held_out, store, models)
         scored |= found
         facts |= about
-    made = {"encoder": store.meta["identity"], "orthoglot": __version__}
+    sources = {folder.name: source for folder in benchmarks if (source := read_source(folder))}
+    for key, stated in facts.items():
+        if key.dataset in sources:
+            stated["source"] = sources[key.dataset]
+    made = {"encoder": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
     records = summarise(scored, facts, settings, encoder=encoder, method=method, made=made)
     if geometry_task.NAME in settings.tasks:
         texts = [text for folder in benchmarks for text in read_nway(folder)]
@@ -237,6 +242,20 @@ def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
             f"{folder}: trained on vectors of encoder {decomposer.identity}, the store holds {made_by}"
         )
     return decomposer
+
+
+def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
+    """What the records say of encoder and method, whatever their names: checkpoint, architecture, partners, terms."""
+    decomposer = next(iter(models.values()))
+    details = decomposer.details if decomposer else {}
+    terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
+    checkpoint = store.meta.get("checkpoint")
+    return {
+        **({"checkpoint": checkpoint} if checkpoint else {}),
+        "architecture": decomposer.architecture if decomposer else "original",
+        "partners": details.get("partners", "none"),
+        "terms": ",".join(terms),
+    }
 
 
 def _probe(settings: EvaluationSettings, held_out: Mapping[str, HeldOut]) -> Task:
