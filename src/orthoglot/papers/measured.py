@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from orthoglot.papers.published import (
-    DATA_SETS,
     P_AT_1,
     Paper,
     Printed,
@@ -248,8 +247,7 @@ def _whole_sets(
 
 
 def _cell(paper: Paper, printed: Printed, encoder: str, method: str, run: Run) -> Cell:
-    data_set = DATA_SETS[printed.dataset]
-    reason = data_set.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
+    reason = printed.data.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
     reason = reason or ("" if encoder else run.absent) or ("" if method else NO_METHOD)
     match = Match(reason=reason) if reason else find(printed, encoder, method, run)
     return _filled(paper, printed, encoder, method, match, run)
@@ -311,12 +309,12 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Match:
     names = " + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets))
     if number is None:
         return Match(dataset=names, reason=NO_RECORD)
-    paper = [DATA_SETS[printed.dataset].candidates(member) for member, _, _ in subsets]
+    paper = [printed.data.candidates.get(member) for member, _, _ in subsets]
     return Match(number, tuple(parts), names, candidates=tuple(zip(number.candidates, paper, strict=True)))
 
 
 def _datasets(printed: Printed, run: Run) -> list[str]:
-    source = DATA_SETS[printed.dataset].source
+    source = printed.data.source
     return [
         name
         for name in run.measured.datasets(printed.task)

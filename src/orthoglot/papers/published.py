@@ -92,16 +92,19 @@ class Paper(NamedTuple):
 
 
 class DataSet(NamedTuple):
-    """What the numbers of a table are means over; see datasets.toml."""
+    """What the numbers of a table are means over; see datasets.toml.
 
-    members: tuple[str, ...]
-    source: str
-    unmeasured: str
-    sizes: Mapping[str, int]
+    Attributes:
+        members: pairs of languages.
+        source: which public test set it is, "" for any.
+        unmeasured: why no run measures it, else "".
+        candidates: among how many sentences the paper searches for a query, by member, where that is stated.
+    """
 
-    def candidates(self, member: str) -> int | None:
-        """Among how many sentences the paper searches for a query of a member, None where it does not say."""
-        return self.sizes.get(member, self.sizes.get("default"))
+    members: tuple[str, ...] = ()
+    source: str = ""
+    unmeasured: str = ""
+    candidates: Mapping[str, int] = {}
 
 
 class Definition(NamedTuple):
@@ -122,7 +125,7 @@ class Printed(NamedTuple):
         method: one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task.
         view: "meaning", "language", or "sentence" for an undivided vector.
         task: as in a record.
-        dataset: one of `DATA_SETS`.
+        dataset: one of `DATA_SETS`, or one of which no run has a part.
         subset: one of its members, or "all" for the mean.
         direction: "en->xx", "xx->en", "both" (mean of the two), "" where there is none, or "all" for a
             data set of a run as a whole.
@@ -164,7 +167,12 @@ class Printed(NamedTuple):
     @property
     def members(self) -> tuple[str, ...]:
         """What the number is the mean of."""
-        return DATA_SETS[self.dataset].members if self.subset == ALL else (self.subset,)
+        return self.data.members if self.subset == ALL else (self.subset,)
+
+    @property
+    def data(self) -> DataSet:
+        """Its data set; an empty one where no run has a part of it."""
+        return DATA_SETS.get(self.dataset, DataSet())
 
     @property
     def unit(self) -> float:
@@ -233,17 +241,17 @@ def _claim(content: dict[str, Any]) -> Claim:
 
 def _data_sets() -> dict[str, DataSet]:
     content = _read("datasets")
-    tables: dict[str, dict[str, int]] = content.pop("candidates")
+    lists = content.pop("candidates")
     found = {}
     for name, one in content.items():
         members = [f"en-{code}" for code in one.get("english", "").split()]
         members += ["-".join(pair) for pair in combinations(one.get("among", "").split(), 2)]
         members += one.get("pairs", "").split()
-        stated = one.get("candidates", {})
-        sizes = {"default": stated} if isinstance(stated, int) else {}
+        stated = one.get("candidates")
+        sizes = {} if stated is None else dict.fromkeys(members, stated)
         if isinstance(stated, str):
-            codes = tables[stated]
-            sizes = {code if code == "default" else f"en-{code}": size for code, size in codes.items()}
+            fewer = (entry.split() for entry in lists[stated].split(","))
+            sizes = dict.fromkeys(members, 1000) | {f"en-{code}": int(size) for code, size in fewer}
         found[name] = DataSet(tuple(members), one.get("source", ""), one.get("unmeasured", ""), sizes)
     return found
 
@@ -256,9 +264,7 @@ def _methods() -> dict[str, tuple[Definition, ...]]:
         every = sorted(term for name in terms for term in groups.get(name, [name]))
         return Definition(architecture, partners, ",".join(f"{term}=1" for term in every))
 
-    return {
-        name: tuple(definition(**reading) for reading in one["readings"]) for name, one in content.items()
-    }
+    return {name: tuple(definition(**one) for one in readings) for name, readings in content.items()}
 
 
 PAPERS: Mapping[str, Paper] = {path.stem: _paper(path.stem) for path in sorted(PUBLISHED.glob("*.csv"))}
