@@ -8,7 +8,7 @@ HERE = workflow.basedir
 sys.path[:0] = [f"{HERE}/src", f"{HERE}/workflow"]
 
 from orthoglot import config as parameters
-from orthoglot.papers.ablation_claims import ABLATION_PAPERS
+from orthoglot.papers.published import ENCODER_PAPERS
 from bridge import Bridge
 from jobs import Plan
 

@@ -38,7 +38,7 @@ from orthoglot.encoders.settings import (
 )
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import TERMS
-from orthoglot.papers.ablation_claims import ABLATION_PAPERS
+from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
 from orthoglot.receipts import read_key
 from orthoglot.training.settings import MethodSettings
 
@@ -56,11 +56,20 @@ ENTRY = {
     "decompose": "orthoglot.training.decompose",
     "evaluate": "orthoglot.tasks.evaluate",
     "report": "orthoglot.report.page",
-    "tabulate": "orthoglot.papers.tables",
-    "tabulate_variants": "orthoglot.papers.ablation_table",
+    "tabulate": "orthoglot.papers.table",
+    "tabulate_variants": "orthoglot.papers.table",
 }
 # The printed numbers, one file a paper.
 PUBLISHED = SOURCE / "papers" / "published"
+
+
+def _published(paper: str) -> list[str]:
+    """The files that say what a paper prints and how it is compared."""
+    return [
+        str(PUBLISHED / name) for name in (f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml")
+    ]
+
+
 ENTRY_OF_KIND = {
     "ems": "orthoglot.pretraining.ems",
     "distillation": "orthoglot.pretraining.distillation",
@@ -161,7 +170,7 @@ class Plan:
         if folder not in self.jobs:
             kind = folder.removeprefix("tables/")
             hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
-            hint = hint if kind in ABLATION_PAPERS else ""
+            hint = hint if kind in ENCODER_PAPERS else ""
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         if missing := self.jobs[folder].missing:
             needs = self.preset.needs
@@ -517,14 +526,13 @@ class Plan:
         )
 
     def _tables(self) -> None:
-        # By their files: the module that reads them takes half a second to import.
-        for paper in sorted({path.stem for path in PUBLISHED.glob("*.csv")} - ABLATION_PAPERS.keys()):
+        for paper in DECOMPOSER_PAPERS:
             self._add(
                 "tabulate",
                 f"tables/{paper}",
                 {"paper": paper},
                 inputs={"results": [self.report]},
-                files=[str(PUBLISHED / f"{paper}.csv")],
+                files=_published(paper),
             )
 
     def _ablations(self) -> None:
@@ -555,7 +563,7 @@ class Plan:
     ) -> None:
         """Every variant of one encoder, once for each seed, and their table."""
         kind = self.params.encoders[ablation.encoder].kind
-        if kind not in ABLATION_PAPERS:
+        if kind not in ENCODER_PAPERS:
             raise ConfigError(f"variants.{kind}: there is no paper whose table they would fill")
         self._checks.text_of(f"encoders.{ablation.encoder}", self.params.encoders[ablation.encoder])
         encoders: list[str] = []
@@ -591,9 +599,10 @@ class Plan:
                 "encoder": ablation.encoder,
                 "long_tail": evaluation.long_tail,
                 "confidence": evaluation.confidence,
+                "variants": self.params.variants[kind],
             },
             inputs={"evaluations": evaluations, "encoders": encoders},
-            files=[str(PUBLISHED / f"{kind}.csv")],
+            files=_published(kind),
         )
 
     def _licences(self) -> dict[str, str]:

@@ -27,7 +27,7 @@ def records(tmp_path: Path) -> Path:
             value - 1,
             value + 1,
             9,
-            "",
+            f"source:tatoeba|checkpoint:LaBSE|architecture:{method}|partners:none|terms:",
         )
         for method, view, value in (("original", "sentence", 90.0), ("seed", "meaning", 95.0))
         for subset in ("en->de", "de->en", "all")

@@ -28,7 +28,7 @@ from orthoglot.encoders.pretrained import with_token_head, write_card
 from orthoglot.encoders.settings import EmmaXSettings, EncoderNetwork
 from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
-from orthoglot.papers.ablation import parameters
+from orthoglot.papers.runs import parameters
 from orthoglot.pretraining.collate import read, read_and_predict, reading_of
 from orthoglot.pretraining.emma_x import pretrain_emma_x
 from orthoglot.pretraining.emma_x_phases import Batch, Contrast, TextPupil

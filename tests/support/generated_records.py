@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.records import ALL, Record, sign
 
 SEEDS = (1, 2, 3)
 METHODS = (
@@ -19,6 +19,50 @@ METHODS = (
     "meat+oracle",
     "seed",
 )
+CHECKPOINTS = {
+    "laser2": "laser2",
+    "infoxlm-base": "infoxlm-base",
+    "infoxlm-large": "infoxlm-large",
+    "labse": "LaBSE",
+    "labse-cls": "LaBSE",
+    "me5-base": "multilingual-e5-base",
+    "me5-base-released": "multilingual-e5-base",
+    "me5-large": "multilingual-e5-large",
+    "me5-large-instruct": "multilingual-e5-large-instruct",
+}
+SOURCES = {
+    "tatoeba": "tatoeba",
+    "sts17": "sts-2017",
+    "sts17-turkish": "sts-2017",
+    "mlqe": "wmt20-qe",
+    "flores": "flores-200",
+}
+DREAM = "dream.identification=1,dream.language=1,dream.meaning=1,dream.reconstruction=1"
+MEAT = "meat.adversarial=1,meat.cross_reconstruction=1,meat.language=1,meat.reconstruction=1"
+IC, IS = "oracle.intra_class=1", "oracle.inter_class=1"
+SEED = "seed.language=1,seed.language_swap=1,seed.meaning=1,seed.meaning_swap=1,seed.separation=1"
+# Architecture, partners and terms of the methods of these records, by name.
+DEFINITIONS = {
+    "original": ("original", "none", ""),
+    "centering": ("centering", "none", ""),
+    "dream": ("two_head", "dream", DREAM),
+    "dream-released": ("two_head", "half_batch", DREAM),
+    "dream+oracle": ("two_head", "dream", f"{DREAM},{IS},{IC}"),
+    "dream+oracle-released": (
+        "two_head",
+        "half_batch",
+        f"{DREAM},oracle.inter_class_released=1,oracle.intra_class_released=1",
+    ),
+    "meat": ("two_head", "none", MEAT),
+    "meat+oracle": ("two_head", "none", f"{MEAT},{IS},{IC}"),
+    "meat+oracle-without-ic": ("two_head", "none", f"{MEAT},{IS}"),
+    "meat+oracle-without-is": ("two_head", "none", f"{MEAT},{IC}"),
+    "seed": ("residual", "same_language", SEED),
+    "seed+oracle": ("residual", "same_language", f"{IS},{IC},{SEED}"),
+    "seed-without-meaning": ("residual", "same_language", SEED.replace("seed.meaning=1,", "")),
+    "seed-without-language": ("residual", "same_language", SEED.replace("seed.language=1,", "")),
+    "seed-without-consistency": ("residual", "same_language", "seed.language=1,seed.meaning=1"),
+}
 # Task, data set, subsets, metrics: what the evaluation writes for a preset of real text.
 DATA: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("heldout", "test", ("en->ar", "ar->en", "en->de", "de->en", "es->gn", "gn->es"), ("P@1",)),
@@ -44,11 +88,17 @@ def record(
     seed: int | None = None,
     width: float | None = 1.0,
     chance: float = 0.1,
+    candidates: int = 1000,
 ) -> Record:
     """One record, its interval `width` to each side."""
     low, high = (None, None) if width is None else (value - width, value + width)
     about = task, dataset, subset, view, encoder, method
-    return Record(*about, seed, metric, value, low, high, 100, f"metric:{metric}|chance:{chance}")
+    architecture, partners, terms = DEFINITIONS.get(method, ("unknown", "none", ""))
+    facts = {"metric": metric, "chance": chance, "source": SOURCES.get(dataset, ""), "candidates": candidates}
+    facts |= {"checkpoint": CHECKPOINTS.get(encoder, ""), "architecture": architecture}
+    return Record(
+        *about, seed, metric, value, low, high, 100, sign({**facts, "partners": partners, "terms": terms})
+    )
 
 
 def over_seeds(

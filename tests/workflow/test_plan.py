@@ -274,6 +274,7 @@ def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(va
             "encoder": encoder_name,
             "long_tail": settings["long_tail"],
             "confidence": settings["confidence"],
+            "variants": values["variants"][kind],
         }
     assert plan.ablations() == [f".jobs/tables/{kind}.done" for kind in KINDS]
     assert set(plan.first(f"{HOME}/ems/ems/seed4/evaluation")) >= {

@@ -52,12 +52,12 @@ rule tabulate_variants:
     log:
         "logs/tabulate/{kind}.log",
     wildcard_constraints:
-        kind="|".join(ABLATION_PAPERS),
+        kind="|".join(ENCODER_PAPERS),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     shell:
-        "orthoglot tabulate-variants {input.job} 2>&1 | tee {log}"
+        "orthoglot tabulate {input.job} 2>&1 | tee {log}"
 
 
 # Targets: all ablations of the preset, or that of one kind.
@@ -68,7 +68,7 @@ rule:
         lambda wildcards: plan.ablations(),
 
 
-for kind in ABLATION_PAPERS:
+for kind in ENCODER_PAPERS:
 
     rule:
         name:

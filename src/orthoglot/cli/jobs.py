@@ -353,22 +353,17 @@ def report(job_file: JobFile) -> None:
 
 @app.command()
 def tabulate(job_file: JobFile) -> None:
-    """Lay a paper's printed numbers beside the records of the report."""
-    from orthoglot.papers.tables import write_paper
+    """Write a paper's tables with the numbers of the report's records, or of the variants of an encoder."""
+    from orthoglot.papers.published import load_paper
+    from orthoglot.papers.runs import DecomposerRun, VariantRun
+    from orthoglot.papers.table import write_paper
     from orthoglot.statistics.records import read_records
 
     job = Job(job_file)
-    records = job.folder("results") / "records.jsonl"
-    job.run(lambda output: write_paper(job.settings["paper"], read_records(records), output))
-    logger.info("table: %s", (job.output / f"{job.settings['paper']}-table.html").resolve())
-
-
-@app.command()
-def tabulate_variants(job_file: JobFile) -> None:
-    """Lay a paper's printed ablation beside the variants that were trained here."""
-    from orthoglot.papers.ablation_table import write_ablation
-
-    job = Job(job_file)
-    folders = job.folders("evaluations"), job.folders("encoders")
-    job.run(lambda output: write_ablation(*folders, **job.settings, output=output))
-    logger.info("table: %s", (job.output / f"{job.settings['paper']}-table.html").resolve())
+    paper = load_paper(job.settings.pop("paper"))
+    if paper.variants:
+        folders = job.folders("evaluations"), job.folders("encoders")
+        job.run(lambda output: write_paper(VariantRun(paper, *folders, **job.settings), output))
+    else:
+        records = job.folder("results") / "records.jsonl"
+        job.run(lambda output: write_paper(DecomposerRun(paper, read_records(records)), output))

@@ -30,11 +30,11 @@ def table(
     records: RecordsFile,
     output: Annotated[Path, typer.Argument(help="folder for <paper>-table.md, .html, .csv and .json")],
 ) -> None:
-    """Compare a paper's numbers with a run's. Example: orthoglot table oracle results/records.jsonl tables"""
-    from orthoglot.papers.tables import write_paper
+    """Write a paper's tables with a run's numbers. Example: orthoglot table oracle results/records.jsonl tables"""
+    from orthoglot.papers.table import write_records
     from orthoglot.statistics.records import read_records
 
-    write_paper(paper, read_records(records), output)
+    write_records(paper, read_records(records), output)
 
 
 @app.command()
@@ -43,7 +43,7 @@ def claims(
     output: Annotated[Path, typer.Argument(help="folder for claims.md, .html and .json")],
 ) -> None:
     """Test what ORACLE and SEED claim. Example: orthoglot claims results/records.jsonl tables"""
-    from orthoglot.papers.tables import write_claims
+    from orthoglot.papers.table import write_claims
     from orthoglot.statistics.records import read_records
 
     write_claims(read_records(records), output)

@@ -36,6 +36,7 @@ from orthoglot.streams import derive
 GRADED: tuple[Literal["sts", "qe"], ...] = ("sts", "qe")
 CODE_SWITCHED = "code-switched"
 NWAY = "nway.tsv.gz"
+SOURCE = "source.txt"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class NwaySet:
 
 
 def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None:
-    """Write one file for every language pair of a benchmark, or for all its languages, and counts.json.
+    """Write one file for every language pair of a benchmark, or for all its languages, counts.json and source.txt.
 
     Args:
         settings: where the files are, how they spell languages.
@@ -112,6 +113,15 @@ def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None
             counts = dict(_collect_nway(settings, world, output))
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
+    if settings.source:
+        with replacing(output / SOURCE) as partial:
+            partial.write_text(settings.source + "\n")
+
+
+def read_source(folder: Path) -> str:
+    """Which public test set a folder that `collect` wrote is taken from; "" where its settings do not say."""
+    path = folder / SOURCE
+    return path.read_text().strip() if path.is_file() else ""
 
 
 def read_benchmark(folder: Path) -> list[RetrievalSet]:

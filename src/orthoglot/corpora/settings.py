@@ -123,7 +123,16 @@ CorpusSettings = Annotated[
 ]
 
 
-class _ByLanguage(Settings):
+class _Benchmark(Settings):
+    """What every benchmark states."""
+
+    licence: str
+    """Of the text; the report lists it."""
+    source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
+    """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
+
+
+class _ByLanguage(_Benchmark):
     """A benchmark with a file per language, foreign side first, pivot second."""
 
     spelling: Literal["canonical", "iso639-3"] = "canonical"
@@ -132,8 +141,6 @@ class _ByLanguage(Settings):
     """The foreign languages."""
     pivot: str
     """The language of the other side."""
-    licence: str
-    """Of the text; the report lists it."""
 
     @property
     def codes(self) -> set[str]:
@@ -258,7 +265,7 @@ class Columns(Settings):
         ]
 
 
-class GradedSettings(Settings):
+class GradedSettings(_Benchmark):
     """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8)."""
 
     kind: Literal["sts", "qe"]
@@ -269,8 +276,6 @@ class GradedSettings(Settings):
     """Language pairs such as de-zh or en-en, or each with the text that `{name}` stands for."""
     columns: Columns
     """Which column holds what."""
-    licence: str
-    """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
@@ -305,7 +310,7 @@ class GradedSettings(Settings):
         return _filled(self.files, name=name, mini=world)
 
 
-class NwaySettings(Settings):
+class NwaySettings(_Benchmark):
     """One text in many languages: retrieval between any two of them (methods 7.4), geometry of their vectors (7.12)."""
 
     kind: Literal["nway"]
@@ -315,8 +320,6 @@ class NwaySettings(Settings):
     languages: Annotated[list[str], Field(min_length=2)] | Annotated[dict[str, str], Field(min_length=2)]
     """The languages to compare, whose columns have their codes as names, or each with the name of its
     column."""
-    licence: str
-    """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:

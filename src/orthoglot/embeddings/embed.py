@@ -93,6 +93,8 @@ def embed(
     meta = {
         "encoder": encoder.name,
         "identity": maker,
+        # "" for an encoder that was trained here, whose checkpoint is its own folder, ".".
+        "checkpoint": Path(description.get("checkpoint", ".")).name,
         "revision": description.get("revision"),
         "pooling": description.get("pooling"),
         "prefix": description.get("prefix"),

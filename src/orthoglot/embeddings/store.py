@@ -38,8 +38,8 @@ class EmbeddingStore:
         vectors: (N, D) float32 or float16, memory-mapped, not normalised; read with `take`.
         digests: (N,) sorted digests of (language, sentence).
         places: (N,) row of `vectors` that each digest stands for.
-        meta: `encoder`, `identity`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised` (false), `dtype`
-            (float32 where none is stated), `dim`, `n`, `sentences` by language, `index`.
+        meta: `encoder`, `identity`, `checkpoint`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised`
+            (false), `dtype` (float32 where none is stated), `dim`, `n`, `sentences` by language, `index`.
         folder: where it lies, for messages.
     """
 

@@ -73,6 +73,7 @@ class Measured:
         self._methods: dict[str, dict[str, None]] = defaultdict(dict)
         self._subsets: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
         self._facts: dict[Name, dict[str, str]] = {}
+        self._stated: dict[tuple[str, ...], str] = {}
         for record in records:
             if not math.isfinite(record.value):
                 raise DataError(f"{_described(record)} is {record.value}, not a finite number")
@@ -106,11 +107,16 @@ class Measured:
         return [subset for subset in self._subsets.get(task, {}).get(dataset, {}) if subset != ALL]
 
     def stated(self, fact: str, **names: str) -> str:
-        """What the signatures state of a fact, e.g. `stated("checkpoint", encoder="labse")`; "" if none states it."""
-        for name, facts in self._facts.items():
-            if fact in facts and all(getattr(name, field) == value for field, value in names.items()):
-                return facts[fact]
-        return ""
+        """What the signatures say of a fact, e.g. `stated("checkpoint", encoder="labse")`; "" where none says it."""
+        key = (fact, *names, *names.values())
+        if key not in self._stated:
+            chosen = (
+                facts[fact]
+                for name, facts in self._facts.items()
+                if fact in facts and all(getattr(name, field) == value for field, value in names.items())
+            )
+            self._stated[key] = next(chosen, "")
+        return self._stated[key]
 
     def mean(self, name: Name) -> Number | None:
         """The mean over all subsets there are, with the run's own interval; None if it was not measured."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot import __version__
+from orthoglot.corpora.benchmarks import read_source
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
@@ -83,8 +84,12 @@ def evaluate(
     tasks = make_tasks(settings, held_out, benchmarks)
     label = f"evaluate {encoder} {method}"
     found = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
+    sources = {folder.name: source for folder in benchmarks if (source := read_source(folder))}
+    for key, stated in found.facts.items():
+        if key.dataset in sources:
+            stated["source"] = sources[key.dataset]
     names = {"encoder": encoder, "method": method}
-    made = {"encoder": store.meta["identity"], "orthoglot": __version__}
+    made = {"encoder": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
     records = summarise(found.scored, found.facts, settings, **names, made=made)
     records += summarise_blocks(found.blocks, found.facts, settings, **names, made=made)
     write_records(output / RECORDS, records)
@@ -212,6 +217,20 @@ def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
             f"{folder}: trained on vectors of encoder {decomposer.identity}, the store holds {made_by}"
         )
     return decomposer
+
+
+def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
+    """What the records say of encoder and method, whatever their names: checkpoint, architecture, partners, terms."""
+    decomposer = next(iter(models.values()))
+    details = decomposer.details if decomposer else {}
+    terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
+    checkpoint = store.meta.get("checkpoint")
+    return {
+        **({"checkpoint": checkpoint} if checkpoint else {}),
+        "architecture": decomposer.architecture if decomposer else "original",
+        "partners": details.get("partners", "none"),
+        "terms": ",".join(terms),
+    }
 
 
 def make_map(

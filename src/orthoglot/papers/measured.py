@@ -1,0 +1,354 @@
+"""For each printed number of a paper what a run measured, or why it has nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from orthoglot.papers.published import (
+    P_AT_1,
+    Paper,
+    Printed,
+    printed_mean,
+    printed_numbers,
+)
+from orthoglot.papers.runs import SENTENCE, DecomposerRun, Run, VariantRun
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.lookup import Name, Number
+from orthoglot.statistics.records import ALL
+
+# The direction of a mean over a data set of the run as a whole.
+WHOLE = "all"
+FINE_TUNED = "fine-tuned"
+NO_ENCODER = DecomposerRun.absent
+NO_VARIANT = VariantRun.absent
+NO_METHOD = "no method"
+NO_DATA = "no data"
+NO_LANGUAGE = "no language"
+NO_RECORD = "no record"
+NO_TIME = "no time"
+NO_TUNING = "no fine-tuning"
+REASONS = {
+    NO_ENCODER: "its checkpoint is not in this run",
+    NO_VARIANT: "the settings have no such variant",
+    NO_METHOD: "the method was not run on this encoder",
+    NO_DATA: "the data set is not in this run, or held back by its owner",
+    NO_LANGUAGE: "the data set is here, but not this language or track",
+    NO_RECORD: "the run has this data set, but not this view or metric of it",
+    NO_TIME: "a trained encoder holds no times, so that the same training gives the same bytes",
+    NO_TUNING: "the paper goes on training the encoder on the task, which is not done here",
+}
+
+
+class Match(NamedTuple):
+    """What a run has for a printed number; `candidates` are pairs (here, in the paper), one for each subset."""
+
+    number: Number | None = None
+    over: tuple[str, ...] = ()
+    dataset: str = ""
+    reason: str = ""
+    candidates: tuple[tuple[int | None, int | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a paper's table with what the run measured; all numbers are in the paper's scale.
+
+    Attributes:
+        printed: the cell; one that the paper does not have has no value.
+        encoder: ours, "" where there is none.
+        method: ours, in one of its readings.
+        match: what was found.
+        measured: its number.
+        like: the printed mean over the measured members alone, where the paper prints each of them.
+        printed_less_base: of a variant, its printed number less the base variant's.
+        less_base: of a variant, its measured number less the base variant's.
+    """
+
+    printed: Printed
+    encoder: str
+    method: str
+    match: Match
+    measured: Number | None = None
+    like: float | None = None
+    printed_less_base: float | None = None
+    less_base: Number | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Members that were not measured."""
+        whole = self.printed.direction == WHOLE
+        return () if whole else tuple(one for one in self.printed.members if one not in self.match.over)
+
+    @property
+    def difference(self) -> float | None:
+        """Measured less printed, over the same members where the paper prints them."""
+        against = self.printed.number if self.like is None else self.like
+        return None if self.measured is None or against is None else self.measured.value - against
+
+    @property
+    def same_candidates(self) -> bool:
+        """Whether each query was searched for among as many sentences as in the paper."""
+        return self.printed.metric != P_AT_1 or all(
+            here is not None and here == there for here, there in self.match.candidates
+        )
+
+    @property
+    def like_for_like(self) -> bool:
+        """Whether `difference` compares the same languages, searched among as many candidates."""
+        return (
+            self.difference is not None
+            and self.same_candidates
+            and (not self.missing or self.like is not None)
+        )
+
+    def row(self) -> dict[str, Any]:
+        """As plain values, for a file."""
+        fields = self.printed._asdict() | {"published": self.printed.number}
+        del fields["value"]
+        for name, number in (("measured", self.measured), ("less_base", self.less_base)):
+            fields |= {name: number and number.value, f"{name}_low": number and number.low}
+            seeds = number.by_seed if number else {}
+            fields |= {f"{name}_high": number and number.high, f"{name}_sd": number and number.sd}
+            fields[f"{name}_by_seed"] = [f"{seed}:{round(value, 6)}" for seed, value in seeds.items()]
+        here, there = self._candidates
+        return fields | {
+            "averaged": self.measured is not None and self.measured.averaged,
+            "encoder_here": self.encoder,
+            "method_here": self.method,
+            "dataset_here": self.match.dataset,
+            "candidates": here,
+            "published_candidates": there,
+            "like": self.like,
+            "difference": self.difference,
+            "like_for_like": self.like_for_like,
+            "published_less_base": self.printed_less_base,
+            "over": self.match.over,
+            "missing": self.missing,
+            "reason": self.match.reason,
+        }
+
+    def among(self) -> str:
+        """How many candidates there are, here and in the paper where that differs; "" where none are stated."""
+        here, there = self._candidates
+        if not here or self.printed.number is None or self.same_candidates:
+            return here and f"among {here}"
+        return f"among {here}, paper {there or 'not stated'}"
+
+    @property
+    def _candidates(self) -> tuple[str, str]:
+        here, there = zip(*self.match.candidates, strict=True) if self.match.candidates else ((), ())
+        return _range(here), _range(there)
+
+
+def _range(counts: Sequence[int | None]) -> str:
+    stated = [count for count in counts if count is not None]
+    if not stated or len(stated) < len(counts):
+        return ""
+    low, high = min(stated), max(stated)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def cells(paper: Paper, run: Run) -> list[Cell]:
+    """Every printed number with each encoder and method of the run that counts as what it is about.
+
+    A method that was run in the printed and in the released reading gives two cells: the published rows of
+    ORACLE most likely come from the released one (O1). Of an ablation the grid of variants and columns is filled.
+    """
+    found = []
+    for printed in _grid(paper):
+        encoders = run.encoders_of(printed.encoder) or [""]
+        for encoder in encoders:
+            name = ORIGINAL if printed.method == FINE_TUNED else printed.method
+            methods = list(run.methods_of(encoder, name).values()) if encoder else []
+            found += [_cell(paper, printed, encoder, method, run) for method in methods or [""]]
+    return found
+
+
+def further_cells(paper: Paper, run: Run) -> list[Cell]:
+    """The columns of a paper's tables for encoders, methods and variants that it does not have; unmeasured ones aside.
+
+    Those of decomposers end with each data set as a whole.
+    """
+    found: list[Cell] = []
+    for table in paper.tables:
+        rows = [one for one in printed_numbers(paper.name) if one.table == table]
+        known = {(here, one.method) for one in rows for here in run.encoders_of(one.encoder)}
+        if paper.variants:
+            rows = [one for one in rows if one.encoder == paper.base]
+            known = {
+                (here, one.method)
+                for name in paper.variants
+                for here in run.encoders_of(name)
+                for one in rows
+            }
+        columns = {one.column: one for one in rows}
+        views = [view for view in ("meaning", "language") if any(one.view == view for one in rows)]
+        for encoder in run.measured.encoders:
+            for method in run.measured.methods_of(encoder):
+                name = run.method_name(encoder, method)
+                if (encoder, name) in known:
+                    continue
+                for view in [SENTENCE] if name == ORIGINAL else views:
+                    mine = {"encoder": encoder, "method": method, "view": view, "value": "", "note": ""}
+                    asked = [one._replace(**mine) for one in columns.values()]
+                    found += [_cell(paper, one, encoder, method, run) for one in asked]
+                    if not paper.variants:
+                        found += _whole_sets(paper, asked, encoder, method, run)
+    return found if paper.variants else [one for one in found if one.measured is not None]
+
+
+def whole_cells(paper: Paper, run: Run) -> list[Cell]:
+    """Of an ablation each variant on each data set of the run, and on the long tail and the other languages."""
+    found: list[Cell] = []
+    first = printed_numbers(paper.name)[0]._replace(
+        table="", metric=P_AT_1, scale="0..100", value="", note=""
+    )
+    order = {here: name for name in paper.variants for here in run.encoders_of(name)}
+    for encoder in dict.fromkeys((*order, *run.measured.encoders)):
+        for task in ("tatoeba", "nway", "heldout"):
+            mine = first._replace(
+                encoder=order.get(encoder, encoder), method=ORIGINAL, view=SENTENCE, task=task
+            )
+            found += _whole_sets(paper, [mine], encoder, ORIGINAL, run)
+    return found
+
+
+def _grid(paper: Paper) -> Iterator[Printed]:
+    printed = printed_numbers(paper.name)
+    if not paper.variants:
+        yield from printed
+        return
+    columns = [one for one in printed if one.encoder == paper.base]
+    by_place = {(one.encoder, one.column): one for one in printed}
+    for variant in paper.variants:
+        for column in columns:
+            blank = column._replace(encoder=variant, value="", note="")
+            yield by_place.get((variant, column.column), blank)._replace(table=column.table)
+
+
+def _whole_sets(
+    paper: Paper, asked: Sequence[Printed], encoder: str, method: str, run: Run
+) -> Iterator[Cell]:
+    """The means over each data set of the run in these tasks, whatever its languages."""
+    for task, metric in dict.fromkeys((one.task, one.metric) for one in asked):
+        one = next(one for one in asked if (one.task, one.metric) == (task, metric))
+        for dataset in run.measured.datasets(task):
+            name = Name(encoder, method, one.view, task, dataset, metric)
+            parts = run.parts(task, dataset) if paper.variants else {ALL: None}
+            for part, subsets in parts.items():
+                number = run.level(name, subsets)
+                if number is not None:
+                    printed = one._replace(dataset=dataset, subset=part, direction=WHOLE)
+                    counted = tuple((count, None) for count in number.candidates)
+                    match = Match(number, number.subsets, dataset, candidates=counted)
+                    yield _filled(paper, printed, encoder, method, match, run)
+
+
+def _cell(paper: Paper, printed: Printed, encoder: str, method: str, run: Run) -> Cell:
+    reason = printed.data.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
+    reason = reason or ("" if encoder else run.absent) or ("" if method else NO_METHOD)
+    match = Match(reason=reason) if reason else find(printed, encoder, method, run)
+    return _filled(paper, printed, encoder, method, match, run)
+
+
+def _filled(paper: Paper, printed: Printed, encoder: str, method: str, match: Match, run: Run) -> Cell:
+    number, over = match.number, match.over
+    partial = number is not None and printed.value and set(over) < set(printed.members)
+    cell = Cell(
+        printed,
+        encoder,
+        method,
+        match,
+        measured=number and _scaled(number, printed.unit),
+        like=printed_mean(printed, over) if partial else None,
+    )
+    return _less_base(paper, cell, run) if isinstance(run, VariantRun) else cell
+
+
+def _less_base(paper: Paper, cell: Cell, run: VariantRun) -> Cell:
+    """The cell of a variant with what it and the printed one differ from those of the base variant."""
+    printed = cell.printed
+    base = next(
+        (
+            one.number
+            for one in printed_numbers(paper.name)
+            if (one.encoder, one.column) == (paper.base, printed.column)
+        ),
+        None,
+    )
+    less = None if base is None or printed.number is None else round(printed.number - base, 6)
+    number: Number | None = None
+    for other in run.encoders_of(paper.base)[:1]:
+        if printed.direction == WHOLE:
+            name = Name(other, ORIGINAL, SENTENCE, printed.task, printed.dataset, printed.metric)
+            number = run.level(name, run.part(printed.task, printed.dataset, printed.subset))
+        else:
+            number = find(printed, other, ORIGINAL, run).number
+    return replace(cell, printed_less_base=less, less_base=run.subtract(cell.match.number, number))
+
+
+def _scaled(number: Number, unit: float) -> Number:
+    low, high = (None if end is None else end / unit for end in (number.low, number.high))
+    by_seed = {seed: value / unit for seed, value in number.by_seed.items()}
+    return number._replace(value=number.value / unit, low=low, high=high, by_seed=by_seed)
+
+
+def find(printed: Printed, encoder: str, method: str, run: Run) -> Match:
+    """What an encoder and method of a run have for a printed number."""
+    datasets = _datasets(printed, run)
+    if not datasets:
+        return Match(reason=NO_DATA)
+    parts = _parts(printed, datasets, run)
+    if not parts:
+        return Match(reason=NO_LANGUAGE)
+    subsets = [(member, *one) for member, some in parts.items() for one in some]
+    about = encoder, method, printed.view, printed.task
+    number = run.over([(Name(*about, dataset, printed.metric), subset) for _, dataset, subset in subsets])
+    names = " + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets))
+    if number is None:
+        return Match(dataset=names, reason=NO_RECORD)
+    paper = [printed.data.candidates.get(member) for member, _, _ in subsets]
+    return Match(number, tuple(parts), names, candidates=tuple(zip(number.candidates, paper, strict=True)))
+
+
+def _datasets(printed: Printed, run: Run) -> list[str]:
+    source = printed.data.source
+    return [
+        name
+        for name in run.measured.datasets(printed.task)
+        if not source or run.measured.stated("source", task=printed.task, dataset=name) == source
+    ]
+
+
+def _parts(printed: Printed, datasets: Sequence[str], run: Run) -> dict[str, list[tuple[str, str]]]:
+    """{member: its (data set, subset)} for what the run has; the data set with most members comes first."""
+    served: list[dict[str, list[tuple[str, str]]]] = []
+    for dataset in datasets:
+        have = set(run.measured.subsets(printed.task, dataset))
+        wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
+        served.append(
+            {
+                member: [(dataset, subset) for subset in some]
+                for member, some in wanted.items()
+                if set(some) <= have
+            }
+        )
+    served.sort(key=len, reverse=True)
+    found = {
+        member: next((some[member] for some in served if member in some), []) for member in printed.members
+    }
+    return {member: parts for member, parts in found.items() if parts}
+
+
+def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:
+    pivot, foreign = member.split("-")
+    if printed.direction in ("en->xx", "both"):
+        yield f"{pivot}->{foreign}"
+    if printed.direction in ("xx->en", "both"):
+        yield f"{foreign}->{pivot}"
+    if not printed.direction:
+        turned = f"{foreign}-{pivot}"
+        # The cosine of two sentences has no direction; a translation's quality has.
+        yield turned if printed.task == "sts" and turned in have else member

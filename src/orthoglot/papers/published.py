@@ -1,0 +1,271 @@
+"""The papers as data: the numbers that they print, their claims, and what in a run counts as what they measured.
+
+published/<paper>.csv has the printed numbers, one a row, as printed; published/<paper>.toml the tables, the encoders or
+variants, and the claims. datasets.toml and methods.toml say for all papers what their data sets and methods are.
+Source: methods 8, 8.5, 10.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal, NamedTuple
+
+from orthoglot.errors import ConfigError
+from orthoglot.statistics.records import ALL, P_AT_1
+
+PUBLISHED = Path(__file__).parent / "published"
+CROSS_LINGUAL = "cross-lingual"
+
+
+class Variant(NamedTuple):
+    """A variant of an encoder; `changes` are the settings that differ, None where it cannot be trained here."""
+
+    label: str
+    changes: Mapping[str, Any] | None = None
+
+
+class Claim(NamedTuple):
+    """A claim that a quantity lies in (above, below) wherever it is measured.
+
+    Attributes:
+        text: the claim.
+        evidence: where the paper shows it.
+        pairs: (left, right) methods, or variants of an encoder.
+        further: pairs that are shown as well, but that the paper does not speak of.
+        encoders: that the claim is made about, by the paper's name; empty for every encoder.
+        quantity: "difference" left - right, "ratio" left / right, or "magnitude" |left| - |right|.
+        view: of the vectors.
+        tasks: on whose data sets the claim is tested, also on others than the paper's.
+        metric: as in a record.
+        languages: of these data sets: "all", "cross-lingual" pairs, or directions of the "long-tail".
+        strongest_rival: test only the pair with the highest right side.
+        above: lower end of the region.
+        below: its upper end.
+    """
+
+    text: str
+    evidence: str
+    pairs: tuple[tuple[str, str], ...]
+    further: tuple[tuple[str, str], ...] = ()
+    encoders: tuple[str, ...] = ()
+    quantity: Literal["difference", "ratio", "magnitude"] = "difference"
+    view: str = "sentence"
+    tasks: tuple[str, ...] = ("tatoeba", "nway", "heldout")
+    metric: str = P_AT_1
+    languages: str = ALL
+    strongest_rival: bool = False
+    above: float = -math.inf
+    below: float = math.inf
+
+
+class Paper(NamedTuple):
+    """One paper.
+
+    Attributes:
+        name: of its files.
+        title: with its year.
+        tables: their numbers in the paper, and what they are about.
+        encoders: names of the checkpoints that count as each of its encoders.
+        variants: of the encoder that it trains; empty for the papers on decomposers.
+        base: the variant that the others are compared with.
+        headings: of columns, by data set and direction.
+        claims: about directions of effects.
+    """
+
+    name: str
+    title: str
+    tables: Mapping[str, str]
+    claims: tuple[Claim, ...]
+    encoders: Mapping[str, tuple[str, ...]] = {}
+    variants: Mapping[str, Variant] = {}
+    base: str = ""
+    headings: Mapping[str, str] = {}
+
+
+class DataSet(NamedTuple):
+    """What the numbers of a table are means over; see datasets.toml.
+
+    Attributes:
+        members: pairs of languages.
+        source: which public test set it is, "" for any.
+        unmeasured: why no run measures it, else "".
+        candidates: among how many sentences the paper searches for a query, by member, where that is stated.
+    """
+
+    members: tuple[str, ...] = ()
+    source: str = ""
+    unmeasured: str = ""
+    candidates: Mapping[str, int] = {}
+
+
+class Definition(NamedTuple):
+    """How a method is trained: architecture, partners, and its terms with their weights, as signatures state them."""
+
+    architecture: str
+    partners: str
+    terms: str
+
+
+class Printed(NamedTuple):
+    """One number of a paper.
+
+    Attributes:
+        paper: its name.
+        table: its number in the paper.
+        encoder: the paper's; in an ablation, which variant.
+        method: one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task.
+        view: "meaning", "language", or "sentence" for an undivided vector.
+        task: as in a record.
+        dataset: one of `DATA_SETS`, or one of which no run has a part.
+        subset: one of its members, or "all" for the mean.
+        direction: "en->xx", "xx->en", "both" (mean of the two), "" where there is none, or "all" for a
+            data set of a run as a whole.
+        metric: as in a record.
+        scale: "0..100", "-100..100", "-1..1", "0..400" or "seconds".
+        value: as printed, "" where the text lacks it.
+        note: a known doubt.
+    """
+
+    paper: str
+    table: str
+    encoder: str
+    method: str
+    view: str
+    task: str
+    dataset: str
+    subset: str
+    direction: str
+    metric: str
+    scale: str
+    value: str
+    note: str
+
+    @property
+    def number(self) -> float | None:
+        """The printed number."""
+        return float(self.value) if self.value else None
+
+    @property
+    def column(self) -> tuple[str, ...]:
+        """Everything that is measured, whichever encoder and method it is measured on."""
+        return self.task, self.dataset, self.subset, self.direction, self.metric, self.scale
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """What the numbers of one row share: everything but the subset."""
+        return self[:7] + self[8:11]
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What the number is the mean of."""
+        return self.data.members if self.subset == ALL else (self.subset,)
+
+    @property
+    def data(self) -> DataSet:
+        """Its data set; an empty one where no run has a part of it."""
+        return DATA_SETS.get(self.dataset, DataSet())
+
+    @property
+    def unit(self) -> float:
+        """The factor from its scale to that of a record."""
+        return 100.0 if self.scale == "-1..1" else 1.0
+
+
+def load_paper(name: str, known: Sequence[str] = ()) -> Paper:
+    """One paper; `known` limits the names that are allowed.
+
+    Raises:
+        ConfigError: no such paper.
+    """
+    if name not in (known or PAPERS):
+        raise ConfigError(f"no paper called {name}; there are {', '.join(known or PAPERS)}")
+    return PAPERS[name]
+
+
+@cache
+def printed_numbers(paper: str) -> tuple[Printed, ...]:
+    """Every number of published/<paper>.csv, in the order of the file."""
+    with open(PUBLISHED / f"{paper}.csv", encoding="utf-8", newline="") as handle:
+        rows = [Printed(**row) for row in csv.DictReader(handle)]
+    return tuple(row._replace(metric=row.metric) for row in rows)
+
+
+def printed_mean(one: Printed, members: Sequence[str]) -> float | None:
+    """The mean over some members of a row, None unless the paper prints each of them."""
+    cells = _rows(one.paper).get(one.row, {})
+    return fmean(cells[member] for member in members) if set(members) <= set(cells) else None
+
+
+@cache
+def _rows(paper: str) -> dict[tuple[str, ...], dict[str, float]]:
+    rows: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
+    for one in printed_numbers(paper):
+        if one.value:
+            rows[one.row][one.subset] = float(one.value)
+    return rows
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((PUBLISHED / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _paper(name: str) -> Paper:
+    content = _read(name)
+    content["claims"] = tuple(_claim(one) for one in content["claims"])
+    content["encoders"] = {key: tuple(some) for key, some in content.get("encoders", {}).items()}
+    content["variants"] = {key: Variant(**one) for key, one in content.get("variants", {}).items()}
+    return Paper(name, **content)
+
+
+def _claim(content: dict[str, Any]) -> Claim:
+    for field in ("pairs", "further"):
+        content[field] = tuple((left, right) for left, right in content.get(field, ()))
+    for field in ("encoders", "tasks"):
+        if field in content:
+            content[field] = tuple(content[field])
+    return Claim(**content)
+
+
+def _data_sets() -> dict[str, DataSet]:
+    content = _read("datasets")
+    lists = content.pop("candidates")
+    found = {}
+    for name, one in content.items():
+        members = [f"en-{code}" for code in one.get("english", "").split()]
+        members += ["-".join(pair) for pair in combinations(one.get("among", "").split(), 2)]
+        members += one.get("pairs", "").split()
+        stated = one.get("candidates")
+        sizes = {} if stated is None else dict.fromkeys(members, stated)
+        if isinstance(stated, str):
+            fewer = (entry.split() for entry in lists[stated].split(","))
+            sizes = dict.fromkeys(members, 1000) | {f"en-{code}": int(size) for code, size in fewer}
+        found[name] = DataSet(tuple(members), one.get("source", ""), one.get("unmeasured", ""), sizes)
+    return found
+
+
+def _methods() -> dict[str, tuple[Definition, ...]]:
+    content = _read("methods")
+    groups: dict[str, list[str]] = content.pop("groups")
+
+    def definition(architecture: str, partners: str = "none", terms: Sequence[str] = ()) -> Definition:
+        every = sorted(term for name in terms for term in groups.get(name, [name]))
+        return Definition(architecture, partners, ",".join(f"{term}=1" for term in every))
+
+    return {name: tuple(definition(**one) for one in readings) for name, readings in content.items()}
+
+
+PAPERS: Mapping[str, Paper] = {path.stem: _paper(path.stem) for path in sorted(PUBLISHED.glob("*.csv"))}
+# Papers on decomposers of frozen encoders, and those that train an encoder and its variants.
+DECOMPOSER_PAPERS = tuple(name for name, paper in PAPERS.items() if not paper.variants)
+ENCODER_PAPERS = tuple(name for name, paper in PAPERS.items() if paper.variants)
+DATA_SETS: Mapping[str, DataSet] = _data_sets()
+# What the papers call a method: its printed reading, then that of the authors' code where it differs.
+METHODS: Mapping[str, tuple[Definition, ...]] = _methods()

@@ -1,0 +1,367 @@
+"""A paper's tables with the numbers of a run, and its claims: Markdown, HTML, CSV and JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
+from orthoglot.papers.measured import REASONS, WHOLE, Cell, cells, further_cells, whole_cells
+from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, Paper, load_paper
+from orthoglot.papers.runs import SENTENCE, DecomposerRun, Run
+from orthoglot.report import tables
+from orthoglot.report.page import render
+from orthoglot.report.queries import better
+from orthoglot.report.table_files import csv_text, json_text, plain, save
+from orthoglot.report.tables import ARROWS, Table, markdown
+from orthoglot.statistics.lookup import Number
+from orthoglot.statistics.records import ALL, Record
+from orthoglot.tasks.registry import NWAY
+
+TEMPLATE = "table.html.j2"
+EMPTY = tables.Cell("–")
+Show = Callable[[Cell], tables.Cell]
+logger = logging.getLogger(__name__)
+
+
+class Section(NamedTuple):
+    """One table of a paper, and one that is folded away below it."""
+
+    table: Table
+    more: Table
+
+
+def write_paper(run: Run, output: Path) -> None:
+    """Write <paper>-table.md, .html, .csv and .json into a folder.
+
+    The CSV has one row a cell, the JSON the same cells, the paper's claims and what is known of the encoders' sizes.
+
+    Args:
+        run: what was measured.
+        output: folder; files of these names are replaced, each whole or not at all.
+    """
+    paper = run.paper
+    known, further = cells(paper, run), further_cells(paper, run)
+    whole = whole_cells(paper, run) if paper.variants else []
+    tested = evaluate_claims(run)
+    sections = [_section(run, table, known, further) for table in paper.tables]
+    if whole:
+        sections.append(_whole_section(run, whole))
+    title, lead = f"{paper.title}: published and measured", _lead(known)
+    claimed = claim_tables(tested)
+    page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
+    shown = [*(table for section in sections for table in section), *claimed]
+    text = f"# {title}\n\n{lead}\n\n" + "\n".join(filter(None, (markdown(one, ()) for one in shown)))
+    flat = [plain(one.row()) for one in known + further + whole]
+    told = {"cells": flat, "claims": [_plain(one) for one in tested], "parameters": run.parameters}
+    stem = f"{paper.name}-table"
+    save(output / f"{stem}.md", text)
+    save(output / f"{stem}.html", page)
+    save(output / f"{stem}.csv", csv_text(flat))
+    save(output / f"{stem}.json", json_text(told))
+    logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(flat))
+
+
+def write_records(paper: str, records: Sequence[Record], output: Path) -> None:
+    """Write the tables of a paper on decomposers, one of `DECOMPOSER_PAPERS`, from the records of one run.
+
+    Raises:
+        ConfigError: no such paper.
+        DataError: no record, or damaged ones.
+    """
+    write_paper(DecomposerRun(load_paper(paper, DECOMPOSER_PAPERS), records), output)
+
+
+def write_claims(records: Sequence[Record], output: Path) -> None:
+    """Write claims.md, claims.html and claims.json into a folder: every claim of the papers on decomposers.
+
+    Raises:
+        DataError: no record, or damaged ones.
+    """
+    papers = [load_paper(name) for name in DECOMPOSER_PAPERS]
+    tested = [one for paper in papers for one in evaluate_claims(DecomposerRun(paper, records))]
+    title = f"Claims of {' and '.join(paper.title for paper in papers)}"
+    shown = claim_tables(tested)
+    lead = "Directional claims of the papers, tested on the records of one run."
+    page = render(TEMPLATE, title=title, lead=lead, sections=[], claims=shown)
+    save(output / "claims.md", f"# {title}\n\n" + "\n".join(markdown(one, ()) for one in shown if one.rows))
+    save(output / "claims.html", page)
+    save(output / "claims.json", json_text([_plain(one) for one in tested]))
+    logger.info("%s: %d claims", output / "claims.html", len(tested))
+
+
+def _plain(tested: Outcome) -> dict[str, object]:
+    row = tested.row()
+    return row | {"cases": [plain(case) for case in row["cases"]]}
+
+
+def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
+    """A table of all claims, then the cases of each that has any."""
+    rows = []
+    for one in tested:
+        about = [one.claim.text, one.claim.evidence, ", ".join(one.claim.encoders) or "every encoder"]
+        tone = {one.testable: "good", 0: ""}.get(one.counts[HOLDS], "")
+        tone = "bad" if one.testable and one.counts[FAILS] == one.testable else tone
+        rows.append([*map(tables.Cell, about), tables.Cell(one.verdict, "", tone), tables.Cell(one.reason)])
+    note = (
+        "Cases of the encoders and methods that a claim is made about. A case holds if its whole interval (95 % unless "
+        "the case says otherwise) and each seed lie in the claimed region, and does not hold if they lie outside. No "
+        "verdict is drawn from all cases: where the true value lies on the edge of the region, chance alone makes up "
+        "to 2.5 % of the cases hold and 2.5 % not hold (5 % for ratios), whether or not they share sentences: of 24 "
+        "cases 0.6 each."
+    )
+    columns = ["Claim", "Paper's evidence", "Made about", "Here", "Cases"]
+    return [Table("Claims", note, columns, rows), *(_case_table(one) for one in tested if one.cases)]
+
+
+def _case_table(tested: Outcome) -> Table:
+    columns = ["Encoder", "Data", "Quantity", "Value", "By seed", "Verdict", "Decided by"]
+    note = f"{tested.reason[:1].upper()}{tested.reason[1:]}."
+    if not all(case.counts for case in tested.cases):
+        note += " The claim is not made about cases in brackets."
+    return Table(tested.claim.text, note, columns, [_case_row(case) for case in tested.cases])
+
+
+def _case_row(case: Case) -> list[tables.Cell]:
+    value = EMPTY
+    if case.value is not None:
+        ends = "" if case.low is None or case.high is None else f"[{case.low:.2f}, {case.high:.2f}]"
+        value = tables.Cell(f"{case.value:.2f}", ends)
+    seeds = " ".join(f"{seed:.2f}" for seed in case.seeds) or "–"
+    tone = {HOLDS: "good", FAILS: "bad"}.get(case.verdict, "") if case.counts else ""
+    decided = tables.Cell(case.verdict if case.counts else f"({case.verdict})", "", tone)
+    names = map(tables.Cell, (case.encoder, case.data, case.quantity))
+    return [*names, value, tables.Cell(seeds), decided, tables.Cell(case.how)]
+
+
+def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell]) -> Section:
+    paper = run.paper
+    own = [one for one in known if one.printed.table == table]
+    others = [one for one in further if one.printed.table == table]
+    title = f"Table {table}: {paper.tables[table]}"
+    kinds: dict[str, Show] = {"published": _published, "measured": _measured, "difference": _difference}
+    if not paper.variants:
+        note = (
+            "Encoders and methods of this run in the paper's columns, then over the whole of each data set."
+        )
+        title_of_others = f"Table {table}: what the paper does not have"
+        return Section(
+            _grid(run, title, _how(run, own), own, kinds), _grid(run, title_of_others, note, others, kinds)
+        )
+    less = f"less {paper.variants[paper.base].label}"
+    base = run.encoders_of(paper.base)
+    rivals = [one for one in own + others if one.printed.encoder != paper.base and one.encoder not in base]
+    note = f"Printed number {less}'s; measured number {less}'s of the same seed. Seeds, intervals and marks as above."
+    shown: dict[str, Show] = {"published": _printed_less_base, "measured": _less_base}
+    return Section(
+        _grid(run, title, _how(run, own + others), own + others, kinds),
+        _grid(run, f"Table {table}: {less}", note, rivals, shown),
+    )
+
+
+def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
+    """Of an ablation, the data sets of the run."""
+    paper, title = run.paper, "Whole data sets of this run"
+    rivals = [one for one in whole if one.printed.encoder != paper.base]
+    tail = ", ".join(run.long_tail)
+    note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
+    note += "Seeds, intervals and marks as above."
+    levels = _grid(run, title, note, whole, {"measured": _measured})
+    less = f"{title}: less {paper.variants[paper.base].label}"
+    sizes = {_row_heading(run, one)[0].text: run.parameters.get(one.encoder) for one in whole}
+    counted = [*levels.columns, "Parameters at use"]
+    rows = [[*row, _size(sizes.get(row[0].text))] for row in levels.rows]
+    return Section(
+        levels._replace(columns=counted, rows=rows), _grid(run, less, note, rivals, {"measured": _less_base})
+    )
+
+
+def _size(parameters: int | None) -> tables.Cell:
+    return EMPTY if parameters is None else tables.Cell(f"{parameters:,}")
+
+
+def _how(run: Run, own: Sequence[Cell]) -> str:
+    """How the numbers were made, and what the small print means."""
+    if run.over_sentences:
+        how = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
+    else:
+        seeds = next((list(one.measured.by_seed) for one in own if one.measured), [])
+        interval = "[Student's interval over them]" if len(seeds) > 1 else "no interval"
+        how = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
+        how += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
+    return (
+        f"{how}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
+        "the languages is compared with the paper's mean over the same ones where it prints each of them (small). "
+        "≠: not like for like, since the languages or the number of candidates differ."
+    )
+
+
+def _grid(run: Run, title: str, note: str, shown: Sequence[Cell], kinds: Mapping[str, Show]) -> Table:
+    """Rows by encoder, method and view, a line for each kind of number; columns as in the paper."""
+    columns = list(dict.fromkeys(one.printed.column for one in shown))
+    variants = bool(run.paper.variants)
+    groups: dict[tuple[str, ...], dict[tuple[str, str], list[Cell]]] = {}
+    for one in shown:
+        names: tuple[str, ...] = (one.printed.encoder, one.printed.method, one.printed.view)
+        # Of an ablation, what the paper fine-tunes stands in the row of what it does not.
+        group = groups.setdefault(names[:1] if variants else names, {})
+        group.setdefault((one.encoder, "" if variants else one.method), []).append(one)
+    rows = []
+    for row, group in groups.items():
+        lines: list[tuple[str, str, list[Cell], Show]] = []
+        first, *_ = group.values()
+        absent = ("", "") in group
+        if "published" in kinds and any(one.printed.value or one.printed.note for one in first):
+            lines.append(("published", "", first, _absent if absent else kinds["published"]))
+        for (encoder, method), own in group.items():
+            reading = "" if variants or (encoder, method) == row[:2] or not method else f"{encoder}, {method}"
+            lines += [
+                (kind, reading, own, show)
+                for kind, show in kinds.items()
+                if kind != "published"
+                and encoder
+                and (kind != "difference" or any(map(_has_difference, own)))
+            ]
+        for kind, reading, own, show in lines:
+            by_column = {one.printed.column: show(one) for one in own}
+            line = [by_column.get(column, EMPTY) for column in columns]
+            rows.append([*_row_heading(run, first[0]), tables.Cell(kind, reading), *line])
+    lead = ["Variant"] if variants else ["Encoder", "Method", "View"]
+    headings = [*lead, "", *(heading(run.paper, column) for column in columns)]
+    return Table(title, " ".join([note, *_legend(run, shown)]), headings, rows)
+
+
+def _row_heading(run: Run, cell: Cell) -> list[tables.Cell]:
+    printed = cell.printed
+    if run.paper.variants:
+        variant = run.paper.variants.get(printed.encoder)
+        return [tables.Cell(variant.label if variant else printed.encoder)]
+    view = (
+        printed.view
+        if printed.view == SENTENCE
+        else f"{printed.view} {ARROWS[better(printed.task, printed.view)]}"
+    )
+    return [tables.Cell(printed.encoder), tables.Cell(printed.method), tables.Cell(view)]
+
+
+def heading(paper: Paper, column: tuple[str, ...]) -> str:
+    """Of a column (see `Printed.column`)."""
+    _, dataset, subset, direction, metric, _ = column
+    measure = "" if metric == P_AT_1 else f", {metric}"
+    if direction == WHOLE:
+        return f"{subset} of {dataset} here{measure}"
+    if subset != ALL:
+        return subset
+    own = paper.headings.get(f"{dataset} {direction}".strip())
+    way = {"": "", "both": ", both ways"}.get(direction, f", {direction.replace('->', '→')}")
+    return own or f"mean of {dataset}{way}{measure}"
+
+
+def _text(cell: Cell, value: float, sign: str = "") -> str:
+    digits = {"-1..1": 3, "seconds": 0}.get(cell.printed.scale, 2)
+    return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
+
+
+def _published(cell: Cell) -> tables.Cell:
+    number = cell.printed.number
+    return EMPTY if number is None else tables.Cell(_text(cell, number))
+
+
+def _absent(cell: Cell) -> tables.Cell:
+    return _published(cell)._replace(small=cell.match.reason)
+
+
+def _measured(cell: Cell) -> tables.Cell:
+    return _number(cell, cell.measured)
+
+
+def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) -> tables.Cell:
+    """A number with its interval, its standard deviation, how much of the paper's data it is of, and the candidates."""
+    if number is None:
+        return EMPTY._replace(small=cell.match.reason)
+    small = []
+    if number.low is not None and number.high is not None:
+        small.append(f"[{_text(cell, number.low, sign)}, {_text(cell, number.high, sign)}]")
+    if sd and number.sd is not None:
+        small.append(f"± {_text(cell, number.sd)}")
+    if cell.missing:
+        # A pair of languages is two of the paper's directions.
+        unit = " pairs" if cell.printed.task == NWAY else ""
+        small.append(f"{len(cell.match.over)} of {len(cell.match.over) + len(cell.missing)}{unit}")
+    return tables.Cell(_text(cell, number.value, sign), " ".join([*small, *filter(None, [cell.among()])]))
+
+
+def _difference(cell: Cell) -> tables.Cell:
+    if cell.difference is None:
+        return EMPTY
+    against = [] if cell.like is None else [f"to {_text(cell, cell.like)}"]
+    mark = [] if cell.like_for_like else ["≠"]
+    return tables.Cell(_text(cell, cell.difference, "+"), " ".join(against + mark))
+
+
+def _has_difference(cell: Cell) -> bool:
+    return cell.difference is not None
+
+
+def _printed_less_base(cell: Cell) -> tables.Cell:
+    less = cell.printed_less_base
+    return EMPTY if less is None else tables.Cell(_text(cell, less, "+"))
+
+
+def _less_base(cell: Cell) -> tables.Cell:
+    found = _number(cell, cell.less_base, "+", sd=False)
+    number = cell.less_base
+    if number is None or number.low is None or number.high is None:
+        return found
+    every = (number.low, number.high, *number.by_seed.values())
+    tone = "good" if min(every) > 0 else "bad" if max(every) < 0 else ""
+    return found._replace(tone=tone)
+
+
+def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
+    """Which reasons, languages and doubts the cells name."""
+    reasons = dict.fromkeys(one.match.reason for one in shown if one.match.reason)
+    legend = [f"{reason.capitalize()}: {REASONS[reason]}." for reason in reasons]
+    partial: dict[str, None] = {}
+    for one in shown:
+        if one.match.over and one.missing:
+            have, lack = (
+                " ".join(_short(member) for member in some) for some in (one.match.over, one.missing)
+            )
+            partial[f"{one.printed.dataset} was measured on {have}; not on {lack}."] = None
+    legend += partial
+    if any(one.measured is not None and one.measured.averaged for one in shown):
+        legend.append("The interval of a mean over part of a data set is at least as wide as it should be.")
+    doubts: dict[str, list[Cell]] = {}
+    for one in shown:
+        if one.printed.note:
+            doubts.setdefault(one.printed.note, []).append(one)
+    return legend + [f"{_doubted(run, some)}: {note}." for note, some in doubts.items()]
+
+
+def _doubted(run: Run, some: Sequence[Cell]) -> str:
+    """Which cells a note is about: one by name, several by their columns."""
+    one = some[0].printed
+    if len(some) == 1 and not run.paper.variants:
+        return f"{one.encoder} {one.method} {one.view}, {heading(run.paper, one.column)}"
+    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in some))
+
+
+def _short(member: str) -> str:
+    """A pair with English by its other language: "en-de" is "de"; "en-en" stays."""
+    return member if member == "en-en" else member.removeprefix("en-")
+
+
+def _lead(known: Sequence[Cell]) -> str:
+    here = [one for one in known if one.measured is not None]
+    like = sum(one.like_for_like for one in here)
+    missing = Counter(one.match.reason for one in known if one.match.reason)
+    lead = [
+        f"{len(here)} cells of the paper's tables were measured here, {like} of them over the same languages and among "
+        "as many candidates."
+    ]
+    lead += [f"{count} could not: {reason} ({REASONS[reason]})." for reason, count in missing.most_common()]
+    return " ".join(lead)

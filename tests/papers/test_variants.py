@@ -1,0 +1,488 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from generated_records import record
+from safetensors.numpy import save_file
+
+from orthoglot.errors import DataError
+from orthoglot.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome, evaluate_claims
+from orthoglot.papers.measured import (
+    NO_DATA,
+    NO_LANGUAGE,
+    NO_TIME,
+    NO_TUNING,
+    NO_VARIANT,
+    WHOLE,
+    Cell,
+    cells,
+    further_cells,
+    whole_cells,
+)
+from orthoglot.papers.published import P_AT_1, PAPERS
+from orthoglot.papers.runs import VariantRun, parameters
+from orthoglot.papers.table import write_paper
+from orthoglot.statistics.records import HEAD, LONG_TAIL, write_records
+
+# Student's t, 97.5 %: 12.706 for two values, 4.303 for three.
+T2, T3 = 12.706204736, 4.302652730
+Scores = Mapping[str, Mapping[int, Mapping[str, float]]]
+# Tatoeba de<->en and xh<->en (which EMS has not), FLORES de<->fr, by variant and seed.
+SCORES: Scores = {
+    "ems": {
+        1: {"de->en": 80, "en->de": 70, "xh->en": 10, "en->xh": 20, "de->fr": 50, "fr->de": 60},
+        2: {"de->en": 84, "en->de": 70, "xh->en": 10, "en->xh": 20, "de->fr": 50, "fr->de": 64},
+    },
+    "without-xtr": {
+        1: {"de->en": 70, "en->de": 60, "xh->en": 10, "en->xh": 20, "de->fr": 50, "fr->de": 60},
+        2: {"de->en": 72, "en->de": 60, "xh->en": 10, "en->xh": 20, "de->fr": 50, "fr->de": 64},
+    },
+    "released": {
+        1: {"de->en": 81, "en->de": 71, "xh->en": 10, "en->xh": 20, "de->fr": 52, "fr->de": 62},
+        2: {"de->en": 85, "en->de": 71, "xh->en": 10, "en->xh": 20, "de->fr": 52, "fr->de": 66},
+    },
+}
+
+
+def evaluation(root: Path, variant: str, seed: int, values: Mapping[str, float]) -> Path:
+    """What `evaluate` leaves of an encoder's own vectors: equal records of seed 0 and of the mean over seeds."""
+    folder = root / variant / f"seed{seed}" / "evaluation"
+    folder.mkdir(parents=True)
+    records = []
+    for task, dataset in (("tatoeba", "tatoeba"), ("nway", "flores")):
+        own = {way: value for way, value in values.items() if ("fr" in way) == (task == "nway")}
+        found = own | {"all": float(np.mean(list(own.values())))}
+        for subset, value in found.items():
+            about = "ems-named", "original", "sentence", task, dataset, subset, P_AT_1, float(value)
+            records += [record(*about), record(*about, seed=0)]
+    write_records(folder / "records.jsonl", records)
+    return folder
+
+
+def evaluations(root: Path, scores: Scores = SCORES) -> list[Path]:
+    return [
+        evaluation(root, variant, seed, values)
+        for variant, seeds in scores.items()
+        for seed, values in seeds.items()
+    ]
+
+
+# What each of these changes, by its name here.
+CHANGES: Mapping[str, Mapping[str, Any]] = {
+    "ems": {},
+    "without-contrastive": {"contrastive_weight": 0.0},
+    "without-xtr": {"xtr_weight": 0.0},
+    "ugt": {"target": "ugt"},
+    "shared-output-embedding": {"tied_output": True},
+    "released": {"bag": "distinct"},
+    "full": {},
+    "phase-1-only": {"text": {"steps": 0}},
+    "fixed-mixture": {"text": {"fixed_classifier": True}},
+    "linear-classifier": {"classifier": "linear"},
+}
+
+
+def run_of(
+    root: Path,
+    scores: Scores = SCORES,
+    *,
+    paper: str = "ems",
+    changes: Mapping[str, Any] = CHANGES,
+    **about: Any,
+) -> VariantRun:
+    about = {"encoder": "ems-mini", "variants": changes, "long_tail": (), "confidence": 0.95, **about}
+    return VariantRun(PAPERS[paper], evaluations(root, scores), **about)
+
+
+def every_cell(run: VariantRun) -> list[Cell]:
+    return [*cells(run.paper, run), *further_cells(run.paper, run), *whole_cells(run.paper, run)]
+
+
+def those(found: Sequence[Cell], *, variant: str = "", **wanted: object) -> list[Cell]:
+    return [
+        one
+        for one in found
+        if variant in ("", one.encoder, one.printed.encoder)
+        and all(getattr(one.printed, name) == to for name, to in wanted.items())
+    ]
+
+
+def one_of(found: Sequence[Cell], **wanted: Any) -> Cell:
+    (one,) = those(found, **wanted)
+    return one
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> list[Cell]:
+    return every_cell(run_of(tmp_path))
+
+
+def interval(root: Path, by_seed: Mapping[int, float], confidence: float) -> tuple[float, Any, Any]:
+    """Of P@1 that is `by_seed` in one direction."""
+    scores = {"ems": {seed: {"de->en": value, "de->fr": 0} for seed, value in by_seed.items()}}
+    run = run_of(root, scores, confidence=confidence)
+    measured = one_of(whole_cells(run.paper, run), task="tatoeba").measured
+    assert measured is not None
+    return measured.value, measured.low, measured.high
+
+
+def test_interval_over_seeds_is_students(tmp_path: Path) -> None:
+    # sd = sqrt(2), so the half width is t / sqrt(2) * sqrt(2).
+    assert interval(tmp_path / "two", {1: 75.0, 2: 77.0}, 0.95) == pytest.approx((76, 76 - T2, 76 + T2))
+    half = T3 * 7**0.5 / 3**0.5
+    values = {1: 1.0, 2: 2.0, 3: 6.0}
+    assert interval(tmp_path / "three", values, 0.95) == pytest.approx((3, 3 - half, 3 + half))
+    assert interval(tmp_path / "less", values, 0.9)[1] > 3 - half
+    assert interval(tmp_path / "one", {5: 3.0}, 0.95) == (3.0, None, None)
+
+
+def test_a_cell_is_the_mean_over_the_languages_that_both_have(found: list[Cell]) -> None:
+    cell = one_of(found, variant="ems", dataset="tatoeba-58")
+    assert cell.match.over == ("en-de",)
+    assert len(cell.missing) == 57
+    assert cell.measured is not None
+    assert cell.measured.by_seed == {1: 75.0, 2: 77.0}
+    assert (cell.measured.value, cell.measured.low) == pytest.approx((76, 76 - T2))
+    assert (cell.printed.number, cell.printed_less_base) == (89.8, 0.0)
+    assert cell.difference == pytest.approx(76 - 89.8)
+    assert not cell.like_for_like
+    assert cell.less_base is not None
+    assert cell.less_base.by_seed == {1: 0.0, 2: 0.0}
+    flores = one_of(found, variant="ems", dataset="flores-182")
+    assert flores.match.over == ("de-fr",)
+    assert flores.measured is not None
+    assert flores.measured.by_seed == {1: 55.0, 2: 57.0}
+
+
+def test_a_difference_is_paired_by_seed(found: list[Cell]) -> None:
+    cell = one_of(found, variant="without-xtr", dataset="tatoeba-58")
+    assert cell.measured is not None
+    assert cell.measured.by_seed == {1: 65.0, 2: 66.0}
+    assert cell.less_base is not None
+    assert cell.less_base.by_seed == {1: -10.0, 2: -11.0}
+    half = T2 * 0.5
+    assert cell.less_base[:3] == pytest.approx((-10.5, -10.5 - half, -10.5 + half))
+    assert cell.printed_less_base == -4.3
+
+
+def test_a_whole_data_set_of_the_run_has_a_column_of_its_own(found: list[Cell]) -> None:
+    cell = one_of(found, variant="ems", task="tatoeba", direction=WHOLE)
+    assert cell.printed.subset == "all"
+    assert cell.measured is not None
+    assert cell.measured.by_seed == {1: 45.0, 2: 46.0}
+    assert cell.printed.number is None
+    flores = one_of(found, variant="released", task="nway", direction=WHOLE)
+    assert flores.less_base is not None
+    assert flores.less_base.by_seed == {1: 2.0, 2: 2.0}
+
+
+def test_what_cannot_be_measured_says_why(found: list[Cell]) -> None:
+    names = "encoder", "dataset", "direction"
+    reasons = {tuple(getattr(one.printed, name) for name in names): one.match.reason for one in found}
+    assert reasons["ems", "mldoc", "en->xx"] == NO_DATA
+    assert reasons["ems", "flores-240", "both"] == NO_LANGUAGE
+    assert reasons["ems", "training", ""] == NO_TIME
+    assert reasons["ugt", "tatoeba-58", "both"] == NO_VARIANT
+    assert reasons["a100", "tatoeba-58", "both"] == NO_VARIANT
+    assert reasons["ems", "tatoeba-58", "both"] == ""
+    order = list(dict.fromkeys(one.printed.encoder for one in found))
+    assert order[:4] == ["ems", "without-language-token", "without-contrastive", "without-xtr"]
+    assert order[-2:] == ["a100", "released"]
+
+
+def test_a_variant_is_recognised_by_what_it_changes(tmp_path: Path) -> None:
+    names = {"ems": "as it is", "without-xtr": "halved", "released": "ugt"}
+    scores = {names[variant]: seeds for variant, seeds in SCORES.items()}
+    changes = {names[variant]: CHANGES[variant] for variant in SCORES}
+    before = every_cell(run_of(tmp_path / "before"))
+    after = every_cell(run_of(tmp_path / "after", scores, changes=changes))
+    assert [one.measured for one in before] == [one.measured for one in after]
+    assert [one.less_base for one in before] == [one.less_base for one in after]
+    assert one_of(after, variant="halved", dataset="tatoeba-58").printed.encoder == "without-xtr"
+    assert those(after, variant="ugt", dataset="tatoeba-58")[0].match.reason == NO_VARIANT
+    other = {**CHANGES, "without-xtr": {"xtr_weight": 0.5}}
+    found = every_cell(run_of(tmp_path / "other", changes=other))
+    assert those(found, variant="without-xtr", dataset="tatoeba-58")[0].match.reason == NO_VARIANT
+
+
+def claims_of(root: Path, less: Mapping[int, float]) -> dict[str, Outcome]:
+    """Claims where one variant of each scores `less` than EMS in Tatoeba."""
+    variants = ("without-contrastive", "without-xtr", "ugt", "shared-output-embedding")
+    scores = {
+        variant: {
+            seed: {"de->en": 80 + seed - by, "en->de": 80 + seed - by, "de->fr": 50, "fr->de": 50}
+            for seed, by in by_seed.items()
+        }
+        for variant, by_seed in {"ems": dict.fromkeys(less, 0.0), **dict.fromkeys(variants, less)}.items()
+    }
+    outcomes = evaluate_claims(run_of(root, scores))
+    ends = interval(root / "again", less, 0.95)
+    for case in (case for outcome in outcomes for case in outcome.cases):
+        assert case.encoder == "ems-mini"
+        if case.data == "nway flores":
+            assert case.verdict == UNTESTABLE
+            assert case.how == "the same score with every seed, 50.00 on average"
+        elif any(less.values()):
+            assert case.seeds == tuple(less.values())
+            assert (case.value, case.low, case.high) == pytest.approx(ends)
+    return {outcome.claim.text: outcome for outcome in outcomes}
+
+
+@pytest.mark.parametrize(
+    ("less", "decided"),
+    [
+        ({1: 5.0, 2: 5.5, 3: 6.0}, HOLDS),
+        ({1: -5.0, 2: -5.5, 3: -6.0}, FAILS),
+        ({1: 5.0, 2: 0.1, 3: 6.0}, UNDECIDED),  # the interval spans 0
+        ({1: 5.0}, UNDECIDED),  # one seed has no interval
+    ],
+)
+def test_a_case_is_decided_by_all_seeds_and_their_interval(
+    less: dict[int, float], decided: str, tmp_path: Path
+) -> None:
+    found = claims_of(tmp_path, less)
+    both = found["XTR with the contrastive objective beats either alone"]
+    assert both.counts == {decided: 2, UNTESTABLE: 2}
+    assert both.verdict == f"holds in {2 if decided == HOLDS else 0} of 2"
+    assert found["UGT instead of XTR is worse"].counts == {decided: 1, UNTESTABLE: 1}
+    assert found["LaBSE's objective alone, without a head, is worse"].verdict == UNTESTABLE
+
+
+def test_scores_that_never_differ_decide_nothing(tmp_path: Path) -> None:
+    found = claims_of(tmp_path, {1: 0.0, 2: 0.0})
+    assert {outcome.verdict for outcome in found.values()} == {UNTESTABLE}
+
+
+def test_folders_that_do_not_say_their_seed_or_do_not_match_are_refused(tmp_path: Path) -> None:
+    folders = evaluations(tmp_path)
+    about: dict[str, Any] = {"encoder": "e", "variants": CHANGES, "long_tail": (), "confidence": 0.95}
+    with pytest.raises(DataError, match="different seeds"):
+        VariantRun(PAPERS["ems"], folders[:-1], **about)
+    (tmp_path / "ems" / "seed1").rename(tmp_path / "ems" / "first")
+    with pytest.raises(DataError, match="seed"):
+        VariantRun(PAPERS["ems"], [tmp_path / "ems" / "first" / "evaluation"], **about)
+    write_records(folders[-1] / "records.jsonl", [])
+    with pytest.raises(DataError, match=str(folders[-1])):
+        VariantRun(PAPERS["ems"], folders[-1:], **about)
+
+
+def test_parameters_are_counted_without_reading_them(tmp_path: Path) -> None:
+    save_file({"a": np.zeros((3, 5)), "b": np.zeros(7)}, tmp_path / "model.safetensors")
+    assert parameters(tmp_path) == 22
+    assert parameters(tmp_path / "nowhere") is None
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> SimpleNamespace:
+    folders = evaluations(tmp_path / "in")
+    encoders = [folder.parent / "encoder" for folder in folders]
+    for encoder in encoders:
+        encoder.mkdir()
+        save_file({"a": np.zeros((1000, 2))}, encoder / "model.safetensors")
+    (tmp_path / "out").mkdir()
+    about: dict[str, Any] = {
+        "encoder": "ems-mini",
+        "variants": CHANGES,
+        "long_tail": ["xh"],
+        "confidence": 0.95,
+    }
+    write_paper(VariantRun(PAPERS["ems"], folders, encoders, **about), tmp_path / "out")
+    return SimpleNamespace(text={path.name: path.read_text() for path in (tmp_path / "out").iterdir()})
+
+
+def rows_of(text: str, title: str) -> list[list[str]]:
+    part = text.split(f"### {title}\n")[1].split("###")[0]
+    lines = [line for line in part.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def test_the_table_is_shaped_like_the_papers(made: SimpleNamespace) -> None:
+    assert sorted(made.text) == [f"ems-table.{kind}" for kind in ("csv", "html", "json", "md")]
+    rows = rows_of(made.text["ems-table.md"], "Table XIV: ablation")
+    assert rows[0][:4] == ["Variant", "", "Tatoeba 58", "> 300k (43)"]
+    assert rows[0][4:] == [
+        "&lt; 300k (15)",
+        "FLORES 182",
+        "FLORES 240",
+        "MLDoc en→xx",
+        "MLDoc xx→en",
+        "s / 1k steps",
+    ]
+    found = {(row[0], row[1]): row[2:] for row in rows[2:]}
+    assert found["EMS", "published"] == ["89.80", "95.40", "73.70", "99.70", "47.00", "75.30", "75.70", "732"]
+    assert found["EMS", "measured"][0] == "76.00 [63.29, 88.71] ± 1.41 1 of 58 among 1,000"
+    assert found["EMS", "difference"][0] == "-13.80 ≠"
+    assert found["EMS", "measured"][2] == "– no language"
+    assert found["EMS", "measured"][3] == "56.00 [43.29, 68.71] ± 1.41 1 of 91 pairs among 1,000, paper 1,012"
+    assert found["EMS", "measured"][-1] == "– no time"
+    assert found["A100, batch 200", "published"][0] == "89.80 no variant"
+    assert ("A100, batch 200", "measured") not in found
+    assert ("released", "measured") in found
+    assert ("released", "published") not in found
+    rows = rows_of(made.text["ems-table.md"], "Table XIV: less EMS")[2:]
+    less = {(row[0], row[1]): row[2:] for row in rows}
+    assert less["− XTR", "published"][0] == "-4.30"
+    assert less["− XTR", "measured"][0] == "-10.50 [-16.85, -4.15] 1 of 58 among 1,000"
+    own = rows_of(made.text["ems-table.md"], "Whole data sets of this run")
+    assert own[0] == [
+        "Variant",
+        "",
+        "all of tatoeba here",
+        "head of tatoeba here",
+        "long-tail of tatoeba here",
+        "all of flores here",
+        "Parameters at use",
+    ]
+    assert own[2] == [
+        "EMS",
+        "measured",
+        "45.50 [39.15, 51.85] ± 0.71 among 1,000",
+        "76.00 [63.29, 88.71] ± 1.41 among 1,000",
+        "15.00 [15.00, 15.00] ± 0.00 among 1,000",
+        "56.00 [43.29, 68.71] ± 1.41 among 1,000",
+        "2,000",
+    ]
+    assert "Long tail: directions from or to xh; head: the others." in made.text["ems-table.md"]
+    assert "2 seeds (1, 2)" in made.text["ems-table.md"]
+
+
+def test_files_hold_every_cell_with_its_seeds(made: SimpleNamespace) -> None:
+    content: dict[str, Any] = json.loads(made.text["ems-table.json"])
+    rows = list(csv.DictReader(made.text["ems-table.csv"].splitlines()))
+    assert len(rows) == len(content["cells"]) == 12 * 8 + 3 * 4
+
+    def those(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        (one,) = [one for one in found if (one["encoder"], one["dataset"]) == ("without-xtr", "tatoeba-58")]
+        return one
+
+    cell = those(content["cells"])
+    assert cell["less_base_by_seed"] == ["1:-10.0", "2:-11.0"]
+    assert (cell["measured"], cell["published"], cell["published_less_base"]) == (65.5, 85.5, -4.3)
+    row = those(rows)
+    assert row["less_base_by_seed"] == "1:-10.0 2:-11.0"
+    assert row["over"] == "en-de"
+    assert content["parameters"]["ems"] == 2000
+    assert len(content["claims"]) == 5
+    assert 'class="bad">-10.50' in made.text["ems-table.html"]
+
+
+def by_seed(**levels: tuple[float, float]) -> Scores:
+    """Variants that find so many on the head (de) and on the long tail (kk), a little more with every further seed."""
+    return {
+        variant.replace("_", "-"): {
+            seed: {
+                "de->en": head + seed, "en->de": head + seed, "kk->en": tail + seed, "en->kk": tail + 3 * seed,
+                "de->fr": 50.0, "fr->de": 50.0,
+            }
+            for seed in (1, 2, 3)
+        }
+        for variant, (head, tail) in levels.items()
+    }  # fmt: skip
+
+
+LEVELS = by_seed(phase_1_only=(80, 20), fixed_mixture=(80, 30), full=(82, 40), linear_classifier=(90, 40))
+
+
+@pytest.fixture
+def of_emma_x(tmp_path: Path) -> VariantRun:
+    return run_of(tmp_path, LEVELS, paper="emma-x", encoder="emma-x-mini", long_tail=["kk", "fr"])
+
+
+def test_the_long_tail_is_every_direction_from_or_to_one_of_its_languages(of_emma_x: VariantRun) -> None:
+    found = every_cell(of_emma_x)
+
+    def part(subset: str) -> Cell:
+        return one_of(found, variant="fixed-mixture", direction=WHOLE, task="tatoeba", subset=subset)
+
+    def seeds(number: Any) -> dict[int, float]:
+        return number.by_seed
+
+    assert set(part(HEAD).match.over) == {"de->en", "en->de"}
+    assert set(part(LONG_TAIL).match.over) == {"kk->en", "en->kk"}
+    assert seeds(part(HEAD).measured) == {1: 81.0, 2: 82.0, 3: 83.0}
+    assert seeds(part(LONG_TAIL).measured) == {1: 32.0, 2: 34.0, 3: 36.0}
+    half = T3 * 2 / 3**0.5
+    tail = part(LONG_TAIL).measured
+    assert tail is not None
+    assert tail[:3] == pytest.approx((34, 34 - half, 34 + half))
+    assert seeds(part(LONG_TAIL).less_base) == dict.fromkeys((1, 2, 3), -10.0)
+    assert seeds(part("all").measured) == {1: 56.5, 2: 58.0, 3: 59.5}
+    # Every direction of the wide file touches fr: a long tail that is all there is has no column of its own.
+    assert {one.printed.subset for one in those(found, task="nway", direction=WHOLE)} == {"all"}
+
+
+def test_a_column_is_one_language_or_says_why_it_is_not_measured(of_emma_x: VariantRun) -> None:
+    found = every_cell(of_emma_x)
+    one = one_of(found, variant="full", table="5", subset="en-kk")
+    assert one.measured is not None
+    assert one.measured.by_seed == {1: 41.0, 2: 42.0, 3: 43.0}  # into English alone, as printed
+    assert (one.printed.number, one.match.over, one.missing) == (86.0, ("en-kk",), ())
+    mean = one_of(found, variant="phase-1-only", table="5", subset="all")
+    assert (mean.match.over, len(mean.missing), mean.printed_less_base) == (("en-de", "en-kk"), 34, -8.15)
+    assert mean.less_base is not None
+    assert mean.less_base.by_seed == dict.fromkeys((1, 2, 3), -11.0)
+    reasons = {one.printed.dataset: one.match.reason for one in those(found, variant="full", table="6")}
+    assert (reasons.pop("bucc"), reasons.pop("tatoeba-112")) == (NO_DATA, "")
+    assert set(reasons.values()) == {NO_TUNING}
+    assert one_of(found, variant="ranks-8", table="5", subset="en-te").match.reason == NO_VARIANT
+
+
+def test_a_claim_may_compare_two_variants_neither_of_which_is_the_papers_own(of_emma_x: VariantRun) -> None:
+    phases, scarce, classifier, ranks = evaluate_claims(of_emma_x)
+    assert phases.counts == {HOLDS: 2, UNTESTABLE: 2}
+    assert scarce.counts == {HOLDS: 2}
+    assert [(case.data, case.quantity, case.value) for case in scarce.cases] == [
+        ("tatoeba tatoeba, 2 long-tail", f"fixed-mixture − phase-1-only, {P_AT_1}", 10.0),
+        ("tatoeba tatoeba, 2 long-tail", f"full − fixed-mixture, {P_AT_1}", 10.0),
+    ]
+    assert [case.value for case in phases.cases if case.data == "tatoeba tatoeba"] == [5.0, 6.0]
+    assert [case.verdict for case in classifier.cases] == [FAILS, UNTESTABLE]
+    assert (ranks.cases, ranks.verdict) == ((), UNTESTABLE)
+
+
+def test_each_table_of_the_paper_has_its_columns_reasons_and_doubts(
+    of_emma_x: VariantRun, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    output.mkdir()
+    of_emma_x.long_tail = ["kk"]
+    write_paper(of_emma_x, output)
+    text = (output / "emma-x-table.md").read_text()
+    phases = rows_of(text, "Table 5: what each phase brings, Tatoeba into English")
+    languages = [f"en-{code}" for code in ("de", "hi", "jv", "kk", "sw", "te", "tl", "zh")]
+    assert phases[0] == ["Variant", "", "Tatoeba 36", *languages]
+    found = {(row[0], row[1]): row[2:] for row in phases[2:]}
+    assert found["Phase 1 only", "published"][:4] == ["83.80", "96.60", "84.90", "22.60"]
+    assert found["fixed GMM", "measured"][0].startswith(
+        "57.00 [54.52, 59.48] ± 1.00 2 of 36 among 1,000, paper 575"
+    )
+    assert found["Emma-X", "measured"][4].startswith("42.00 [39.52, 44.48]")
+    assert found["FCN, N = 4", "measured"][2] == "– no language"
+    assert ("GMM, N = 2", "measured") not in found
+    assert "Tatoeba 36: averaged by us over the 36 languages" in text
+    ranks = rows_of(text, "Table 6: classifier and number of ranks; Emma-X has GMM, N = 4")
+    assert len(ranks[0]) == 2 + 12
+    lines = {(row[0], row[1]): dict(zip(ranks[0][2:], row[2:], strict=True)) for row in ranks[2:]}
+    assert lines["GMM, N = 2", "published"]["MultiARC (MAE ↓)"].startswith("30.60")
+    assert lines["Emma-X", "measured"]["XNLI"] == "– no fine-tuning"
+    assert lines["Emma-X", "measured"]["Tatoeba xx→en"].startswith("63.00 [60.52, 65.48] ± 1.00 2 of 112")
+    less = rows_of(text, "Table 6: less Emma-X")
+    assert ["GMM, N = 2", "published"] in [row[:2] for row in less]
+    assert "Emma-X" not in [row[0] for row in less]
+    whole = rows_of(text, "Whole data sets of this run: less Emma-X")
+    shown = [cell.removesuffix(" among 1,000") for cell in whole[2][:5]]
+    assert shown == [
+        "Phase 1 only",
+        "measured",
+        "-11.00 [-11.00, -11.00]",
+        "-2.00 [-2.00, -2.00]",
+        "-20.00 [-20.00, -20.00]",
+    ]
