@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from dvc.utils.hydra import apply_overrides
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 from referencing import Registry, Resource
@@ -296,6 +297,26 @@ def test_overrides_replace_what_the_files_say(own: Path) -> None:
     assert found.selected.methods == config.load(own).selected.methods
     with pytest.raises(ConfigError, match="unknown name 'sead'"):
         config.load(own, {"loss": "sead"})
+
+
+@pytest.mark.parametrize(
+    ("file", "override", "changed"),
+    [
+        ("params.yaml", "+encoders.ems-mini.network.layers=3", "encoders.ems-mini.network.layers=3"),
+        ("catalogue/encoders.yaml", "ems-mini.network.layers=3", "encoders.ems-mini.network.layers=3"),
+        ("params.yaml", "presets.mini.decomposition.learning_rate=0.002",
+         "presets.mini.decomposition.learning_rate=0.002"),
+        ("params.yaml", "++presets.opus-small.seeds=[5]", "presets.opus-small.seeds=[5]"),
+        ("params.yaml", "loss=dream+oracle", "loss=dream+oracle"),
+    ],
+)  # fmt: skip
+def test_values_that_dvc_writes_are_read(file: str, override: str, changed: str, own: Path) -> None:
+    apply_overrides(own.parent / file, [override])
+    dotted, _, value = changed.partition("=")
+    found: Any = config.load(own).model_dump()
+    for key in dotted.split("."):
+        found = found[key]
+    assert found == yaml.safe_load(value)
 
 
 def test_an_error_names_the_file_that_has_the_entry(own: Path) -> None:

@@ -148,7 +148,7 @@ class Params(Settings):
         return self
 
     def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
-        """Each names an encoder of another kind, and every variant of that kind is one that it can be."""
+        """At most one ablation of a kind of encoder, whose variants all have valid settings."""
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
@@ -167,7 +167,7 @@ class Params(Settings):
         return [name for name, encoder in self.encoders.items() if encoder.kind in kinds]
 
     def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
-        """The encoders that a training starts from must be there and cannot start from it in turn."""
+        """A training starts from an encoder, or has a teacher, that exists and is of a suitable kind."""
         where = f"encoders.{name}"
         if isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
             kinds = ("pretrained", "mlm", "ems")
@@ -179,7 +179,7 @@ class Params(Settings):
             known(encoder.teacher, teachers, f"{where}.teacher")
 
     def _check_of_ems(self, where: str, encoder: TrainingSettings, network: EncoderNetwork) -> None:
-        """What only a checkpoint of the transformers has cannot be asked of an EMS network."""
+        """Settings for transformers checkpoints do not apply to an EMS network."""
         if network.vector != "own":
             raise ConfigError(
                 f"{where}.network.vector: {network.encoder} is an EMS network, whose vector is its mean state; give own"
@@ -191,7 +191,7 @@ class Params(Settings):
             )
 
     def _check_chain(self, name: str) -> None:
-        """What a training starts from may have started from another, but some are first."""
+        """No chain of trainings, each of which starts from the one before, leads back to its start."""
         chain = [name]
         encoder = self.encoders[name]
         while isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
@@ -203,7 +203,7 @@ class Params(Settings):
             encoder = self.encoders[chain[-1]]
 
     def width(self, encoder: EncoderSettings) -> int | None:
-        """How many numbers its vectors have, None where only its checkpoint tells."""
+        """The dimension of its vectors; None if only its checkpoint has it."""
         if isinstance(encoder, MlmSettings):
             return encoder.width
         if not isinstance(encoder, TrainingSettings):
@@ -219,7 +219,7 @@ class Params(Settings):
         """The settings of one variant of the encoder that an ablation names.
 
         Raises:
-            ConfigError: the variant changes what such an encoder does not have, or to what it cannot be.
+            ConfigError: the variant changes a setting that the encoder does not have, or gives it an invalid value.
         """
         origin = self.encoders[ablation.encoder]
         changed = merged(origin.model_dump(), self.variants[origin.kind][name])
@@ -232,7 +232,7 @@ class Params(Settings):
 
     @property
     def selected(self) -> Preset:
-        """The preset that is switched on."""
+        """The preset to run."""
         return self.presets[self.preset]
 
     @property
@@ -354,7 +354,7 @@ def describe(error: ValidationError) -> str:
 
 
 def _written(location: Sequence[int | str]) -> list[int | str]:
-    """The location as params.yaml has it: pydantic puts the kind of an entry or a network into it."""
+    """The location without the parts that pydantic adds: the kind of an entry or a network, and `[key]`."""
     return [part for part, tag, _ in _walk(location) if not tag and part != "[key]"]
 
 

@@ -49,6 +49,15 @@ def test_a_missing_file_is_reported_with_what_the_preset_needs() -> None:
     assert "needs" not in str(caught.value)
 
 
+def test_variants_without_a_paper_on_them_are_refused_when_their_table_is_asked_for() -> None:
+    values = shipped_values()
+    values["variants"]["mlm"] = {"longer": {"steps": 9}}
+    values["presets"]["mini"]["ablations"] = [{"encoder": "xlmr-mini", "seeds": [1]}]
+    plan = Plan(config.check(values))
+    with pytest.raises(ConfigError, match=r"variants\.mlm: .*no paper"):
+        plan.ablations()
+
+
 def test_the_text_of_opus_small_is_fetched_by_name(tmp_path: Path) -> None:
     plan = planned("opus-small")
     (job,) = [job for job in plan.jobs.values() if job.verb == "fetch"]
