@@ -106,7 +106,7 @@ def test_processes_that_were_stopped_go_on_where_they_were(bitext: Path, tmp_pat
     whole = together(bitext, tmp_path / "whole", "gathered")
     assert whole.returncode == 0, whole.stderr
     assert together(bitext, tmp_path / "cut", "gathered", "4").returncode != 0
-    assert (tmp_path / "cut/state/training.safetensors").exists()
+    assert (tmp_path / "cut/state/training.pt").exists()
     assert not (tmp_path / "cut/encoder/model.safetensors").exists()
     resumed = together(bitext, tmp_path / "cut", "gathered")
     assert resumed.returncode == 0, resumed.stderr

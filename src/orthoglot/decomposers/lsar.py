@@ -12,9 +12,9 @@ from orthoglot.errors import DataError
 def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     """meaning = e - S S^T e, with S the language subspace of the matrix of means M = m 1^T + S G^T, m orthogonal to S.
 
-    The paper fits m and S in steps: subtract the average mean, cut to the rank, find the m orthogonal to what is
-    left, cut again. The last cut spans what the first did, since moving m along S changes G alone; so S is had from
-    the first. Applying it needs no language.
+    The paper fits m and S in steps: subtract the average mean, truncate to the rank, find the m orthogonal to
+    the rest, truncate again. The last truncation spans what the first did, as moving m along S changes only G: the
+    first gives S. Applying it needs no language.
 
     Args:
         moments: of at least two languages.

@@ -131,7 +131,7 @@ class _Divergence(torch.autograd.Function):
                 total += mass @ normaliser - weights @ flat[places] - bags.entropy[rows].sum()
                 if by_states is None or by_output is None:
                     continue
-                # d KL / d z = mass q - p, in the place of the logits
+                # d KL / d z = mass q - p, written over the logits
                 z.sub_(normaliser[:, None]).exp_().mul_(mass[:, None])
                 flat.index_add_(0, places, -weights)
                 slope = z.to(matrix.dtype)

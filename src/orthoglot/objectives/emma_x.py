@@ -61,7 +61,7 @@ def ranking_info_nce(similarity: Tensor, ranks: Tensor, temperatures: Tensor, va
 
 
 def _masked(logits: Tensor, keep: Tensor) -> Tensor:
-    """Logits with a number in the place of the others that adds nothing, and whose gradient is finite."""
+    """Logits, the others replaced by a number that adds nothing and has a finite gradient."""
     return torch.where(keep, logits, torch.finfo(logits.dtype).min / 4)
 
 
@@ -123,7 +123,7 @@ def mixup_ranks(shares: Tensor, ranks: int) -> Tensor:
 def prior_ranks(shares: Tensor, prior: Tensor) -> Tensor:
     """The authors' code's rank of a mixture t y + (1 - t) x of a candidate and the anchor itself.
 
-    The prior's probabilities cut [0, 1] into N intervals, of rank 1 first; the rank is that of the interval of t.
+    The prior's probabilities divide [0, 1] into N intervals, of rank 1 first; the rank is that of the interval of t.
 
     Args:
         shares: t in [0, 1] (...).

@@ -75,7 +75,7 @@ class Mixture(nn.Module):
         with torch.autocast(x.device.type, enabled=False):
             x, y, precision = _whole(x), _whole(y), torch.exp(-self.log_variance)
             if share is None:
-                # (z - mu)^2 with mu on the side of x: one product tells all.
+                # (z - mu)^2 with mu subtracted from x: one product suffices.
                 moved = x - self.mean[:, None]
                 weighted = moved * precision[:, None]
                 own = (weighted * moved).sum(dim=2, keepdim=True)

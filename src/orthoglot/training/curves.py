@@ -15,9 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 class Curves:
-    """Tells every point to each of the chosen tools.
+    """Writes every point with each of the chosen tools.
 
-    The folder begins empty: a resumed training tells its earlier points again.
+    The folder begins empty: a resumed training writes its earlier points again.
     """
 
     def __init__(self, folder: Path, tools: Sequence[str]):

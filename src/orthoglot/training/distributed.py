@@ -1,4 +1,4 @@
-"""Several processes that train one model: who am I, gathered vectors, and the command that starts them."""
+"""Several processes that train one model: ranks, gathered vectors, and the command that starts them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def added(own: Tensor) -> Tensor:
 def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:
     """Run `orthoglot` with these arguments in `count` processes on this machine and wait.
 
-    They keep `lock` open as long as they run, so that nobody begins the same work if this process alone is killed.
+    They keep `lock` open as long as they run, so that no other process begins the same work if only this one is killed.
 
     Raises:
         DataError: one of them failed; what it said is in the log.
