@@ -55,12 +55,12 @@ def write_paper(run: Run, output: Path) -> None:
     shown = [*(table for section in sections for table in section), *claimed]
     text = f"# {title}\n\n{lead}\n\n" + "\n".join(filter(None, (markdown(one, ()) for one in shown)))
     flat = [plain(one.row()) for one in known + further + whole]
-    told = {"cells": flat, "claims": [_plain(one) for one in tested], "parameters": run.parameters}
+    content = {"cells": flat, "claims": [_plain(one) for one in tested], "parameters": run.parameters}
     stem = f"{paper.name}-table"
     save(output / f"{stem}.md", text)
     save(output / f"{stem}.html", page)
     save(output / f"{stem}.csv", csv_text(flat))
-    save(output / f"{stem}.json", json_text(told))
+    save(output / f"{stem}.json", json_text(content))
     logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(flat))
 
 
