@@ -20,8 +20,9 @@ from orthoglot.papers.claims import (
     verdict,
 )
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, Claim
-from orthoglot.papers.runs import DecomposerRun
+from orthoglot.papers.runs import Run
 from orthoglot.statistics.comparisons import compare_methods
+from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key
@@ -29,7 +30,7 @@ from orthoglot.statistics.summary import Key
 
 def claims(records: list[Record]) -> list[Outcome]:
     return [
-        one for name in DECOMPOSER_PAPERS for one in evaluate_claims(DecomposerRun(PAPERS[name], records))
+        one for name in DECOMPOSER_PAPERS for one in evaluate_claims(Run(PAPERS[name], Measured(records)))
     ]
 
 

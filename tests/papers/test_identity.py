@@ -13,7 +13,8 @@ from orthoglot.corpora.settings import RetrievalSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.store import META
 from orthoglot.papers.published import PAPERS
-from orthoglot.papers.runs import DecomposerRun
+from orthoglot.papers.runs import Run
+from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import Record, read_records, unsign
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.settings import EvaluationSettings
@@ -64,7 +65,7 @@ def test_records_say_checkpoint_training_and_source(
     assert (facts["checkpoint"], facts["source"]) == ("LaBSE", "tatoeba")
     assert (facts["architecture"], facts["partners"]) == ("two_head", "dream")
     assert facts["terms"] == "dream.identification=1,dream.language=1,dream.meaning=1,dream.reconstruction=1"
-    run = DecomposerRun(PAPERS["oracle"], records)
+    run = Run(PAPERS["oracle"], Measured(records))
     assert run.encoders_of("labse") == ["my own name"]
     assert run.methods_of("my own name", "dream") == {0: "split by me"}
     assert run.methods_of("my own name", "original") == {0: "original"}

@@ -18,19 +18,20 @@ from orthoglot.papers.measured import (
     Cell,
     cells,
     further_cells,
+    whole_cells,
 )
 from orthoglot.papers.published import DATA_SETS, PAPERS
-from orthoglot.papers.runs import DecomposerRun
+from orthoglot.papers.runs import Run
 from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import Record
 
 
 def of_paper(paper: str, records: Sequence[Record]) -> list[Cell]:
-    return cells(PAPERS[paper], DecomposerRun(PAPERS[paper], records))
+    return cells(Run(PAPERS[paper], Measured(records)))
 
 
 def further(paper: str, records: Sequence[Record]) -> list[Cell]:
-    return further_cells(PAPERS[paper], DecomposerRun(PAPERS[paper], records))
+    return further_cells(Run(PAPERS[paper], Measured(records)))
 
 
 def those(found: Sequence[Cell], **wanted: object) -> list[Cell]:
@@ -300,8 +301,14 @@ def test_a_run_on_invented_languages_shows_the_whole_of_its_data_sets() -> None:
         for r in a_run(["ems-mini"], ["original", "seed"])
         if r.task == "tatoeba"
     ]
-    found = those(further("oracle", records), table="9")
+    assert further("oracle", records) == []
+    found = whole_cells(Run(PAPERS["oracle"], Measured(records)))
     assert {(cell.printed.direction, cell.printed.dataset) for cell in found} == {(WHOLE, "tatoeba")}
+    assert {(cell.method, cell.printed.view) for cell in found} == {
+        ("original", "sentence"),
+        ("seed", "meaning"),
+        ("seed", "language"),
+    }
     (mean,) = [
         r for r in records if (r.method, r.view, r.subset, r.seed) == ("seed", "language", "all", None)
     ]

@@ -15,8 +15,9 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.papers.claims import evaluate_claims
 from orthoglot.papers.measured import REASONS
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, printed_numbers
-from orthoglot.papers.runs import DecomposerRun
+from orthoglot.papers.runs import Run
 from orthoglot.papers.table import claim_tables, write_claims, write_records
+from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import ALL
 
 HOSTILE = "<script>alert(1)</script>|x"
@@ -144,10 +145,9 @@ def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespac
     for paper, tables in (("oracle", 6), ("seed", 4)):
         page = Tags()
         page.feed(made.text[f"{paper}-table.html"])
-        assert (
-            page.seen.count("script") == 1
-        )  # sorts the tables; the content security policy names its digest
-        assert page.seen.count("h2") == tables + 1
+        # One script sorts the tables; the content security policy names its digest.
+        assert page.seen.count("script") == 1
+        assert page.seen.count("h2") == tables + 2  # whole data sets, claims
         assert all(source.startswith("#") for source in page.sources)
         assert "&lt;script&gt;alert(1)" in made.text[f"{paper}-table.html"]
         assert "<script>" not in made.text[f"{paper}-table.md"]
@@ -179,7 +179,7 @@ def test_claims_alone_are_written_in_three_forms(made: SimpleNamespace, tmp_path
     assert "200.00 [99.00, inf]" in (tmp_path / "claims.md").read_text()
     assert 'class="good">holds in 1 of 1' in (tmp_path / "claims.html").read_text()
     every = [
-        one for name in DECOMPOSER_PAPERS for one in evaluate_claims(DecomposerRun(PAPERS[name], records))
+        one for name in DECOMPOSER_PAPERS for one in evaluate_claims(Run(PAPERS[name], Measured(records)))
     ]
     top, *cases = claim_tables(every)
     assert len(top.rows) == 12

@@ -94,7 +94,8 @@ def record(
     low, high = (None, None) if width is None else (value - width, value + width)
     about = task, dataset, subset, view, encoder, method
     architecture, partners, terms = DEFINITIONS.get(method, ("unknown", "none", ""))
-    facts = {"metric": metric, "chance": chance, "source": SOURCES.get(dataset, ""), "candidates": candidates}
+    facts = {"metric": metric, "chance": chance, "source": SOURCES.get(dataset, "")}
+    facts |= {} if task in ("sts", "qe") else {"candidates": candidates}
     facts |= {"checkpoint": CHECKPOINTS.get(encoder, ""), "architecture": architecture}
     return Record(
         *about, seed, metric, value, low, high, 100, sign({**facts, "partners": partners, "terms": terms})

@@ -355,15 +355,15 @@ def report(job_file: JobFile) -> None:
 def tabulate(job_file: JobFile) -> None:
     """Write a paper's tables with the numbers of the report's records, or of the variants of an encoder."""
     from orthoglot.papers.published import load_paper
-    from orthoglot.papers.runs import DecomposerRun, VariantRun
-    from orthoglot.papers.table import write_paper
+    from orthoglot.papers.runs import run_of_variants
+    from orthoglot.papers.table import write_paper, write_records
     from orthoglot.statistics.records import read_records
 
     job = Job(job_file)
     paper = load_paper(job.settings.pop("paper"))
     if paper.variants:
         folders = job.folders("evaluations"), job.folders("encoders")
-        job.run(lambda output: write_paper(VariantRun(paper, *folders, **job.settings), output))
+        job.run(lambda output: write_paper(run_of_variants(paper, *folders, **job.settings), output))
     else:
         records = job.folder("results") / "records.jsonl"
-        job.run(lambda output: write_paper(DecomposerRun(paper, read_records(records)), output))
+        job.run(lambda output: write_records(paper.name, read_records(records), output))

@@ -1,1 +1,1 @@
-"""The papers' published numbers, and a run's numbers beside them."""
+"""Published numbers and claims of four papers, compared with what a run measured."""

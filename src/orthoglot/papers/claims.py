@@ -155,7 +155,7 @@ def _cases(claim: Claim, run: Run) -> Iterator[Case]:
 def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iterator[tuple[Case, Number]]:
     """The case of two sides on a data set, if both are there, and its right side."""
     left, right = (Name(*side, task, dataset, claim.metric) for side in (sides.left, sides.right))
-    subsets = None if claim.languages == ALL else run.part(task, dataset, claim.languages)
+    subsets = None if claim.languages == ALL else run.subsets(task, dataset, claim.languages)
     if subsets == []:
         return
     mine, other = (run.level(name, subsets) for name in (left, right))
@@ -188,10 +188,10 @@ def _difference(mine: Number, other: Number, change: Number | None, run: Run) ->
     """Left - right; without a paired difference, between the ends of both intervals."""
     if change is not None:
         seeds = tuple(change.by_seed.values())
-        if not run.over_sentences and not any(seeds):
+        if run.confidence is not None and not any(seeds):
             how = f"the same score with every seed, {other.value:.2f} on average"
             return Quantity(change.value, change.low, change.high, seeds, how, False)
-        return Quantity(change.value, change.low, change.high, seeds, run.interval_of(change))
+        return Quantity(change.value, change.low, change.high, seeds, run.pairing(change))
     low = None if mine.low is None or other.high is None else mine.low - other.high
     high = None if mine.high is None or other.low is None else mine.high - other.low
     seeds = tuple(one - two for one, two in paired(mine, other).values())
@@ -208,7 +208,7 @@ def _magnitude(mine: Number, other: Number, change: Number | None, run: Run) -> 
         return Quantity(
             abs(mine.value) - abs(other.value), None, None, seeds, how + "these records do not pair them"
         )
-    return Quantity(change.value, change.low, change.high, seeds, how + run.interval_of(change))
+    return Quantity(change.value, change.low, change.high, seeds, how + run.pairing(change))
 
 
 def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, run: Run) -> Quantity:
@@ -235,7 +235,7 @@ def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, r
         elif after.low is not None and after.high is not None:
             low, high = _over(before.low, after.high), _over(before.high, after.low)
     seeds = tuple(_over(mine, other) for mine, other in paired(before, after).values())
-    how = f"{before.value:.2f} / {after.value:.2f}; {run.interval_of(change) if change else APART}; at least 90 %"
+    how = f"{before.value:.2f} / {after.value:.2f}; {run.pairing(change) if change else APART}; at least 90 %"
     return Quantity(_over(before.value, after.value), low, high, seeds, how)
 
 

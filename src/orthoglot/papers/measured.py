@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 from orthoglot.papers.published import (
     P_AT_1,
+    RETRIEVAL,
     Paper,
     Printed,
     printed_mean,
     printed_numbers,
 )
-from orthoglot.papers.runs import SENTENCE, DecomposerRun, Run, VariantRun
+from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.lookup import Name, Number
-from orthoglot.statistics.records import ALL
+from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, VIEWS
 
 # The direction of a mean over a data set of the run as a whole.
 WHOLE = "all"
 FINE_TUNED = "fine-tuned"
-NO_ENCODER = DecomposerRun.absent
-NO_VARIANT = VariantRun.absent
+NO_ENCODER = "no encoder"
+NO_VARIANT = "no variant"
 NO_METHOD = "no method"
 NO_DATA = "no data"
 NO_LANGUAGE = "no language"
@@ -150,141 +152,113 @@ def _range(counts: Sequence[int | None]) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-def cells(paper: Paper, run: Run) -> list[Cell]:
+def cells(run: Run) -> list[Cell]:
     """Every printed number with each encoder and method of the run that counts as what it is about.
 
     A method that was run in the printed and in the released reading gives two cells: the published rows of
     ORACLE most likely come from the released one (O1). Of an ablation the grid of variants and columns is filled.
     """
     found = []
-    for printed in _grid(paper):
-        encoders = run.encoders_of(printed.encoder) or [""]
-        for encoder in encoders:
+    for printed in _grid(run.paper):
+        for encoder in run.encoders_of(printed.encoder) or [""]:
             name = ORIGINAL if printed.method == FINE_TUNED else printed.method
-            methods = list(run.methods_of(encoder, name).values()) if encoder else []
-            found += [_cell(paper, printed, encoder, method, run) for method in methods or [""]]
+            methods = run.methods_of(encoder, name).values() if encoder else ()
+            found += [_cell(printed, encoder, method, run) for method in methods or [""]]
     return found
 
 
-def further_cells(paper: Paper, run: Run) -> list[Cell]:
-    """The columns of a paper's tables for encoders, methods and variants that it does not have; unmeasured ones aside.
-
-    Those of decomposers end with each data set as a whole.
-    """
+def further_cells(run: Run) -> list[Cell]:
+    """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have."""
     found: list[Cell] = []
-    for table in paper.tables:
-        rows = [one for one in printed_numbers(paper.name) if one.table == table]
+    for table in run.paper.tables:
+        rows = [one for one in _grid(run.paper) if one.table == table]
         known = {(here, one.method) for one in rows for here in run.encoders_of(one.encoder)}
-        if paper.variants:
-            rows = [one for one in rows if one.encoder == paper.base]
-            known = {
-                (here, one.method)
-                for name in paper.variants
-                for here in run.encoders_of(name)
-                for one in rows
-            }
         columns = {one.column: one for one in rows}
-        views = [view for view in ("meaning", "language") if any(one.view == view for one in rows)]
-        for encoder in run.measured.encoders:
-            for method in run.measured.methods_of(encoder):
-                name = run.method_name(encoder, method)
-                if (encoder, name) in known:
-                    continue
-                for view in [SENTENCE] if name == ORIGINAL else views:
-                    mine = {"encoder": encoder, "method": method, "view": view, "value": "", "note": ""}
-                    asked = [one._replace(**mine) for one in columns.values()]
-                    found += [_cell(paper, one, encoder, method, run) for one in asked]
-                    if not paper.variants:
-                        found += _whole_sets(paper, asked, encoder, method, run)
-    return found if paper.variants else [one for one in found if one.measured is not None]
+        for encoder, method, view in _rows(run):
+            if (encoder, run.method_label(encoder, method)) not in known:
+                own = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
+                here = any(one.view == view for one in rows) or view == SENTENCE
+                asked = [one._replace(**own) for one in columns.values()] if here else []
+                found += [_cell(one, encoder, method, run) for one in asked]
+    return [one for one in found if one.measured is not None]
 
 
-def whole_cells(paper: Paper, run: Run) -> list[Cell]:
-    """Of an ablation each variant on each data set of the run, and on the long tail and the other languages."""
-    found: list[Cell] = []
-    first = printed_numbers(paper.name)[0]._replace(
-        table="", metric=P_AT_1, scale="0..100", value="", note=""
-    )
-    order = {here: name for name in paper.variants for here in run.encoders_of(name)}
-    for encoder in dict.fromkeys((*order, *run.measured.encoders)):
-        for task in ("tatoeba", "nway", "heldout"):
-            mine = first._replace(
-                encoder=order.get(encoder, encoder), method=ORIGINAL, view=SENTENCE, task=task
-            )
-            found += _whole_sets(paper, [mine], encoder, ORIGINAL, run)
+def whole_cells(run: Run) -> list[Cell]:
+    """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
+    printed = printed_numbers(run.paper.name)
+    scales = {(one.task, one.metric): one.scale for one in printed if one.method != FINE_TUNED}
+    if run.paper.variants:
+        scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
+    found = []
+    for encoder, method, view in _rows(run):
+        for (task, metric), scale in scales.items():
+            for dataset, part in product(run.measured.datasets(task), (ALL, HEAD, LONG_TAIL)):
+                subsets = run.subsets(task, dataset, part)
+                name = Name(encoder, method, view, task, dataset, metric)
+                number = run.level(name, None if part == ALL else subsets) if subsets else None
+                if number is not None:
+                    about = run.paper.name, "", run.label(encoder), method, view, task, dataset, part, WHOLE
+                    counted = tuple((count, None) for count in number.candidates)
+                    match = Match(number, number.subsets, dataset, candidates=counted)
+                    found.append(_filled(Printed(*about, metric, scale, "", ""), encoder, method, match, run))
     return found
+
+
+def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
+    """Encoder, method and view of everything in the run of which the paper prints such a view."""
+    views = [
+        view
+        for view in VIEWS
+        if view != SENTENCE and view in {one.view for one in printed_numbers(run.paper.name)}
+    ]
+    for encoder in run.encoders:
+        for method in run.measured.methods_of(encoder):
+            for view in [SENTENCE] if run.method_label(encoder, method) == ORIGINAL else views:
+                yield encoder, method, view
 
 
 def _grid(paper: Paper) -> Iterator[Printed]:
     printed = printed_numbers(paper.name)
+    columns = [one for one in printed if one.encoder == paper.base]
+    by_column = {(one.encoder, one.column): one for one in printed}
     if not paper.variants:
         yield from printed
-        return
-    columns = [one for one in printed if one.encoder == paper.base]
-    by_place = {(one.encoder, one.column): one for one in printed}
-    for variant in paper.variants:
-        for column in columns:
-            blank = column._replace(encoder=variant, value="", note="")
-            yield by_place.get((variant, column.column), blank)._replace(table=column.table)
+    for variant, column in product(paper.variants, columns):
+        blank = column._replace(encoder=variant, value="", note="")
+        yield by_column.get((variant, column.column), blank)._replace(table=column.table)
 
 
-def _whole_sets(
-    paper: Paper, asked: Sequence[Printed], encoder: str, method: str, run: Run
-) -> Iterator[Cell]:
-    """The means over each data set of the run in these tasks, whatever its languages."""
-    for task, metric in dict.fromkeys((one.task, one.metric) for one in asked):
-        one = next(one for one in asked if (one.task, one.metric) == (task, metric))
-        for dataset in run.measured.datasets(task):
-            name = Name(encoder, method, one.view, task, dataset, metric)
-            parts = run.parts(task, dataset) if paper.variants else {ALL: None}
-            for part, subsets in parts.items():
-                number = run.level(name, subsets)
-                if number is not None:
-                    printed = one._replace(dataset=dataset, subset=part, direction=WHOLE)
-                    counted = tuple((count, None) for count in number.candidates)
-                    match = Match(number, number.subsets, dataset, candidates=counted)
-                    yield _filled(paper, printed, encoder, method, match, run)
-
-
-def _cell(paper: Paper, printed: Printed, encoder: str, method: str, run: Run) -> Cell:
+def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     reason = printed.data.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
-    reason = reason or ("" if encoder else run.absent) or ("" if method else NO_METHOD)
-    match = Match(reason=reason) if reason else find(printed, encoder, method, run)
-    return _filled(paper, printed, encoder, method, match, run)
+    if not reason and not (encoder and method):
+        reason = NO_METHOD if encoder else NO_VARIANT if run.paper.variants else NO_ENCODER
+    return _filled(
+        printed, encoder, method, Match(reason=reason) if reason else find(printed, encoder, method, run), run
+    )
 
 
-def _filled(paper: Paper, printed: Printed, encoder: str, method: str, match: Match, run: Run) -> Cell:
+def _filled(printed: Printed, encoder: str, method: str, match: Match, run: Run) -> Cell:
     number, over = match.number, match.over
+    measured = number and _scaled(number, printed.unit)
     partial = number is not None and printed.value and set(over) < set(printed.members)
-    cell = Cell(
-        printed,
-        encoder,
-        method,
-        match,
-        measured=number and _scaled(number, printed.unit),
-        like=printed_mean(printed, over) if partial else None,
-    )
-    return _less_base(paper, cell, run) if isinstance(run, VariantRun) else cell
+    like = printed_mean(printed, over) if partial else None
+    cell = Cell(printed, encoder, method, match, measured, like)
+    return _less_base(cell, run) if run.paper.base else cell
 
 
-def _less_base(paper: Paper, cell: Cell, run: VariantRun) -> Cell:
+def _less_base(cell: Cell, run: Run) -> Cell:
     """The cell of a variant with what it and the printed one differ from those of the base variant."""
-    printed = cell.printed
-    base = next(
-        (
-            one.number
-            for one in printed_numbers(paper.name)
-            if (one.encoder, one.column) == (paper.base, printed.column)
-        ),
-        None,
-    )
-    less = None if base is None or printed.number is None else round(printed.number - base, 6)
+    printed, base = cell.printed, run.paper.base
+    levels = [one.number for one in _grid(run.paper) if (one.encoder, one.column) == (base, printed.column)]
+    less = None
+    if levels and levels[0] is not None and printed.number is not None:
+        less = round(printed.number - levels[0], 6)
     number: Number | None = None
-    for other in run.encoders_of(paper.base)[:1]:
+    for other in run.encoders_of(base)[:1]:
         if printed.direction == WHOLE:
             name = Name(other, ORIGINAL, SENTENCE, printed.task, printed.dataset, printed.metric)
-            number = run.level(name, run.part(printed.task, printed.dataset, printed.subset))
-        else:
+            number = run.level(name, run.subsets(printed.task, printed.dataset, printed.subset))
+        elif cell.match.number is not None:
             number = find(printed, other, ORIGINAL, run).number
     return replace(cell, printed_less_base=less, less_base=run.subtract(cell.match.number, number))
 

@@ -23,6 +23,7 @@ from orthoglot.statistics.records import ALL, P_AT_1
 
 PUBLISHED = Path(__file__).parent / "published"
 CROSS_LINGUAL = "cross-lingual"
+RETRIEVAL = ("tatoeba", "nway", "heldout")
 
 
 class Variant(NamedTuple):
@@ -58,7 +59,7 @@ class Claim(NamedTuple):
     encoders: tuple[str, ...] = ()
     quantity: Literal["difference", "ratio", "magnitude"] = "difference"
     view: str = "sentence"
-    tasks: tuple[str, ...] = ("tatoeba", "nway", "heldout")
+    tasks: tuple[str, ...] = RETRIEVAL
     metric: str = P_AT_1
     languages: str = ALL
     strongest_rival: bool = False

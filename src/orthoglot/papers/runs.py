@@ -6,11 +6,10 @@ how it was trained, a benchmark by its source, all as the records' signatures st
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -24,7 +23,7 @@ from orthoglot.errors import DataError
 from orthoglot.papers.published import CROSS_LINGUAL, METHODS, P_AT_1, Claim, Definition, Paper
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.lookup import Measured, Name, Number
-from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, Record, read_records
+from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
 
 SENTENCE = "sentence"
 
@@ -47,133 +46,89 @@ class Sides(NamedTuple):
     counts: bool
 
 
-class Run(ABC):
-    """What the tables and claims of a paper ask of a run."""
+class Run:
+    """What the tables and claims of a paper ask of a run.
 
-    paper: Paper
-    measured: Measured
-    # Why a number of an encoder that is not in the run has no measurement.
-    absent: str
-    # The languages of which the run's preset has little text.
-    long_tail: Collection[str] = ()
-    # Numbers of weights, by encoder, where they are known.
-    parameters: Mapping[str, int | None] = {}
-    # Whether the intervals are over sentences; else they are over the seeds of the encoder's training.
-    over_sentences: bool = True
+    Of decomposers the intervals are those of the records, over sentences. Of variants they are Student's over the seeds
+    of the encoder's training: mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds would
+    change, and takes sentences and training text as fixed; differences are taken seed by seed. Source: methods 8.5.
 
-    @abstractmethod
+    Args:
+        paper: whose numbers are compared.
+        measured: records; of variants by variant, as encoder, and seed of the training.
+        variants: what each variant changes, by its name here.
+        encoder: whose variants these are.
+        long_tail: languages of which the run's preset has little text.
+        confidence: of intervals over seeds, None for intervals over sentences.
+        parameters: numbers of weights, by variant, where they are known.
+    """
+
+    def __init__(
+        self,
+        paper: Paper,
+        measured: Measured,
+        *,
+        variants: Mapping[str, Mapping[str, Any]] | None = None,
+        encoder: str = "",
+        long_tail: Collection[str] = (),
+        confidence: float | None = None,
+        parameters: Mapping[str, int | None] | None = None,
+    ) -> None:
+        self.paper, self.measured, self.encoder = paper, measured, encoder
+        self.long_tail, self.confidence, self.parameters = long_tail, confidence, parameters or {}
+        self._variants = variants or {}
+
+    @cached_property
+    def encoders(self) -> list[str]:
+        """Of the run, variants in the order of the paper."""
+        known = [here for name in self.paper.variants for here in self.encoders_of(name)]
+        return list(dict.fromkeys((*known, *self.measured.encoders)))
+
+    @cache  # noqa: B019 - a run lives as long as the program
     def encoders_of(self, name: str) -> list[str]:
-        """Encoders of the run that count as one of the paper's."""
+        """Encoders of the run that count as one of the paper's: variants by what they change, others by checkpoint."""
+        if self.paper.variants:
+            variant = self.paper.variants.get(name)
+            changes = variant and variant.changes
+            return [here for here in self.measured.encoders if self._variants.get(here) == changes]
+        stated = {here: self.measured.stated("checkpoint", encoder=here) for here in self.measured.encoders}
+        return [here for one in self.paper.encoders[name] for here in stated if stated[here] == one]
 
-    @abstractmethod
+    @cache  # noqa: B019
     def methods_of(self, encoder: str, name: str) -> dict[int, str]:
-        """Methods of the run, on one of its encoders, that count as one of the paper's, by reading."""
+        """Methods on an encoder of the run that count as one of the papers', by how they were trained.
 
-    @abstractmethod
-    def interval(self, number: Number | None) -> Number | None:
-        """A number with the interval that the paper's table shows."""
+        The printed reading is 0, that of the authors' code 1.
+        """
+        found: dict[int, str] = {}
+        for method in self.measured.methods_of(encoder):
+            about = {"encoder": encoder, "method": method}
+            here = Definition(*(self.measured.stated(fact, **about) for fact in Definition._fields))
+            found |= {k: method for k, reading in enumerate(METHODS.get(name, ())) if here == reading}
+        return dict(sorted(found.items()))
 
-    @abstractmethod
-    def difference(self, left: Name, right: Name) -> Number | None:
-        """left - right over all subsets, paired; None where the run has no such number."""
+    def label(self, encoder: str) -> str:
+        """What an encoder of the run is called in a table: a variant as in the paper, where it has it."""
+        return next((name for name in self.paper.variants if encoder in self.encoders_of(name)), encoder)
 
-    @abstractmethod
-    def subtract(self, mine: Number | None, other: Number | None) -> Number | None:
-        """mine - other, paired; None where these two numbers alone do not say it."""
-
-    @abstractmethod
-    def interval_of(self, number: Number) -> str:
-        """Where the interval of a difference comes from, in words."""
-
-    @abstractmethod
-    def sides(self, claim: Claim) -> Iterator[Sides]:
-        """What of the run is compared for a claim."""
-
-    def name_of(self, encoder: str, names: Collection[str]) -> str:
-        """Which of the paper's encoders one of the run counts as, "" for none."""
-        return next((name for name in names if encoder in self.encoders_of(name)), "")
-
-    def method_name(self, encoder: str, method: str) -> str:
+    def method_label(self, encoder: str, method: str) -> str:
         """What the papers call a method of the run; its own name where they have none."""
         return next((name for name in METHODS if method in self.methods_of(encoder, name).values()), method)
-
-    def over(self, parts: Sequence[tuple[Name, str]]) -> Number | None:
-        """Unweighted mean over some subsets."""
-        return self.interval(self.measured.over(parts))
 
     def level(self, name: Name, subsets: Sequence[str] | None) -> Number | None:
         """Unweighted mean over some subsets of a data set, None for all that it has."""
         if subsets is None:
-            return self.interval(self.measured.mean(name))
+            return self._with_interval(self.measured.mean(name))
         return self.over([(name, subset) for subset in subsets])
 
-    def part(self, task: str, dataset: str, languages: str) -> list[str]:
-        """Subsets of a data set: "all", "cross-lingual", "head" or "long-tail"."""
-        every = self.measured.subsets(task, dataset)
-        if languages == CROSS_LINGUAL:
-            return [subset for subset in every if len(set(subset.split("-"))) > 1]
-        tail = [subset for subset in every if set(subset.split("->")) & set(self.long_tail)]
-        head = [subset for subset in every if subset not in tail]
-        if languages == ALL:
-            return every
-        return (tail if languages == LONG_TAIL else head) if tail and head else []
-
-    def parts(self, task: str, dataset: str) -> dict[str, list[str]]:
-        """The whole of a data set; where only some directions are of the long tail, those and the others, too."""
-        found = {name: self.part(task, dataset, name) for name in (ALL, HEAD, LONG_TAIL)}
-        return {name: subsets for name, subsets in found.items() if subsets}
-
-
-class DecomposerRun(Run):
-    """The records of decomposers on frozen encoders; intervals are over sentences."""
-
-    absent = "no encoder"
-
-    def __init__(self, paper: Paper, records: Sequence[Record]) -> None:
-        self.paper = paper
-        self.measured = Measured(records)
-
-    def encoders_of(self, name: str) -> list[str]:
-        """By checkpoint, in the paper's order of checkpoints."""
-        wanted = self.paper.encoders[name]
-        found = [encoder for encoder in self.measured.encoders if self._checkpoints[encoder] in wanted]
-        return sorted(found, key=lambda encoder: wanted.index(self._checkpoints[encoder]))
-
-    def methods_of(self, encoder: str, name: str) -> dict[int, str]:
-        """By how they were trained; the printed reading is 0, that of the authors' code 1."""
-        here = self._definitions[encoder]
-        return {
-            reading: method
-            for reading, definition in enumerate(METHODS.get(name, ()))
-            for method in here
-            if here[method] == definition
-        }
-
-    @cached_property
-    def _checkpoints(self) -> dict[str, str]:
-        return {
-            encoder: self.measured.stated("checkpoint", encoder=encoder) for encoder in self.measured.encoders
-        }
-
-    @cached_property
-    def _definitions(self) -> dict[str, dict[str, Definition]]:
-        stated = self.measured.stated
-        return {
-            encoder: {
-                method: Definition(
-                    *(stated(fact, encoder=encoder, method=method) for fact in Definition._fields)
-                )
-                for method in self.measured.methods_of(encoder)
-            }
-            for encoder in self.measured.encoders
-        }
-
-    def interval(self, number: Number | None) -> Number | None:
-        """The interval of the records."""
-        return number
+    def over(self, parts: Sequence[tuple[Name, str]]) -> Number | None:
+        """Unweighted mean over some subsets."""
+        return self._with_interval(self.measured.over(parts))
 
     def difference(self, left: Name, right: Name) -> Number | None:
-        """The records of one side have its difference to the other."""
+        """left - right over all subsets, paired; None where the run has no such number."""
+        if self.confidence is not None:
+            return self.subtract(self.measured.mean(left), self.measured.mean(right))
         found = self.measured.difference(left, right.method)
         if found is None and (other := self.measured.difference(right, left.method)) is not None:
             low, high = (None if end is None else -end for end in (other.high, other.low))
@@ -181,23 +136,49 @@ class DecomposerRun(Run):
             found = other._replace(value=-other.value, low=low, high=high, by_seed=by_seed)
         return found
 
-    def subtract(self, mine: Number | None, other: Number | None) -> None:
-        """Two intervals over sentences do not say that of their difference."""
+    def subtract(self, mine: Number | None, other: Number | None) -> Number | None:
+        """mine - other, seed by seed and rounded like the records; None for intervals over sentences."""
+        if self.confidence is None or mine is None or other is None:
+            return None
+        less = {seed: round(value - other.by_seed[seed], 6) + 0.0 for seed, value in mine.by_seed.items()}
+        return self._with_interval(mine._replace(by_seed=less))
 
-    def interval_of(self, number: Number) -> str:
-        """See `Run`."""
-        return "paired difference over the same sentences"
+    def pairing(self, difference: Number) -> str:
+        """Where the interval of a difference comes from, in words."""
+        if self.confidence is None:
+            return "paired difference over the same sentences"
+        if len(difference.by_seed) == 1:
+            return "one seed, which has no interval"
+        seeds = len(difference.by_seed)
+        return f"differences by seed, Student's interval over {seeds} seeds ({self.confidence:.0%})"
 
     def sides(self, claim: Claim) -> Iterator[Sides]:
-        """Each encoder with each pair of methods."""
+        """What is compared for a claim: two methods on an encoder, or two variants."""
+        if self.paper.variants:
+            for pair in claim.pairs:
+                for left, right in product(*map(self.encoders_of, pair)):
+                    own = ORIGINAL, SENTENCE
+                    yield Sides(self.encoder, (left, *own), (right, *own), (left, right), True)
+            return
         meant = {here for name in claim.encoders for here in self.encoders_of(name)}
-        for encoder in self.measured.encoders:
+        for encoder in self.encoders:
             for pair in (*claim.pairs, *claim.further):
+                views = [SENTENCE if name == ORIGINAL else claim.view for name in pair]
                 for methods in self._readings(encoder, *pair):
-                    views = [SENTENCE if name == ORIGINAL else claim.view for name in pair]
-                    left, right = ((encoder, *side) for side in zip(methods, views, strict=True))
+                    mine, other = ((encoder, *side) for side in zip(methods, views, strict=True))
                     counts = pair in claim.pairs and (not claim.encoders or encoder in meant)
-                    yield Sides(encoder, left, right, methods, counts)
+                    yield Sides(encoder, mine, other, methods, counts)
+
+    def subsets(self, task: str, dataset: str, languages: str) -> list[str]:
+        """Of a data set: "all", "cross-lingual", "head" or "long-tail"; none of the last two where all are alike."""
+        every = self.measured.subsets(task, dataset)
+        if languages == ALL:
+            return every
+        if languages == CROSS_LINGUAL:
+            return [subset for subset in every if len(set(subset.split("-"))) > 1]
+        tail = [subset for subset in every if set(subset.split("->")) & set(self.long_tail)]
+        head = [subset for subset in every if subset not in tail]
+        return (tail if languages == LONG_TAIL else head) if tail and head else []
 
     def _readings(self, encoder: str, left: str, right: str) -> Iterator[tuple[str, str]]:
         """Each reading with the same one of the other side; with each of them where a side has one reading only."""
@@ -207,92 +188,47 @@ class DecomposerRun(Run):
                 if one_reading or reading == another:
                     yield mine, other
 
-
-class VariantRun(Run):
-    """Variants of an encoder, each trained with several seeds; intervals are Student's over these.
-
-    mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds would change; sentences and
-    training text are taken as fixed. A difference of two variants is taken seed by seed. Source: methods 8.5.
-    """
-
-    absent = "no variant"
-    over_sentences = False
-
-    def __init__(
-        self,
-        paper: Paper,
-        evaluations: Sequence[Path],
-        encoders: Sequence[Path] = (),
-        *,
-        encoder: str,
-        variants: Mapping[str, Mapping[str, Any]],
-        long_tail: Collection[str],
-        confidence: float,
-    ) -> None:
-        """Read P@1 of folders .../<variant>/seed<k>/<anything>.
-
-        Args:
-            paper: one of `ENCODER_PAPERS`.
-            evaluations: such folders with records.jsonl.
-            encoders: such folders with the encoders.
-            encoder: whose variants these are.
-            variants: the settings that each variant changes, by its name here.
-            long_tail: languages of which there is little text.
-            confidence: of the intervals over seeds.
-        Raises:
-            DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
-        """
-        self.paper, self.encoder, self.variants = paper, encoder, variants
-        self.long_tail, self.confidence = long_tail, confidence
-        self.measured = _by_variant(evaluations)
-        self.parameters = {folder.parents[1].name: parameters(folder) for folder in encoders}
-
-    def encoders_of(self, name: str) -> list[str]:
-        """By the settings that they change."""
-        wanted = self.paper.variants[name].changes if name in self.paper.variants else None
-        return [here for here in self.measured.encoders if self.variants.get(here) == wanted]
-
-    def methods_of(self, encoder: str, name: str) -> dict[int, str]:
-        """The encoder's own vectors alone."""
-        return {0: ORIGINAL} if name == ORIGINAL else {}
-
-    def interval(self, number: Number | None) -> Number | None:
-        """Student's interval over the seeds; none of one seed."""
-        return number and self._over_seeds(number, number.by_seed)
-
-    def difference(self, left: Name, right: Name) -> Number | None:
-        """Seed by seed."""
-        return self.subtract(self.measured.mean(left), self.measured.mean(right))
-
-    def subtract(self, mine: Number | None, other: Number | None) -> Number | None:
-        """mine - other, seed by seed; rounded like the records, so that equal scores differ by nothing."""
-        if mine is None or other is None:
-            return None
-        less = {seed: round(value - other.by_seed[seed], 6) + 0.0 for seed, value in mine.by_seed.items()}
-        return self._over_seeds(mine, less)
-
-    def sides(self, claim: Claim) -> Iterator[Sides]:
-        """The variants of each pair."""
-        for pair in claim.pairs:
-            for left, right in product(*map(self.encoders_of, pair)):
-                mine, other = (left, ORIGINAL, SENTENCE), (right, ORIGINAL, SENTENCE)
-                yield Sides(self.encoder, mine, other, (left, right), True)
-
-    def interval_of(self, number: Number) -> str:
-        """See `Run`."""
-        seeds = len(number.by_seed)
-        if seeds == 1:
-            return "one seed, which has no interval"
-        return f"differences by seed, Student's interval over {seeds} seeds ({self.confidence:.0%})"
-
-    def _over_seeds(self, number: Number, by_seed: dict[int, float]) -> Number:
-        values = list(by_seed.values())
+    def _with_interval(self, number: Number | None) -> Number | None:
+        if number is None or self.confidence is None:
+            return number
+        values = list(number.by_seed.values())
         mean, low, high = fmean(values), None, None
         if len(values) > 1:
             quantile = float(student.ppf((1 + self.confidence) / 2, len(values) - 1))
             half = quantile * float(np.std(values, ddof=1)) / len(values) ** 0.5
             low, high = mean - half, mean + half
-        return number._replace(value=mean, low=low, high=high, averaged=False, by_seed=by_seed)
+        return number._replace(value=mean, low=low, high=high, averaged=False)
+
+
+def run_of_variants(
+    paper: Paper,
+    evaluations: Sequence[Path],
+    encoders: Sequence[Path] = (),
+    *,
+    encoder: str,
+    variants: Mapping[str, Mapping[str, Any]],
+    long_tail: Collection[str],
+    confidence: float,
+) -> Run:
+    """The variants of an encoder by P@1; `encoder` and the following as in `Run`.
+
+    Args:
+        paper: one of `ENCODER_PAPERS`.
+        evaluations: folders .../<variant>/seed<k>/<anything> with records.jsonl.
+        encoders: such folders with the encoders.
+    Raises:
+        DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
+    """
+    sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
+    return Run(
+        paper,
+        _by_variant(evaluations),
+        variants=variants,
+        encoder=encoder,
+        long_tail=long_tail,
+        confidence=confidence,
+        parameters=sizes,
+    )
 
 
 def _by_variant(evaluations: Sequence[Path]) -> Measured:

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.papers.measured import REASONS, WHOLE, Cell, cells, further_cells, whole_cells
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, Paper, load_paper
-from orthoglot.papers.runs import SENTENCE, DecomposerRun, Run
+from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.report import tables
 from orthoglot.report.page import render
 from orthoglot.report.queries import better
 from orthoglot.report.table_files import csv_text, json_text, plain, save
 from orthoglot.report.tables import ARROWS, Table, markdown
-from orthoglot.statistics.lookup import Number
+from orthoglot.statistics.lookup import Measured, Number
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.tasks.registry import NWAY
 
@@ -44,8 +44,7 @@ def write_paper(run: Run, output: Path) -> None:
         output: folder; files of these names are replaced, each whole or not at all.
     """
     paper = run.paper
-    known, further = cells(paper, run), further_cells(paper, run)
-    whole = whole_cells(paper, run) if paper.variants else []
+    known, further, whole = cells(run), further_cells(run), whole_cells(run)
     tested = evaluate_claims(run)
     sections = [_section(run, table, known, further) for table in paper.tables]
     if whole:
@@ -56,12 +55,12 @@ def write_paper(run: Run, output: Path) -> None:
     shown = [*(table for section in sections for table in section), *claimed]
     text = f"# {title}\n\n{lead}\n\n" + "\n".join(filter(None, (markdown(one, ()) for one in shown)))
     flat = [plain(one.row()) for one in known + further + whole]
-    told = {"cells": flat, "claims": [_plain(one) for one in tested], "parameters": run.parameters}
+    content = {"cells": flat, "claims": [_plain(one) for one in tested], "parameters": run.parameters}
     stem = f"{paper.name}-table"
     save(output / f"{stem}.md", text)
     save(output / f"{stem}.html", page)
     save(output / f"{stem}.csv", csv_text(flat))
-    save(output / f"{stem}.json", json_text(told))
+    save(output / f"{stem}.json", json_text(content))
     logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(flat))
 
 
@@ -72,7 +71,7 @@ def write_records(paper: str, records: Sequence[Record], output: Path) -> None:
         ConfigError: no such paper.
         DataError: no record, or damaged ones.
     """
-    write_paper(DecomposerRun(load_paper(paper, DECOMPOSER_PAPERS), records), output)
+    write_paper(Run(load_paper(paper, DECOMPOSER_PAPERS), Measured(records)), output)
 
 
 def write_claims(records: Sequence[Record], output: Path) -> None:
@@ -81,8 +80,8 @@ def write_claims(records: Sequence[Record], output: Path) -> None:
     Raises:
         DataError: no record, or damaged ones.
     """
-    papers = [load_paper(name) for name in DECOMPOSER_PAPERS]
-    tested = [one for paper in papers for one in evaluate_claims(DecomposerRun(paper, records))]
+    papers, measured = [load_paper(name) for name in DECOMPOSER_PAPERS], Measured(records)
+    tested = [one for paper in papers for one in evaluate_claims(Run(paper, measured))]
     title = f"Claims of {' and '.join(paper.title for paper in papers)}"
     shown = claim_tables(tested)
     lead = "Directional claims of the papers, tested on the records of one run."
@@ -138,45 +137,44 @@ def _case_row(case: Case) -> list[tables.Cell]:
 
 
 def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell]) -> Section:
-    paper = run.paper
+    """A table of the paper, with what the run has in addition; of variants what they change as well."""
     own = [one for one in known if one.printed.table == table]
     others = [one for one in further if one.printed.table == table]
-    title = f"Table {table}: {paper.tables[table]}"
+    title = f"Table {table}: {run.paper.tables[table]}"
     kinds: dict[str, Show] = {"published": _published, "measured": _measured, "difference": _difference}
-    if not paper.variants:
-        note = (
-            "Encoders and methods of this run in the paper's columns, then over the whole of each data set."
-        )
-        title_of_others = f"Table {table}: what the paper does not have"
-        return Section(
-            _grid(run, title, _how(run, own), own, kinds), _grid(run, title_of_others, note, others, kinds)
-        )
-    less = f"less {paper.variants[paper.base].label}"
-    base = run.encoders_of(paper.base)
-    rivals = [one for one in own + others if one.printed.encoder != paper.base and one.encoder not in base]
-    note = f"Printed number {less}'s; measured number {less}'s of the same seed. Seeds, intervals and marks as above."
+    if not run.paper.base:
+        note = "Encoders and methods of this run in the paper's columns."
+        more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
+        return Section(_grid(run, title, _how(run, own), own, kinds), more)
     shown: dict[str, Show] = {"published": _printed_less_base, "measured": _less_base}
+    every = own + others
     return Section(
-        _grid(run, title, _how(run, own + others), own + others, kinds),
-        _grid(run, f"Table {table}: {less}", note, rivals, shown),
+        _grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every, shown)
     )
 
 
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
-    """Of an ablation, the data sets of the run."""
-    paper, title = run.paper, "Whole data sets of this run"
-    rivals = [one for one in whole if one.printed.encoder != paper.base]
-    tail = ", ".join(run.long_tail)
+    title, tail = "Whole data sets of this run", ", ".join(run.long_tail)
     note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
-    note += "Seeds, intervals and marks as above."
-    levels = _grid(run, title, note, whole, {"measured": _measured})
-    less = f"{title}: less {paper.variants[paper.base].label}"
-    sizes = {_row_heading(run, one)[0].text: run.parameters.get(one.encoder) for one in whole}
-    counted = [*levels.columns, "Parameters at use"]
-    rows = [[*row, _size(sizes.get(row[0].text))] for row in levels.rows]
-    return Section(
-        levels._replace(columns=counted, rows=rows), _grid(run, less, note, rivals, {"measured": _less_base})
+    levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, {"measured": _measured})
+    if run.parameters:
+        sizes = {_row_heading(run, one)[0].text: run.parameters.get(one.encoder) for one in whole}
+        rows = [[*row, _size(sizes.get(row[0].text))] for row in levels.rows]
+        levels = levels._replace(columns=[*levels.columns, "Parameters at use"], rows=rows)
+    changes = (
+        _changes(run, title, whole, {"measured": _less_base}) if run.paper.base else Table("", "", [], [])
     )
+    return Section(levels, changes)
+
+
+def _changes(run: Run, title: str, shown: Sequence[Cell], kinds: Mapping[str, Show]) -> Table:
+    """What each variant changes."""
+    less = f"less {run.paper.variants[run.paper.base].label}"
+    note = (
+        f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."
+    )
+    rivals = [one for one in shown if one.printed.encoder != run.paper.base]
+    return _grid(run, f"{title}: {less}", note, rivals, kinds)
 
 
 def _size(parameters: int | None) -> tables.Cell:
@@ -185,11 +183,11 @@ def _size(parameters: int | None) -> tables.Cell:
 
 def _how(run: Run, own: Sequence[Cell]) -> str:
     """How the numbers were made, and what the small print means."""
-    if run.over_sentences:
+    if run.confidence is None:
         how = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
     else:
         seeds = next((list(one.measured.by_seed) for one in own if one.measured), [])
-        interval = "[Student's interval over them]" if len(seeds) > 1 else "no interval"
+        interval = f"[Student's {run.confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
         how = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
         how += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
     return (
