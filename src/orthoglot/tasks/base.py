@@ -44,8 +44,11 @@ class Result(NamedTuple):
     facts: dict[str, object]
 
 
-class Sides(Protocol):
-    """What is common to all tasks: a name, a data set, and texts whose vectors are wanted."""
+class Task(Protocol):
+    """Scores the vectors of one view; it cannot tell one encoder, method or view from another.
+
+    The tasks `leakage` and `geometry` look at several views or seeds at once and have a `score` of their own.
+    """
 
     @property
     def name(self) -> str:
@@ -58,15 +61,8 @@ class Sides(Protocol):
         ...
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """{side: (sentences, language)}."""
+        """{side: (sentences, language)}: the texts whose vectors `score` wants."""
         ...
-
-
-class Task(Sides, Protocol):
-    """Scores the vectors of one view; it cannot tell one encoder, method or view from another.
-
-    The tasks `leakage` and `geometry` look at several views or seeds at once and have a `score` of their own.
-    """
 
     @property
     def measure(self) -> str:

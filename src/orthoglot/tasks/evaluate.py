@@ -20,7 +20,7 @@ from orthoglot.progress import track
 from orthoglot.statistics.records import VIEWS, View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
-from orthoglot.tasks.base import Result, Sides, Task, TaskData, view
+from orthoglot.tasks.base import Result, Task, TaskData, view
 from orthoglot.tasks.geometry import Geometry
 from orthoglot.tasks.heldout import UnseenPairs, read_held_out
 from orthoglot.tasks.leakage import Leakage
@@ -181,7 +181,7 @@ def _score_geometry(
 
 
 def _seen(
-    task: Sides,
+    task: AnyTask,
     stored: Mapping[str, np.ndarray],
     decomposer: Decomposer | None,
     name: View,

@@ -8,8 +8,8 @@ import numpy as np
 
 from orthoglot.tasks.base import EQUAL
 
-# Similarities held at once: 128 MiB of float32.
-BLOCK_ENTRIES = 1 << 25
+# Similarities held at once: 64 MiB of float32, and as much for the candidates.
+BLOCK_ENTRIES = 1 << 24
 # More than rounding may move a float32 cosine, and more than `EQUAL`.
 NOISE = 1e-5
 # On multiples of 2^-26, products of rows of length 1 are sums of multiples of 2^-52, which float64 adds up exactly.
@@ -37,7 +37,7 @@ def nearest(x: np.ndarray, y: np.ndarray, *, block: int | None = None) -> Neares
     Args:
         x: (n, D), rows of length 1.
         y: (m, D), rows of length 1.
-        block: rows of x at once; None keeps a block of similarities within 128 MiB.
+        block: rows of x at once; None keeps a block of similarities within 64 MiB.
     Source: methods 7.1.
     """
     block = block or max(1, BLOCK_ENTRIES // len(y))
@@ -46,18 +46,18 @@ def nearest(x: np.ndarray, y: np.ndarray, *, block: int | None = None) -> Neares
     backward = np.zeros(len(y), dtype=np.int64)
     unsure_back = np.zeros(len(y), dtype=bool)
     highest = np.full(len(y), -np.inf)
-    columns = np.arange(len(y))
     for start in range(0, len(x), block):
         similarity = x[start : start + block] @ y.T
         rows = slice(start, start + len(similarity))
         forward[rows] = similarity.argmax(axis=1)
         unsure[rows] = (similarity >= similarity.max(axis=1, keepdims=True) - NOISE).sum(axis=1) > 1
-        best = similarity.argmax(axis=0)
-        values = similarity[best, columns]
-        unsure_back |= (similarity >= values - NOISE).sum(axis=0) > 1
-        unsure_back |= np.abs(values - highest) <= NOISE
+        # Of columns with one candidate, the sum of the candidates' rows is its row; np.argmax over rows is slow.
+        values = similarity.max(axis=0)
+        near = (similarity >= values - NOISE).astype(np.float32)
+        candidates, row = np.stack([np.ones(len(near)), np.arange(len(near))]).astype(np.float32) @ near
+        unsure_back |= (candidates > 1) | (np.abs(values - highest) <= NOISE)
         better = values > highest
-        backward[better] = best[better] + start
+        backward[better] = row[better] + start
         highest[better] = values[better]
     _look_up(forward, np.flatnonzero(unsure), x, y, block)
     _look_up(backward, np.flatnonzero(unsure_back), y, x, block)

@@ -24,13 +24,13 @@ class TaskEntry(NamedTuple):
 
     Attributes:
         make: "module:function" that makes the tasks of this name.
-        title: of reports.
         better: which values are better, by view; empty where that depends on the metric.
+        title: of reports.
     """
 
     make: str
-    title: str
     better: Mapping[str, Direction]
+    title: str
 
     def load(self) -> Any:
         """The function that `make` names."""
@@ -39,15 +39,17 @@ class TaskEntry(NamedTuple):
 
 
 TASKS: dict[str, TaskEntry] = {
-    "heldout": TaskEntry("orthoglot.tasks.retrieval:heldout", "Held-out retrieval", RETRIEVAL),
-    "tatoeba": TaskEntry("orthoglot.tasks.retrieval:tatoeba", "Tatoeba retrieval", RETRIEVAL),
-    NWAY: TaskEntry("orthoglot.tasks.retrieval:nway", "Retrieval between any two languages", RETRIEVAL),
+    "heldout": TaskEntry("orthoglot.tasks.retrieval:heldout", RETRIEVAL, title="Held-out retrieval"),
+    "tatoeba": TaskEntry("orthoglot.tasks.retrieval:tatoeba", RETRIEVAL, title="Tatoeba retrieval"),
+    "nway": TaskEntry(
+        "orthoglot.tasks.retrieval:nway", RETRIEVAL, title="Retrieval between any two languages"
+    ),
     "code-switched": TaskEntry(
         "orthoglot.tasks.retrieval:code_switched", "Code-switched retrieval", RETRIEVAL
     ),
-    "sts": TaskEntry("orthoglot.tasks.graded_pairs:make", "Semantic similarity", CORRELATION),
-    "qe": TaskEntry("orthoglot.tasks.graded_pairs:make", "Quality estimation", CORRELATION),
-    "language-probe": TaskEntry("orthoglot.tasks.language_probe:make", "Language probe", PROBE),
-    "leakage": TaskEntry("orthoglot.tasks.leakage:make", "Leakage", {}),
-    "geometry": TaskEntry("orthoglot.tasks.geometry:make", "Geometry", {}),
+    "sts": TaskEntry("orthoglot.tasks.graded_pairs:make", CORRELATION, title="Semantic similarity"),
+    "qe": TaskEntry("orthoglot.tasks.graded_pairs:make", CORRELATION, title="Quality estimation"),
+    "language-probe": TaskEntry("orthoglot.tasks.language_probe:make", PROBE, title="Language probe"),
+    "leakage": TaskEntry("orthoglot.tasks.leakage:make", {}, title="Leakage"),
+    "geometry": TaskEntry("orthoglot.tasks.geometry:make", {}, title="Geometry"),
 }
