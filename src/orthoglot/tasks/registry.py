@@ -23,7 +23,7 @@ class TaskEntry(NamedTuple):
     """One task.
 
     Attributes:
-        make: "module:function" that makes the tasks of this name.
+        make: "module:function" in `orthoglot.tasks` that makes the tasks of this name.
         better: which values are better, by view; empty where that depends on the metric.
         title: of reports.
     """
@@ -34,22 +34,18 @@ class TaskEntry(NamedTuple):
 
     def load(self) -> Any:
         """The function that `make` names."""
-        module, _, function = self.make.partition(":")
-        return getattr(import_module(module), function)
+        module, function = self.make.split(":")
+        return getattr(import_module(f"orthoglot.tasks.{module}"), function)
 
 
 TASKS: dict[str, TaskEntry] = {
-    "heldout": TaskEntry("orthoglot.tasks.retrieval:heldout", RETRIEVAL, title="Held-out retrieval"),
-    "tatoeba": TaskEntry("orthoglot.tasks.retrieval:tatoeba", RETRIEVAL, title="Tatoeba retrieval"),
-    "nway": TaskEntry(
-        "orthoglot.tasks.retrieval:nway", RETRIEVAL, title="Retrieval between any two languages"
-    ),
-    "code-switched": TaskEntry(
-        "orthoglot.tasks.retrieval:code_switched", "Code-switched retrieval", RETRIEVAL
-    ),
-    "sts": TaskEntry("orthoglot.tasks.graded_pairs:make", CORRELATION, title="Semantic similarity"),
-    "qe": TaskEntry("orthoglot.tasks.graded_pairs:make", CORRELATION, title="Quality estimation"),
-    "language-probe": TaskEntry("orthoglot.tasks.language_probe:make", PROBE, title="Language probe"),
-    "leakage": TaskEntry("orthoglot.tasks.leakage:make", {}, title="Leakage"),
-    "geometry": TaskEntry("orthoglot.tasks.geometry:make", {}, title="Geometry"),
+    "heldout": TaskEntry("retrieval:heldout", RETRIEVAL, title="Held-out retrieval"),
+    "tatoeba": TaskEntry("retrieval:tatoeba", RETRIEVAL, title="Tatoeba retrieval"),
+    "nway": TaskEntry("retrieval:nway", RETRIEVAL, title="Retrieval between any two languages"),
+    "code-switched": TaskEntry("retrieval:code_switched", RETRIEVAL, title="Code-switched retrieval"),
+    "sts": TaskEntry("graded_pairs:make", CORRELATION, title="Semantic similarity"),
+    "qe": TaskEntry("graded_pairs:make", CORRELATION, title="Quality estimation"),
+    "language-probe": TaskEntry("language_probe:make", PROBE, title="Language probe"),
+    "leakage": TaskEntry("leakage:make", {}, title="Leakage"),
+    "geometry": TaskEntry("geometry:make", {}, title="Geometry"),
 }
