@@ -103,6 +103,7 @@ class TrainingSettings(Settings):
     precision: of the matrix products; softmaxes, losses and the optimiser always work in float32.
     """
 
+    kind: str
     network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
     chunk_tokens: Count
     processes: Count
@@ -425,6 +426,7 @@ class FrozenSettings(Settings):
     `languages` lists what it covers; an empty list means it is not stated.
     """
 
+    kind: str
     checkpoint: str
     max_tokens: Count
     languages: list[Language] = []
@@ -457,18 +459,6 @@ class LaserSettings(FrozenSettings):
     kind: Literal["laser"]
 
 
-EncoderSettings = Annotated[
-    EmsSettings
-    | DistillationSettings
-    | EmmaXSettings
-    | MlmSettings
-    | PretrainedSettings
-    | SentenceTransformersSettings
-    | LaserSettings,
-    Field(discriminator="kind"),
-]
-
-
 class EmbeddingSettings(Settings):
     """How sentences are turned into vectors and stored; none of it changes a vector beyond rounding.
 
@@ -481,11 +471,11 @@ class EmbeddingSettings(Settings):
     train_pairs: Count
 
 
-def origins(settings: EncoderSettings) -> dict[str, str]:
+def origins(settings: Settings) -> dict[str, str]:
     """The other encoders that an encoder's training needs, by what they are to it."""
     return settings.origins if isinstance(settings, TrainingSettings) else {}
 
 
-def reads_corpora(settings: EncoderSettings) -> bool:
+def reads_corpora(settings: Settings) -> bool:
     """Whether an encoder is trained on the text corpora of the preset."""
     return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"
