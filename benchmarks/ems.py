@@ -9,7 +9,7 @@ Both train on the same tokenised pairs, with the same sizes, batch and number of
 by round; median and range over rounds of a step, collation and optimiser included. The straightforward loop is
 tests/support/straightforward_ems.py, whose losses and gradients the tests hold ours against. Model FLOPs count
 the matrix products that real tokens need (padding earns nothing), three times the forward pass; the machine's rate is
-that of one square product of the same precision, measured beside them.
+that of one square product of the same precision.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def straightforward(
     return take
 
 
-def tell(line: str) -> None:
+def say(line: str) -> None:
     """One line on standard output."""
     sys.stdout.write(line + "\n")
 
@@ -243,7 +243,7 @@ def main() -> None:
                 seconds[name].append(timed(take, arguments.steps, device))
         dtype = torch.bfloat16 if settings.precision == "bfloat16" else torch.float32
         rate = matmul_rate(device, dtype)
-    tell(
+    say(
         f"{arguments.encoder}: {settings.batch_size} pairs, {tokens:.0f} tokens, {flops / 1e9:.1f} GFLOP a step; "
         f"{len(languages_of(bitext))} languages, vocabulary {encoder.vocabulary}, {settings.precision}, {device}, "
         f"{arguments.threads} threads, torch {torch.__version__}; product {rate / 1e9:.0f} GFLOP/s"
@@ -251,13 +251,13 @@ def main() -> None:
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     for name, values in seconds.items():
         middle = medians[name]
-        tell(
+        say(
             f"{name:16} {1e3 * middle:8.1f} ms [{1e3 * min(values):.1f}, {1e3 * max(values):.1f}]  "
             f"{1 / middle:6.2f} steps/s  {tokens / middle:8.0f} tokens/s  MFU {flops / middle / rate:.1%}"
         )
     if "straightforward" in medians:
-        tell(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
-    tell(json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate}))
+        say(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
+    say(json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate}))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ class ShardFiles:
 
     Attributes:
         folder: where they are.
-        maker: digest of all that decides a vector besides its sentence.
+        maker: digest of all that determines a vector besides its sentence.
         dim: D.
         dtype: of the stored vectors.
     """

@@ -42,7 +42,7 @@ class EmbeddingStore:
         places: (N,) row of `vectors` that each digest stands for.
         meta: `encoder`, `identity`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised` (false), `dtype`
             (float32 where none is stated), `dim`, `n`, `sentences` by language, `index`.
-        folder: where it lies, for messages.
+        folder: for messages.
     """
 
     vectors: np.ndarray

@@ -101,7 +101,7 @@ def survey(
 
 
 def _row(name: str, folder: Path, described: dict[str, Any], language: str, sentences: Sequence[str]) -> Row:
-    """The answer of the encoder that a card or settings describe; `folder` is where its card lies."""
+    """The answer of the encoder that a card or settings describe; `folder` is that of the card."""
     languages = described["languages"]
     covered = language in languages if languages else None
     seen = script(language) in map(script, languages) if languages else None

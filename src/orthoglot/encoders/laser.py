@@ -81,7 +81,7 @@ class LaserTokenizer:
 
     The language decides how quotation marks and numbers are normalised; each side of a pair gets its own code
     (methods 3.8, O14), and English rules stand in for an unknown one (""). The official scripts leave it at
-    English unless they are told otherwise.
+    English unless another language is given.
     """
 
     unknown = UNKNOWN
@@ -181,7 +181,7 @@ def convert(weights: Path, pieces: Path, output: Path) -> None:
     Raises:
         ConfigError: `output` is there already.
         DataError: a file is not what LASER2 has.
-        OfflineError: a file is not here; the message tells the command that fetches it.
+        OfflineError: a file is not here; the message has the command that fetches it.
     """
     if output.exists():
         raise ConfigError(f"{output}: is there already; name a new folder")

@@ -141,7 +141,7 @@ def _train(
 
     def validated() -> dict[str, float]:
         found = validate(model, collator.held_out, collator.held_out.sizes)
-        # Of the two losses of Phase 1 the classifier's is the greater by far, and the encoder is what is kept.
+        # In Phase 1 the classifier's loss is by far the greater, and the encoder is what is kept.
         found["total"] = found.get("contrastive", found["total"])
         if len(collator.held_back.rows) > 1:
             of_few = validate(model, collator.held_back, collator.held_back.sizes)

@@ -76,7 +76,8 @@ class EmmaXCollator:
     def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[EmmaXBatch]:
         """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both.
 
-        Where no pair is known but translations lie beside each other, the batch has them as parts, to be counted.
+        With text `beside` and no known pairs the parts are the two sides of the pairs, so that found translations are
+        counted.
         """
         data = self.corpus["train"]
         pairs = data.sides
@@ -153,7 +154,7 @@ class EmmaXCollator:
         released = self.settings.parallel.virtual == "released"
         width = everyone + self.settings.queue if released else self.settings.ranks - 1
         shares = generator.random((everyone, width), dtype=np.float32)
-        # Another place of the same side or of the other one, so neither the anchor nor its translation.
+        # Another row of the same or of the other side, so neither the anchor nor its translation.
         steps = generator.integers(1, max(2, across), everyone) + across * generator.integers(0, 2, everyone)
         others = (np.arange(everyone) + steps) % everyone
         mine = np.concatenate([side * across + own * size + np.arange(size) for side in (0, 1)])

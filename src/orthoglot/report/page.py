@@ -78,7 +78,7 @@ def report(
     corpora = {"corpora": pairs_table([read_counts(path) for path in counts])} if counts else {}
     if text:
         corpora["text"] = text_table([read_counts(path) for path in text])
-    ranked = [one for one in trainings if collapse.is_told(one.rows)]
+    ranked = [one for one in trainings if collapse.has_votes(one.rows)]
     page = render(
         TEMPLATE,
         title=title,
