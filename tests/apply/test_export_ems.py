@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import ems_encoders
 import numpy as np
 import pytest
 import torch
@@ -24,11 +25,8 @@ from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.export import export
 from orthoglot.cli import app
 from orthoglot.decomposers.base import Decomposer
-from orthoglot.encoders import ems
-from orthoglot.encoders.ems_as_bert import bert, write_bert
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.settings import TokenizerSettings, Words
-from orthoglot.encoders.tokenization import train_tokenizer
+from orthoglot.encoders.settings import Words
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import Record, write_records
 
@@ -42,6 +40,7 @@ TRAINING = {
     "objective": {"target": "ugt", "release_mask": False, "margin": 0.3},
     "work": "500 steps of 128 sentence pairs",
     "seed": 7,
+    "network": {"layers": 2, "width": 16, "vocabulary": 130},
 }
 TEXT = {
     "en": ["The cat, number three, sat on the mat.", "It's 3.5 % of 1,000!", "state-of-the-art dogs"] * 20,
@@ -74,26 +73,25 @@ numpy.save(sys.argv[2], model.encode(json.loads(sys.argv[3]), batch_size=4))
 """
 
 
-def network(seed: int = 0) -> tuple[ems.EmsModel, ems.Sizes]:
-    sizes = ems.Sizes(150, 2, 16, 4, 32, MAX_TOKENS, dropout=0.1, attention_dropout=0.2)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = ems.EmsModel(sizes).eval()
-        for weights in model.parameters():  # norms and biases too must not be what an untrained BERT has
-            weights.data.add_(torch.randn_like(weights) / 10)
-        model.tokens.weight.data[0] = 0
-        model.positions.weight.data[0] = 0
-    return model, sizes
+NETWORK = ems_encoders.network(
+    tokenizer={"vocabulary": 150, "sentences": 200},
+    max_tokens=MAX_TOKENS,
+    dropout=0.1,
+    attention_dropout=0.2,
+)
 
 
 def write_encoder(folder: Path, words: Words = "unicode") -> Path:
     folder.mkdir()
-    settings = TokenizerSettings(
-        words=words, vocabulary=150, sentences=200, character_coverage=1.0, threads=1, seed=1
-    )
-    train_tokenizer(settings, TEXT, folder / "tokenizer.model")
-    model, sizes = network()
-    ems.save(model, sizes, "tiny-ems", ["en", "gn", "ja"], folder, words=words, training=TRAINING)
+    tokenizer = NETWORK.tokenizer.model_copy(update={"words": words, "vocabulary": 130})
+    encoder = ems_encoders.made(NETWORK.model_copy(update={"tokenizer": tokenizer}), TEXT)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(0)
+        for (
+            weights
+        ) in encoder.network.parameters():  # norms and biases too must not be what an untrained BERT has
+            weights.add_(torch.randn_like(weights) / 10)
+    encoder.save("tiny-ems", ["en", "gn", "ja"], folder, TRAINING)
     row = {"valid.total": 9.5, "valid.retrieval": 12.5, "best": 1.0, "epoch": 0.0}
     rows = [row, {**row, "valid.total": 4.25, "valid.retrieval": 61.75, "epoch": 1.0}]
     rows.append({**row, "valid.total": 5.0, "valid.retrieval": 60.0, "best": 0.0, "epoch": 2.0})
@@ -159,24 +157,11 @@ def test_tokens_are_ours_and_names_of_reserved_pieces_are_text(encoder: Path, ex
     assert "token_type_ids" not in padded
 
 
-def test_limit_is_the_tokenizers_own_and_the_pooler_is_no_random_one(encoder: Path, tmp_path: Path) -> None:
-    write_bert(encoder, tmp_path)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
+def test_limit_is_the_tokenizers_own_and_the_pooler_is_no_random_one(exported: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(exported, local_files_only=True)
     assert len(tokenizer(SENTENCES[2], truncation=True)["input_ids"]) == MAX_TOKENS
-    opened = AutoModel.from_pretrained(tmp_path, local_files_only=True)
+    opened = AutoModel.from_pretrained(exported, local_files_only=True)
     assert not any(weights.any() for weights in opened.pooler.parameters())
-
-
-@pytest.mark.parametrize("width", [1, 5, MAX_TOKENS])
-def test_states_are_equal_with_and_without_padding(width: int) -> None:
-    model, _ = network()
-    ids = torch.randint(1, 150, (6, width), generator=torch.Generator().manual_seed(width))
-    ids[3:, (width + 1) // 2 :] = 0
-    keep = (ids != 0).long()
-    with torch.no_grad():
-        states = bert(model)(ids, attention_mask=keep).last_hidden_state * keep[..., None]
-        vectors = states.sum(1) / keep.sum(1, keepdim=True)
-        torch.testing.assert_close(vectors, model(ids), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("part", ["meaning", "language"])
@@ -236,7 +221,7 @@ def test_card_tells_languages_data_training_and_that_the_licence_is_not_stated(e
     assert "## Licence\n\nEncoder: not stated." in text
     assert "- text of the encoder en-gn: Tatoeba, mine, 1234 pairs after cleaning\n" in text
     assert "- text of the encoder en-ja: Tanaka, 48 pairs after cleaning\n" in text
-    told = "500 steps of 128 sentence pairs, seed 7; 2 layers of width 16, 150 subwords\n"
+    told = "500 steps of 128 sentence pairs, seed 7; 2 layers of width 16, 130 subwords\n"
     assert f"- the encoder was trained from scratch with EMS's objectives: {told}" in text
     assert "- objective of the encoder: margin 0.3, release_mask false, target ugt\n" in text
     assert "Of 3 epochs the one with the best validation loss was kept: 4.250." in text

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import ems_encoders
 import numpy as np
 import pytest
 import torch
@@ -27,9 +28,6 @@ from orthoglot.config import method_named
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import read_split
 from orthoglot.corpora.settings import SplitSettings
-from orthoglot.encoders import ems
-from orthoglot.encoders.settings import TokenizerSettings
-from orthoglot.encoders.tokenization import train_tokenizer
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.training.settings import DecompositionSettings
@@ -210,14 +208,8 @@ def test_language_that_the_encoder_never_saw_is_warned_of_and_then_served(
     text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     home = tmp_path / "ems"
-    home.mkdir()
     sentences = {"en": [line for a, b in make_pairs(200) for line in (a, b)]}
-    settings = TokenizerSettings(
-        words="unicode", vocabulary=60, sentences=400, character_coverage=1.0, threads=1, seed=1
-    )
-    train_tokenizer(settings, sentences, home / "tokenizer.model")
-    sizes = ems.Sizes(60, 1, 16, 2, 16, 24, 0.0, 0.0)
-    ems.save(ems.EmsModel(sizes), sizes, "tiny", ["en"], home, words="unicode", training={})
+    ems_encoders.write(home, sentences, ems_encoders.network(max_tokens=24))
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):
         orthoglot.load(home).encode(["b01 b02"], part="sentence", language="gn")
     with caplog.at_level(logging.WARNING):

@@ -16,7 +16,7 @@ import pytest
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.prepare import read_split
 from orthoglot.embeddings import embed as module
-from orthoglot.embeddings import sentences
+from orthoglot.embeddings import shards
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.settings import EmbeddingSettings
@@ -100,7 +100,7 @@ def run(
 ) -> Path:
     monkeypatch.setattr(module, "load_encoder", lambda *_: encoder)
     monkeypatch.setattr(module, "identity", lambda _: identity)
-    monkeypatch.setattr(sentences, "SENTENCES", 4)
+    monkeypatch.setattr(shards, "SENTENCES", 4)
     output.mkdir(exist_ok=True)
     settings = EmbeddingSettings(batch_tokens=batch_tokens, dtype=dtype, train_pairs=train_pairs)
     checkpoint = folder.parent / "checkpoint"

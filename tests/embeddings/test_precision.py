@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from float16_effect import effect
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from orthoglot.embeddings.precision import MOST, effect, stored
+from orthoglot.embeddings.store import MOST, as_stored
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.errors import DataError
 
@@ -19,16 +20,16 @@ HALF = np.dtype(np.float16)
 
 def test_rows_that_are_not_held_are_named() -> None:
     vectors = np.array([[1, 2], [65504, 0], [65520, 1], [0, 0], [1e-9, 1e-9], [1, 1e-9]], dtype=np.float32)
-    cast, bad = stored(vectors, HALF)
+    cast, bad = as_stored(vectors, HALF)
     # Beyond the range; and so small that nothing is left. A small value beside a large one does not matter.
     assert bad.tolist() == [2, 4]
     assert cast.dtype == np.float16
-    assert stored(vectors, np.dtype(np.float32))[1].tolist() == []
+    assert as_stored(vectors, np.dtype(np.float32))[1].tolist() == []
 
 
 @given(arrays.arrays(np.float32, (5, 3), elements=st.floats(-70000, 70000, width=32)))
 def test_every_other_row_is_within_the_stated_share_of_its_length(vectors: np.ndarray) -> None:
-    cast, bad = stored(vectors, HALF)
+    cast, bad = as_stored(vectors, HALF)
     kept = np.setdiff1d(np.arange(5), bad)
     lost = np.linalg.norm(cast[kept].astype(np.float64) - vectors[kept], axis=1)
     assert (lost <= MOST * np.linalg.norm(vectors[kept].astype(np.float64), axis=1)).all()

@@ -11,6 +11,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import ems_encoders
 import numpy as np
 import pytest
 import torch
@@ -18,11 +19,9 @@ from process_work import die, note, refuse
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.embeddings import embed as module
-from orthoglot.embeddings import sentences
+from orthoglot.embeddings import shards
 from orthoglot.embeddings.processes import in_processes
-from orthoglot.encoders.ems import EmsModel, Sizes, save
-from orthoglot.encoders.settings import EmbeddingSettings, TokenizerSettings
-from orthoglot.encoders.tokenization import train_tokenizer
+from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import DataError
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "old", "new", "red", "runs", "sleeps", "sees", "under"]
@@ -32,15 +31,15 @@ SETTINGS = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)
 SLOW = """
 import sys, time
 from pathlib import Path
-from orthoglot.embeddings import embed as module, sentences
-from orthoglot.encoders.ems import EmsEncoder
+from orthoglot.embeddings import embed as module, shards
+from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.settings import EmbeddingSettings
-sentences.SENTENCES = 8
-encode = EmsEncoder.encode
+shards.SENTENCES = 8
+encode = PretrainedEncoder.encode
 def slow(self, *arguments):
     time.sleep(0.1)
     return encode(self, *arguments)
-EmsEncoder.encode = slow
+PretrainedEncoder.encode = slow
 root = Path(sys.argv[1])
 (root / "out").mkdir()
 settings = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)
@@ -71,31 +70,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split, rows in (("train", pairs[:110]), ("valid", pairs[110:120]), ("test", pairs[120:])):
         write_pairs(folder / f"{split}.tsv.gz", rows)
     (folder / "counts.json").write_text(json.dumps({"kept": {"train": 110, "valid": 10, "test": 10}}))
-    encoder = root / "encoder"
-    encoder.mkdir()
-    pieces = TokenizerSettings(
-        words="unicode", vocabulary=60, sentences=1000, character_coverage=1.0, threads=1, seed=1
-    )
-    train_tokenizer(pieces, {"en": texts, "de": texts}, encoder / "tokenizer.model")
-    sizes = Sizes(
-        vocabulary=60,
-        layers=2,
-        width=32,
-        heads=4,
-        feed_forward=64,
-        max_tokens=40,
-        dropout=0.0,
-        attention_dropout=0.0,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        save(EmsModel(sizes), sizes, "tiny", ["de", "en"], encoder, words="unicode", training={})
+    network = ems_encoders.network(width=32, feed_forward=64, max_tokens=40)
+    ems_encoders.write(root / "encoder", {"en": texts, "de": texts}, network)
     return root
 
 
 def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int = 1) -> dict[str, bytes]:
     """Every file of a store that so many processes made."""
-    monkeypatch.setattr(sentences, "SENTENCES", 8)
+    monkeypatch.setattr(shards, "SENTENCES", 8)
     monkeypatch.setattr(module, "every_device", lambda _: [torch.device("cpu")] * workers)
     output = root / f"out{workers}"
     output.mkdir(parents=True)

@@ -10,7 +10,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from orthoglot import config
-from orthoglot.encoders.settings import EncoderSettings, FrozenSettings, LaserSettings
+from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.encoders.settings import FrozenSettings, LaserSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = {

@@ -13,15 +13,16 @@ from typer.testing import CliRunner
 
 from orthoglot.cli import app
 from orthoglot.corpora.bitext import write_pairs
-from orthoglot.encoders.language_coverage import Cut, coverage, survey
+from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.encoders.language_coverage import coverage, survey
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import (
-    EncoderSettings,
     LaserSettings,
     PretrainedSettings,
     SentenceTransformersSettings,
     TokenizerSettings,
 )
-from orthoglot.encoders.tokenization import Ragged, train_tokenizer
+from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,17 +45,17 @@ def _pretrained(checkpoint: object, languages: list[str], revision: str = "") ->
 
 def test_shares_are_those_counted_by_hand() -> None:
     tokens = Ragged(np.array([5, 3, 3, 7, 8], np.int32), np.array([0, 3, 5]))
-    found = coverage(Cut(tokens, unknown=3), ["ab cd", "e"], "en")
+    found = coverage(tokens, 3, ["ab cd", "e"], "en")
     assert found.unknown == pytest.approx(2 / 5)
     assert found.pieces_per_word == pytest.approx(5 / 3)
     assert found.pieces_per_character == pytest.approx(5 / 5)
-    assert coverage(Cut(tokens, unknown=None), ["ab cd", "e"], "en").unknown == 0
-    assert coverage(Cut(tokens, unknown=3), ["ab cd", "e"], "ja").pieces_per_word is None
+    assert coverage(tokens, None, ["ab cd", "e"], "en").unknown == 0
+    assert coverage(tokens, 3, ["ab cd", "e"], "ja").pieces_per_word is None
 
 
 def test_a_sample_without_a_token_is_refused() -> None:
     with pytest.raises(DataError, match="no token"):
-        coverage(Cut(Ragged.of([[]]), 3), [" "], "en")
+        coverage(Ragged.of([[]]), 3, [" "], "en")
 
 
 def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +69,10 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     trained = tmp_path / "models" / "mini" / "encoders" / "own"
     trained.mkdir(parents=True)
     recipe = TokenizerSettings(
-        words="unicode", vocabulary=30, sentences=100, character_coverage=1.0, threads=1, seed=1
+        words="unicode", vocabulary=25, sentences=100, character_coverage=1.0, threads=1, seed=1
     )
-    train_tokenizer(recipe, {"en": ["the cat sat on a mat"] * 20}, trained / "tokenizer.model")
-    card = {"kind": "ems", "name": "own", "languages": ["en", "de"], "words": "unicode"}
+    train_tokenizer(recipe, {"en": ["the cat sat on a mat"] * 20}, 100, trained)
+    card = {"kind": "ems", "name": "own", "languages": ["en", "de"]}
     (trained / "encoder.json").write_text(json.dumps(card))
     catalogue: dict[str, EncoderSettings] = {
         "here": _pretrained(place, ["en", "ru"]),
@@ -92,9 +93,10 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     own = rows["mini/own"].coverage
     assert own is not None
     assert 0 < own.unknown < 1
-    (trained / "encoder.json").write_text(json.dumps({**card, "words": None}))
+    (trained / "tokenizer.json").write_text("[]")
     unread, *_ = survey(catalogue, tmp_path / "models", "en", TEXT)
-    assert "unknown words None; known: moses, unicode" in unread.note
+    assert unread.coverage is None
+    assert str(trained) in unread.note
     assert f"hf download somebody/some-model --revision {COMMIT}" in rows["absent"].note
     assert "convert-laser" in rows["laser"].note
 

@@ -17,8 +17,8 @@ import sentencepiece
 import torch
 
 from orthoglot.encoders.folder import identity
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.laser import LaserEncoder, LaserModel, LaserSizes, LaserTokenizer, convert, link_laser
-from orthoglot.encoders.load import load_encoder
 from orthoglot.encoders.settings import LaserSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -117,7 +117,7 @@ def _weights(encoder: LaserEncoder) -> dict[str, np.ndarray]:
 
 
 def test_vectors_are_those_of_an_lstm_cell_by_cell(encoder: LaserEncoder) -> None:
-    tokens = encoder.tokenizer.encode(SENTENCES, "en")
+    tokens = encoder.tokenizer.encode(SENTENCES, "en", 100)
     rows = [[*map(int, row), 2] for row in np.split(tokens.ids, tokens.offsets[1:-1])]
     expected = np.stack([_slow(row, _weights(encoder)) for row in rows])
     assert len(set(map(len, rows))) > 2, "the batch must hold padding"
@@ -135,15 +135,15 @@ def test_more_padding_changes_nothing(encoder: LaserEncoder) -> None:
 
 
 def test_ids_come_from_lasers_dictionary_and_text_is_lower_cased(converted: Path) -> None:
-    tokenizer = LaserTokenizer(converted)
+    tokenizer = LaserTokenizer(converted, "tiny")
     vocabulary = json.loads((converted / "vocab.json").read_text(encoding="utf-8"))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(converted / "sentencepiece.model"))
     pieces = processor.encode("the cat", out_type=str)
     expected = [vocabulary[piece] for piece in pieces]
     assert expected != processor.encode("the cat")
     for text in ("the cat", "THE Cat"):
-        assert tokenizer.encode([text], "en").ids.tolist() == expected
-    assert 3 in tokenizer.encode(["the 猫"], "en").ids
+        assert tokenizer.encode([text], "en", 100).ids.tolist() == expected
+    assert 3 in tokenizer.encode(["the 猫"], "en", 100).ids
 
 
 @pytest.mark.parametrize("text", ["1\u00a0000", 'the "cat", a mat'])
@@ -159,10 +159,10 @@ def test_the_end_token_stays_when_a_sentence_is_cut(
     encoder = load_encoder(_link(tmp_path / "e", converted, max_tokens=6), "cpu")
     with caplog.at_level(logging.INFO):
         vectors = encoder.encode(SENTENCES[:1], "en", 1)
-    ids = encoder.tokenizer.encode(SENTENCES[:1], "en").ids
+    ids = encoder.tokenizer.encode(SENTENCES[:1], "en", 100).ids
     assert len(ids) >= 6
     np.testing.assert_allclose(vectors[0], _slow([*map(int, ids[:5]), 2], _weights(encoder)), atol=1e-6)
-    assert "1 of 1 en sentences cut at 6 tokens" in caplog.text
+    assert "1 of 1 en sentences truncated at 6 tokens" in caplog.text
 
 
 def test_what_has_no_token_or_no_covered_language_is_refused(converted: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import transformers
 from checkpoints import bert, xlmr
 
 from orthoglot.encoders.folder import identity, locate
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.pretrained import link_pretrained
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -227,7 +227,7 @@ def test_cut_sentences_are_counted_and_empty_ones_refused(
     encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
     with caplog.at_level(logging.INFO):
         encoder.encode(SENTENCES, "en", 64)
-    assert "1 of 4 en sentences cut at 8 tokens" in caplog.text
+    assert "1 of 4 en sentences truncated at 8 tokens" in caplog.text
     with pytest.raises(DataError, match="sentence 1 has no token"):
         encoder.encode(["cat", "  "], "en", 2)
 

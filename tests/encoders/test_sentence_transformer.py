@@ -20,7 +20,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.pretrained import link_pretrained
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings

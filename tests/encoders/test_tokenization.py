@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orthoglot.encoders import tokenization
+from orthoglot.encoders.pretokenization import moses_words
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import TokenizerSettings, Words
-from orthoglot.encoders.tokenization import (
-    PAD,
-    UNKNOWN,
-    Ragged,
-    Tokenizer,
-    language_symbol,
-    pretokenize,
-    train_tokenizer,
-)
+from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer, TextTokenizer, open_tokenizer
+from orthoglot.encoders.tokenizer_training import PAD, UNKNOWN, language_symbol, train_tokenizer
 from orthoglot.errors import ConfigError, DataError
 
 SETTINGS = TokenizerSettings(
@@ -31,87 +26,106 @@ TEXT = {
     "en": [f"The cat, number {n}, sat on the mat." for n in range(50)],
     "de": [f"Die Katze Nummer {n} saß auf der Matte." for n in range(50)],
 }
+WAYS: tuple[Words, ...] = ("unicode", "moses")
 
 
-@pytest.fixture(scope="module", params=["unicode", "moses"])
-def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.model"
-    train_tokenizer(_settings(request.param), TEXT, path)
-    return Tokenizer(path, request.param)
+def _settings(words: Words, **changed: Any) -> TokenizerSettings:
+    return SETTINGS.model_copy(update={"words": words, **changed})
 
 
-def _settings(words: Words) -> TokenizerSettings:
-    return SETTINGS.model_copy(update={"words": words})
+def _trained(folder: Path, words: Words, text: dict[str, list[str]], **changed: Any) -> TextTokenizer:
+    folder.mkdir(parents=True)
+    train_tokenizer(_settings(words, **changed), text, 100, folder)
+    return open_tokenizer(folder, "tiny")
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokenizer") / request.param
+    _trained(folder, request.param, TEXT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tokenizer(folder: Path) -> TextTokenizer:
+    return open_tokenizer(folder, "tiny")
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_moses_lowers_and_splits_without_entities() -> None:
-    assert pretokenize('Wow! "Tom & Jerry\'s"', "en", "moses") == 'wow ! " tom & jerry \'s "'
-    assert pretokenize("L'ÉTÉ, déjà?", "fr", "moses") == "l' été , déjà ?"
+    assert moses_words('Wow! "Tom & Jerry\'s"', "en") == 'wow ! " tom & jerry \'s "'
+    assert moses_words("L'ÉTÉ, déjà?", "fr") == "l' été , déjà ?"
 
 
-def test_moses_leaves_languages_without_spaces_to_sentencepiece() -> None:
-    assert pretokenize("今日は、ABC。", "ja", "moses") == "今日は、abc。"
+def test_moses_leaves_languages_without_spaces_to_the_subword_model() -> None:
+    assert moses_words("今日は、ABC。", "ja") == "今日は、abc。"
 
 
-def test_unicode_words_are_the_same_in_every_language() -> None:
-    sentence = "L'ÉTÉ, déjà? 今日は、ABC。"
-    assert pretokenize(sentence, "fr", "unicode") == "l'été , déjà ? 今日は 、 abc 。"
-    assert pretokenize(sentence, "ja", "unicode") == pretokenize(sentence, "", "unicode")
-
-
-def test_only_unicode_is_a_chain_of_the_tokenizers_library(tokenizer: Tokenizer) -> None:
-    if tokenizer.words == "unicode":
-        assert tokenizer.chain.get_vocab_size() == SETTINGS.vocabulary
-    else:
-        with pytest.raises(ConfigError, match="words: moses: its rules depend on the language"):
-            _ = tokenizer.chain
-
-
-def test_a_piece_is_counted_in_all_sentences_and_none_where_there_is_no_such_piece() -> None:
+def test_a_token_is_counted_in_all_sentences_and_none_where_there_is_no_such_token() -> None:
     rows = Ragged.of([[1, 5], [], [1, 1]])
-    assert [rows.count(piece) for piece in (1, 5, 2, None)] == [3, 1, 0, 0]
+    assert [rows.count(token) for token in (1, 5, 2, None)] == [3, 1, 0, 0]
 
 
-def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: Tokenizer) -> None:
-    pieces = tokenizer._pieces
-    assert [pieces.id_to_piece(i) for i in range(5)] == ["<pad>", "<unk>", "<mask>", "<2en>", "<2de>"]
-    assert (PAD, UNKNOWN) == (0, 1)
-    assert pieces.bos_id() == pieces.eos_id() == -1
+def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: TextTokenizer) -> None:
+    assert tokenizer.tokens()[:5] == ["<pad>", "<unk>", "<mask>", "<2en>", "<2de>"]
+    assert (tokenizer.pad, tokenizer.unknown, tokenizer.mask) == (PAD, UNKNOWN, 2)
+    assert (tokenizer.before, tokenizer.after) == ((), ())
     assert tokenizer.size == SETTINGS.vocabulary
     ids = tokenizer.encode(["<mask> <pad> <2en> cat"], "en", 100).ids
     assert ids.min() == UNKNOWN
     assert not {2, 3, 4} & set(ids.tolist())
+    assert tokenizer.fields(["<mask> <pad> <2en> cat"], "en", 100)["input_ids"].ids.tolist() == ids.tolist()
 
 
-def test_same_settings_give_the_same_bytes(tmp_path: Path, tokenizer: Tokenizer) -> None:
-    train_tokenizer(_settings(tokenizer.words), TEXT, tmp_path / "again.model")
-    assert (tmp_path / "again.model").read_bytes() == tokenizer._pieces.serialized_model_proto()
+def test_same_settings_give_the_same_bytes_and_saving_keeps_them(folder: Path, tmp_path: Path) -> None:
+    words: Words = "moses" if (folder / MOSES_MODEL).exists() else "unicode"
+    _trained(tmp_path / "again", words, TEXT)
+    assert _files(tmp_path / "again") == _files(folder)
+    (tmp_path / "saved").mkdir()
+    open_tokenizer(folder, "tiny").save(tmp_path / "saved")
+    model = MOSES_MODEL if words == "moses" else "tokenizer.json"
+    assert (tmp_path / "saved" / model).read_bytes() == (folder / model).read_bytes()
 
 
-def test_encode_is_the_chain_cut_at_the_limit(tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
+def test_encode_truncates_at_the_limit(tokenizer: TextTokenizer, caplog: pytest.LogCaptureFixture) -> None:
     sentences = ["The CAT sat.", "Mat!"]
-    whole = [tokenizer._pieces.encode(pretokenize(s, "en", tokenizer.words)) for s in sentences]
+    whole = tokenizer.encode(sentences, "en", 100)
+    rows = [whole.ids[a:b].tolist() for a, b in pairwise(whole.offsets)]
     with caplog.at_level("INFO"):
         tokens = tokenizer.encode(sentences, "en", 3)
     assert tokens.ids.dtype == np.int32
-    assert [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)] == [row[:3] for row in whole]
-    assert f"{sum(len(row) > 3 for row in whole)} of 2 en sentences cut at 3 tokens" in caplog.text
+    assert [tokens.ids[a:b].tolist() for a, b in pairwise(tokens.offsets)] == [row[:3] for row in rows]
+    assert f"{sum(len(row) > 3 for row in rows)} of 2 en sentences truncated at 3 tokens" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("words", "size", "apart", "normalised"), [("unicode", 13, False, "▁ＡＢ"), ("moses", 14, True, "▁AB")]
-)
-def test_pieces_are_learnt_from_these_words_and_normalised_once(
-    words: Words, size: int, apart: bool, normalised: str, tmp_path: Path
+def test_the_language_decides_words_by_moses_and_nothing_else(tmp_path: Path) -> None:
+    text = {"en": ["l'été of the cat", "l' été"] * 20}
+    for words in WAYS:
+        tokenizer = _trained(tmp_path / words, words, text, vocabulary=22)
+        french, english = (tokenizer.encode(["l'été"], code, 100).ids.tolist() for code in ("fr", "en"))
+        assert (french == english) == (words == "unicode")
+
+
+@pytest.mark.parametrize(("words", "apart"), [("unicode", False), ("moses", True)])
+def test_tokens_come_from_these_words(words: Words, apart: bool, tmp_path: Path) -> None:
+    tokenizer = _trained(tmp_path / "t", words, {"en": ["Don't don't don't"] * 5}, vocabulary=13)
+    assert any("▁'" in (token or "") for token in tokenizer.tokens()) is apart
+
+
+def test_rare_characters_are_unknown_and_a_run_of_them_is_one(tmp_path: Path) -> None:
+    text = {"en": ["the cat sat on the mat"] * 99 + ["жщ龘"]}
+    tokenizer = _trained(tmp_path / "t", "unicode", text, vocabulary=22, character_coverage=0.99)
+    (ids,) = tokenizer.encode(["the 龘龘龘 ж"], "en", 100).padded(np.array([0]), PAD)
+    assert ids.tolist().count(UNKNOWN) == 2
+    assert not any(one in (token or "") for token in tokenizer.tokens() for one in "жщ龘")
+
+
+def test_blocks_keep_the_order_of_sentences(
+    tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = _settings(words).model_copy(update={"vocabulary": size})
-    train_tokenizer(settings, {"en": ["Don't don't don't"] * 5}, tmp_path / "t.model")
-    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "t.model"))
-    assert ("▁'" in {model.id_to_piece(number) for number in range(size)}) is apart
-    assert model.normalize("ＡＢ") == normalised
-
-
-def test_blocks_keep_the_order_of_sentences(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = [f"The {'cat ' * (n % 4)}{n} sat." for n in range(10)]
     whole = tokenizer.encode(sentences, "en", 9)
     monkeypatch.setattr(tokenization, "BLOCK", 3)
@@ -119,29 +133,27 @@ def test_blocks_keep_the_order_of_sentences(tokenizer: Tokenizer, monkeypatch: p
     assert parts.ids.tolist() == whole.ids.tolist()
     assert parts.offsets.tolist() == whole.offsets.tolist()
     assert tokenizer.encode([], "en", 9).lengths.tolist() == []
+    assert tokenizer.fields([], "en", 9)["input_ids"].lengths.tolist() == []
 
 
-def test_a_large_language_does_not_crowd_out_a_small_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", WAYS)
+def test_a_large_language_does_not_crowd_out_a_small_one(words: Words, tmp_path: Path) -> None:
     # 12 sentences in all, so the small language gives all its 4; its letter must be in the model.
     text = {"en": [f"abc {n}" for n in range(500)], "de": ["ж ж ж"] * 4}
-    small = SETTINGS.model_copy(update={"sentences": 12, "vocabulary": 22})
-    train_tokenizer(small, text, tmp_path / "t.model")
-    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "t.model"))
-    assert any("ж" in model.id_to_piece(i) for i in range(model.get_piece_size()))
+    tokenizer = _trained(tmp_path / "t", words, text, sentences=12, vocabulary=20)
+    assert any("ж" in (token or "") for token in tokenizer.tokens())
 
 
-def test_refusals(tmp_path: Path) -> None:
-    huge = SETTINGS.model_copy(update={"vocabulary": 50_000})
+@pytest.mark.parametrize("words", WAYS)
+def test_refusals(words: Words, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="vocabulary 50000"):
-        train_tokenizer(huge, TEXT, tmp_path / "t.model")
-    assert not list(tmp_path.iterdir())
+        train_tokenizer(_settings(words, vocabulary=50_000), TEXT, 100, tmp_path)
     with pytest.raises(DataError, match="no sentence"):
-        train_tokenizer(SETTINGS, {"en": []}, tmp_path / "t.model")
-    (tmp_path / "bad.model").write_bytes(b"no model")
-    with pytest.raises(DataError, match=r"bad\.model"):
-        Tokenizer(tmp_path / "bad.model", "unicode")
-    with pytest.raises(DataError, match="unknown words 'mosses'; known: moses, unicode"):
-        Tokenizer(tmp_path / "bad.model", "mosses")  # type: ignore[arg-type]
+        train_tokenizer(_settings(words), {"en": []}, 100, tmp_path)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / MOSES_MODEL).write_bytes(b"no model")
+    with pytest.raises(DataError, match=MOSES_MODEL):
+        MosesTokenizer(tmp_path / MOSES_MODEL)
 
 
 def test_language_symbol() -> None:
@@ -155,11 +167,11 @@ def test_ragged_keeps_rows(rows: list[list[int]], random: object) -> None:
     random.shuffle(order)  # type: ignore[attr-defined]
     ragged = Ragged.of(rows)
     assert ragged.lengths.tolist() == [len(row) for row in rows]
-    padded = ragged.padded(order, pad=0)
+    padded = ragged.padded(order, 0)
     width = max(map(len, rows))
     assert padded.tolist() == [rows[i] + [0] * (width - len(rows[i])) for i in order]
     taken = ragged.take(order)
-    assert taken.padded(np.arange(len(rows))).tolist() == padded.tolist()
+    assert taken.padded(np.arange(len(rows)), 0).tolist() == padded.tolist()
     joined = Ragged.join([ragged, taken])
     assert joined.lengths.tolist() == ragged.lengths.tolist() + taken.lengths.tolist()
-    assert joined.padded(order + len(rows)).tolist() == taken.padded(order).tolist()
+    assert joined.padded(order + len(rows), 0).tolist() == taken.padded(order, 0).tolist()

@@ -1,4 +1,4 @@
-"""Steps: chunks of like length that hold every sentence once, hidden tokens, what each row is to predict."""
+"""Batches: chunks of like length that hold every sentence once, hidden tokens, what each row is to predict."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from orthoglot.encoders.tokenization import Ragged
-from orthoglot.pretraining.collate import Steps, read, reading_of
-from orthoglot.pretraining.tokenised_bitext import Bitext
+from orthoglot.encoders.ragged import Ragged
+from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
+from orthoglot.pretraining.tokenised import Bitext
 
 CPU = torch.device("cpu")
 MASK, COMMA = 2, 5
 
 
-def student(**values: Any) -> Any:
-    words = np.ones(40, dtype=bool)
-    words[COMMA] = False
-    return SimpleNamespace(
-        **{"pad": 0, "mask": MASK, "before": (), "after": (), "words": lambda: words} | values
-    )
+def tokenizer(**values: Any) -> Any:
+    return SimpleNamespace(**{"pad": 0, "mask": MASK, "before": (), "after": ()} | values)
 
 
 class Sums(nn.Module):
@@ -43,18 +39,18 @@ class Sums(nn.Module):
     st.integers(1, 60),
 )
 def test_every_sentence_is_read_once_and_found_again_in_its_place(rows: list[list[int]], budget: int) -> None:
-    reading = reading_of(student(), Ragged.of(rows), budget, CPU)
+    reading = collate(tokenizer(), Ragged.of(rows), budget, CPU)
     for chunk in reading.chunks:
         assert chunk.ids.numel() <= budget or len(chunk.ids) == 1
     alone = torch.cat([Sums()(torch.tensor([row]), False) for row in rows])
-    assert torch.equal(read(Sums(), reading), alone)
+    assert torch.equal(encode_batch(Sums(), reading), alone)
 
 
 def test_what_is_read_around_a_sentence_goes_right_before_and_after_it() -> None:
-    reading = reading_of(student(before=(7,), after=(8, 9)), Ragged.of([[11], [12, 13]]), 100, CPU)
+    reading = collate(tokenizer(before=(7,), after=(8, 9)), Ragged.of([[11], [12, 13]]), 100, CPU)
     (chunk,) = reading.chunks
     assert chunk.ids.tolist() == [[7, 12, 13, 8, 9], [7, 11, 8, 9, 0]]
-    assert reading.places.tolist() == [1, 0]
+    assert reading.rows.tolist() == [1, 0]
 
 
 SOURCE, TARGET = [[11, 12], [13, COMMA, 14]], [[21, 21, 22], [23]]
@@ -66,10 +62,12 @@ def bitext() -> Bitext:
     )
 
 
-def steps(**values: Any) -> Steps:
+def steps(**values: Any) -> EmsCollator:
     chosen = {"target": "xtr", "bag": "counts", "release_mask": False, "xtr_weight": 1.0, "chunk_tokens": 100}
     settings: Any = SimpleNamespace(**chosen | values)
-    return Steps(settings, student(), CPU)
+    is_word = np.arange(40) != COMMA
+    encoder: Any = SimpleNamespace(tokenizer=tokenizer(), is_word=lambda: is_word)
+    return EmsCollator(settings, encoder, CPU)
 
 
 def bags(step: Any) -> list[dict[int, float]]:
@@ -80,12 +78,12 @@ def bags(step: Any) -> list[dict[int, float]]:
 
 
 def shown(step: Any) -> list[list[int]]:
-    rows = [[i for i in row if i] for chunk in step.reading.chunks for row in chunk.ids.tolist()]
-    return [rows[place] for place in step.reading.places]
+    rows = [[i for i in row if i] for chunk in step.sentences.chunks for row in chunk.ids.tolist()]
+    return [rows[place] for place in step.sentences.rows]
 
 
 def test_each_row_predicts_the_other_side_in_the_others_language() -> None:
-    step = steps().step(bitext(), np.array([1, 0]), np.random.default_rng(0))
+    step = steps()(bitext(), np.array([1, 0]), np.random.default_rng(0))
     assert shown(step) == [SOURCE[1], SOURCE[0], TARGET[1], TARGET[0]]
     assert step.languages.tolist() == [2, 1, 0, 0]
     third = round(1 / 3, 6)
@@ -95,13 +93,13 @@ def test_each_row_predicts_the_other_side_in_the_others_language() -> None:
         {13: third, COMMA: third, 14: third},
         {11: 0.5, 12: 0.5},
     ]
-    assert steps(xtr_weight=0.0).step(bitext(), np.array([1]), np.random.default_rng(0)).bags is None
+    assert steps(xtr_weight=0.0)(bitext(), np.array([1]), np.random.default_rng(0)).bags is None
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_ugt_hides_one_word_of_one_side_and_asks_for_it_beside_the_others_bag(seed: int) -> None:
-    step = steps(target="ugt").step(bitext(), np.array([0, 1]), np.random.default_rng(seed))
-    plain = bags(steps().step(bitext(), np.array([0, 1]), np.random.default_rng(0)))
+    step = steps(target="ugt")(bitext(), np.array([0, 1]), np.random.default_rng(seed))
+    plain = bags(steps()(bitext(), np.array([0, 1]), np.random.default_rng(0)))
     whole = [*SOURCE, *TARGET]
     for pair in (0, 1):
         changed = [row for row in (pair, pair + 2) if shown(step)[row] != whole[row]]
@@ -120,7 +118,7 @@ def test_punctuation_is_hardly_ever_hidden_but_by_the_released_reading() -> None
         made = steps(**values)
         drawn = []
         for seed in range(300):
-            step = made.step(bitext(), np.array([1]), np.random.default_rng(seed))
+            step = made(bitext(), np.array([1]), np.random.default_rng(seed))
             places = [n for n, token in enumerate(shown(step)[0]) if token == MASK]
             drawn += [SOURCE[1][place] for place in places]
         return drawn
@@ -131,7 +129,7 @@ def test_punctuation_is_hardly_ever_hidden_but_by_the_released_reading() -> None
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_released_mask_stands_in_what_the_other_side_predicts(seed: int) -> None:
-    step = steps(release_mask=True).step(bitext(), np.array([0, 1]), np.random.default_rng(seed))
+    step = steps(release_mask=True)(bitext(), np.array([0, 1]), np.random.default_rng(seed))
     read = shown(step)
     assert sum(row.count(MASK) for row in read) == 2
     for row in range(4):
@@ -143,5 +141,5 @@ def test_the_released_mask_stands_in_what_the_other_side_predicts(seed: int) -> 
 def test_the_text_itself_is_never_changed() -> None:
     data = bitext()
     for seed in range(5):
-        steps(target="ugt").step(data, np.array([0, 1]), np.random.default_rng(seed))
+        steps(target="ugt")(data, np.array([0, 1]), np.random.default_rng(seed))
     assert data.source.ids.tolist() == [token for row in SOURCE for token in row]

@@ -17,15 +17,14 @@ from test_networks import encoder_folder
 from torch import nn
 
 from orthoglot.corpora.bitext import SentencePair
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.settings import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import distillation as module
-from orthoglot.pretraining import tokenised_bitext as text
-from orthoglot.pretraining.collate import Chunk, Reading
-from orthoglot.pretraining.distillation import Distillation, Lesson, distill
+from orthoglot.pretraining import tokenised as text
+from orthoglot.pretraining.collate import Chunk, TokenBatch
+from orthoglot.pretraining.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.pretraining.ems import pretrain_ems
-from orthoglot.pretraining.trainer import Place
 from orthoglot.training import loop
 
 SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}
@@ -46,8 +45,8 @@ def teacher(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pat
     place = tmp_path_factory.mktemp("teacher")
     output = place / "encoder"
     output.mkdir()
-    tokens, home = tokens_of(SETTINGS, bitext, place), Place("cpu", place / "state")
-    pretrain_ems(SETTINGS, "toy", bitext, tokens=tokens, place=home, output=output)
+    inputs = Inputs(bitext, tokens=tokens_of(SETTINGS, bitext, place))
+    pretrain_ems(SETTINGS, "toy", inputs, RunOptions("cpu", place / "state"), output)
     return output
 
 
@@ -55,8 +54,9 @@ def run(bitext: list[Path], teacher: Path, place: Path, **changed: Any) -> Path:
     output = place / "student"
     output.mkdir(parents=True)
     settings = RECIPE.model_copy(update=changed)
-    tokens, home = tokens_of(settings, bitext, place), Place("cpu", place / "state")
-    distill(settings, "pupil", bitext, teacher=teacher, tokens=tokens, place=home, output=output)
+    tokens = tokens_of(settings, bitext, place)
+    inputs = Inputs(bitext, tokens=tokens, encoders={"teacher": teacher})
+    distill(settings, "student", inputs, RunOptions("cpu", place / "state"), output)
     return output
 
 
@@ -69,7 +69,9 @@ def test_the_loss_by_hand() -> None:
             return vectors[ids[:, 0]]
 
     chunk = Chunk(torch.arange(4)[:, None], False)
-    values = Distillation(Lookup(), "float32")(Lesson(Reading((chunk,), torch.arange(4)), taught))
+    values = DistillationModel(Lookup(), "float32")(
+        DistillationBatch(TokenBatch((chunk,), torch.arange(4)), taught)
+    )
     assert values["source"].item() == (4 + 4) / 4
     assert values["target"].item() == (4 + 1) / 4
     assert values["total"].item() == 13 / 4
@@ -82,13 +84,13 @@ def test_both_sides_come_near_the_teachers_vector_of_the_source(
     history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
     assert history[-1]["valid.retrieval"] > 60
     pairs = word_for_word(60, 2)
-    master, pupil = load_encoder(teacher, "cpu"), load_encoder(output, "cpu")
+    master, student = load_encoder(teacher, "cpu"), load_encoder(output, "cpu")
     taught = master.encode([pair.source for pair in pairs], "en", 1000)
     spread = ((taught - taught.mean(0)) ** 2).mean()
     for side, language in enumerate(("en", "de")):
-        found = pupil.encode([pair[side] for pair in pairs], language, 1000)
+        found = student.encode([pair[side] for pair in pairs], language, 1000)
         assert ((found - taught) ** 2).mean() < 0.5 * spread
-    assert pupil.name == "pupil"
+    assert student.name == "student"
 
 
 class Asked:
@@ -117,7 +119,7 @@ def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_byte
     whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
     sources = [pair.source for pair in word_for_word(400, 0)]
     assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
-    taught = np.load(tmp_path / "whole/state/taught-train.npy")
+    taught = np.load(tmp_path / "whole/state/teacher-train.npy")
     np.testing.assert_allclose(taught, asked.teacher.encode(sources, "en", 1000), atol=1e-5)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
     monkeypatch.setattr(loop, "SAVE_SHARE", 0)
@@ -156,7 +158,7 @@ def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
     )
     run([more, other], teacher, tmp_path / "run", steps=1, validate_every=1)
     expected = [pair.source for pair in [*rows[:4], *rows[6:9]]]
-    taught = np.load(tmp_path / "run/state/taught-train.npy")
+    taught = np.load(tmp_path / "run/state/teacher-train.npy")
     np.testing.assert_allclose(taught, load_encoder(teacher, "cpu").encode(expected, "en", 1000), atol=1e-5)
 
 
@@ -171,5 +173,5 @@ def test_a_teacher_that_does_not_cover_the_first_side_is_refused_at_once(
 
 def test_a_teacher_of_another_size_is_refused(bitext: list[Path], tmp_path: Path) -> None:
     teacher = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
-    with pytest.raises(ConfigError, match="pupil: has vectors of 32 numbers, its teacher small of 8"):
+    with pytest.raises(ConfigError, match="student: has vectors of 32 numbers, its teacher small of 8"):
         run(bitext, teacher, tmp_path / "run")

@@ -23,21 +23,18 @@ from transformers import AutoModelForMaskedLM
 
 from orthoglot.corpora.text import PrepareTextSettings, prepare_text
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.pretrained import with_token_head, write_card
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import EmmaXSettings, EncoderNetwork
-from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.papers.runs import parameters
-from orthoglot.pretraining.collate import read, read_and_predict, reading_of
+from orthoglot.pretraining.collate import collate, encode_and_predict, encode_batch
 from orthoglot.pretraining.emma_x import pretrain_emma_x
-from orthoglot.pretraining.emma_x_phases import Batch, Contrast, TextPupil
+from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, TextModel
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.pretraining.mlm import pretrain_mlm
-from orthoglot.pretraining.networks import TrainedStudent, student_of
-from orthoglot.pretraining.tokenise import tokeniser
-from orthoglot.pretraining.tokenised_bitext import Tokenise
-from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.networks import TrainableEncoder, trainable_encoder
 
 CPU = torch.device("cpu")
 PREDICTING = {"mlm": EMMA.mlm.model_copy(update={"weight": 0.5})}
@@ -54,7 +51,7 @@ def small(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small XLM-R that was trained with masked language modelling."""
     place = tmp_path_factory.mktemp("mlm")
     (place / "encoder").mkdir()
-    pretrain_mlm(MLM, "small", bitext, place=Place("cpu", place / "state"), output=place / "encoder")
+    pretrain_mlm(MLM, "small", Inputs(bitext), RunOptions("cpu", place / "state"), place / "encoder")
     return place / "encoder"
 
 
@@ -68,43 +65,43 @@ def run(
 ) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    tokens, home = tokens_of(settings, bitext, place, start, corpora), Place("cpu", place / "state")
-    given: dict[str, Any] = {"tokens": tokens, "place": home, "start": start, "output": output}
-    pretrain_emma_x(settings, "toy", bitext, corpora=corpora, **given)
+    tokens = tokens_of(settings, bitext, place, start, corpora)
+    inputs = Inputs(bitext, corpora, tokens, {"start": start})
+    pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", place / "state"), output)
     return output
 
 
-def chain(folder: Path) -> Tokenise:
-    """How the student of an encoder folder cuts sentences."""
-    return tokeniser(on_top().tokens, [], folder, folder)[0]
+def tokenised(student: TrainableEncoder, text: list[str]) -> Ragged:
+    return student.tokenizer.encode(text, "en", 16)
 
 
 def history(folder: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
-def masked_reading(folder: Path, student: TrainedStudent, text: list[str]) -> Any:
-    ids = chain(folder)(text, "en")
-    assert student.mask is not None
+def masked_batch(student: TrainableEncoder, text: list[str]) -> Any:
+    ids = tokenised(student, text)
+    mask = student.tokenizer.mask
+    assert mask is not None
     generator = np.random.default_rng(3)
-    shown, expected = hidden_tokens(ids.ids, 0.4, student.mask, student.vocabulary, generator, special=5)
-    return ids, shown, expected, reading_of(student, Ragged(shown, ids.offsets), 24, CPU, expected)
+    shown, expected = hidden_tokens(ids.ids, 0.4, mask, student.vocabulary, generator, special=5)
+    return ids, shown, expected, collate(student.tokenizer, Ragged(shown, ids.offsets), 24, CPU, expected)
 
 
 def test_hidden_tokens_cost_what_the_library_says(small: Path) -> None:
-    student = TrainedStudent(small, predicts=True)
+    student = TrainableEncoder.load(small, predicts=True)
     student.network.eval()
     text = [pair.source for pair in word_for_word(12, 4)] + ["a"]
-    ids, shown, expected, reading = masked_reading(small, student, text)
-    assert len(reading.chunks) > 1
+    ids, shown, expected, batch = masked_batch(student, text)
+    assert len(batch.chunks) > 1
     with torch.no_grad():
-        vectors, loss = read_and_predict(student.network, reading, 0.1)
-        torch.testing.assert_close(vectors, read(student.network, reading))
+        vectors, loss = encode_and_predict(student.network, batch, 0.1)
+        torch.testing.assert_close(vectors, encode_batch(student.network, batch))
     model = AutoModelForMaskedLM.from_pretrained(small).eval()
     losses = []
     for row in range(len(text)):
         own = slice(ids.offsets[row], ids.offsets[row + 1])
-        whole = torch.tensor([[*student.before, *shown[own].tolist(), *student.after]])
+        whole = torch.tensor([[*student.tokenizer.before, *shown[own].tolist(), *student.tokenizer.after]])
         with torch.no_grad():
             logits = model(whole).logits[0, 1:-1]
         losses += [
@@ -116,19 +113,19 @@ def test_hidden_tokens_cost_what_the_library_says(small: Path) -> None:
 
 
 def test_hidden_tokens_teach_the_encoder_alone_and_both_encoders_read_what_is_shown(small: Path) -> None:
-    student = TrainedStudent(small, predicts=True)
+    student = TrainableEncoder.load(small, predicts=True)
     settings = on_top(**PREDICTING)
     text = [pair.source for pair in word_for_word(8, 4)]
-    _, _, _, reading = masked_reading(small, student, text)
-    made = Contrast(settings, student.network, student.dim)
-    pupil = TextPupil(made, settings).train()
-    terms, seen = pupil._all_terms(Batch(reading, (len(text),)))[:2]
+    _, _, _, batch = masked_batch(student, text)
+    made = EmmaXState(settings, student.network, student.dim)
+    pupil = TextModel(made, settings).train()
+    terms, seen = pupil._all_terms(EmmaXBatch(batch, (len(text),)))[:2]
     torch.testing.assert_close(terms["total"], terms["ranking"] + terms["classifier"] + 0.5 * terms["mlm"])
-    keys = functional.normalize(read(made.keys, reading), dim=1)
+    keys = functional.normalize(encode_batch(made.keys, batch), dim=1)
     torch.testing.assert_close(seen.candidates[: len(text)], keys)
     terms["mlm"].backward()
     assert all(one.grad is None for one in [*made.keys.parameters(), *made.classifier.parameters()])
-    assert made.encoder.tokens.bias.grad.any()
+    assert made.encoder.token_head.bias.grad.any()
 
 
 @pytest.mark.parametrize("vector", ["own", "cls", "pooler_linear"])
@@ -136,29 +133,29 @@ def test_it_goes_on_from_a_checkpoint_by_any_vector(
     vector: str, small: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = [pair.source for pair in word_for_word(5, 9)]
-    trained, save = [], TrainedStudent.save
+    trained, save = [], TrainableEncoder.save
 
-    def told(student: TrainedStudent, *arguments: Any) -> None:
+    def told(student: TrainableEncoder, *arguments: Any) -> None:
         with torch.no_grad():
-            sentences = chain(small)(text, "en")
-            trained.append(read(student.network.eval(), reading_of(student, sentences, 64, CPU)).numpy())
+            batch = collate(student.tokenizer, tokenised(student, text), 64, CPU)
+            trained.append(encode_batch(student.network.eval(), batch).numpy())
         save(student, *arguments)
 
-    monkeypatch.setattr(TrainedStudent, "save", told)
+    monkeypatch.setattr(TrainableEncoder, "save", told)
     settings = on_top(vector, **PREDICTING, text=EMMA.text.model_copy(update=KNOWN))
     output = run(settings, bitext, small, tmp_path)
     rows = history(output)
     assert rows[1]["train.mlm"] < rows[0]["train.mlm"]
     assert not any("valid.mlm" in row for row in rows)  # validation reads what will be read at use
     encoder = load_encoder(output, "cpu")
-    student = TrainedStudent(small, settings.network.vector)  # type: ignore[union-attr]
+    student = TrainableEncoder.load(small, settings.network.vector)  # type: ignore[union-attr]
     assert (encoder.name, encoder.dim, encoder.languages) == ("toy", student.dim, ("de", "en"))
     assert len(identity(output)) == 64
     np.testing.assert_allclose(encoder.encode(text, "en", 64), trained[0], atol=1e-5)
     kind = json.loads((output / "encoder.json").read_text())["kind"]
     assert kind == ("sentence-transformers" if vector == "pooler_linear" else "pretrained")
     if vector != "pooler_linear":  # its head goes with it, so that it may go on
-        assert TrainedStudent(output, predicts=True).vocabulary == student.vocabulary
+        assert TrainableEncoder.load(output, predicts=True).vocabulary == student.vocabulary
 
 
 def test_two_processes_hide_the_tokens_that_one_would(
@@ -192,14 +189,15 @@ def encoder_folder(place: Path, checkpoint: Path) -> Path:
 @pytest.mark.parametrize("pooler", [True, False])
 def test_the_released_head_is_the_pooler_then_a_linear_map(pooler: bool, tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint", pooler=pooler))
-    student = TrainedStudent(folder, "pooler_linear")
+    student = TrainableEncoder.load(folder, "pooler_linear")
     student.network.eval()
     text = ["the cat sat on a mat", "cat", "a query on the mat"]
     with torch.no_grad():
-        found = read(student.network, reading_of(student, chain(folder)(text, "en"), 12, CPU))
+        batch = collate(student.tokenizer, tokenised(student, text), 12, CPU)
+        found = encode_batch(student.network, batch)
         first, _, last = student.network.projection  # type: ignore[misc]
-        states = TrainedStudent(folder, "cls").network.eval()
-        cls = read(states, reading_of(student, chain(folder)(text, "en"), 12, CPU))
+        states = TrainableEncoder.load(folder, "cls").network.eval()
+        cls = encode_batch(states, batch)
         torch.testing.assert_close(found, last(torch.tanh(first(cls))))
     output = tmp_path / "saved"
     output.mkdir()
@@ -225,21 +223,25 @@ def test_a_checkpoint_without_the_head_and_an_ems_network_are_refused(tmp_path: 
         vocab_size=11, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2
     )
     transformers.LlamaModel(gpt).save_pretrained(tmp_path / "llama")
-    with pytest.raises(ConfigError, match="no head of the RoBERTa family"):
+    with pytest.raises(ConfigError, match="no masked language modelling head of the RoBERTa family"):
         with_token_head(tmp_path / "llama", "small", None)
     for make in (bert, xlmr):
         folder = encoder_folder(
             tmp_path / make.__name__ / "encoder", make(tmp_path / make.__name__ / "checkpoint")
         )
-        with pytest.raises(ConfigError, match=r"no head of the RoBERTa family .* give mlm\.weight 0"):
-            TrainedStudent(folder, predicts=True)
+        with pytest.raises(
+            ConfigError, match=r"no masked language modelling head of the RoBERTa family; give mlm\.weight 0"
+        ):
+            TrainableEncoder.load(folder, predicts=True)
     ems = tmp_path / "ems"
     ems.mkdir()
-    (ems / "encoder.json").write_text(json.dumps({"kind": "ems", "name": "small"}))
+    (ems / "encoder.json").write_text(
+        json.dumps({"kind": "ems", "name": "small", "pooling": "mean", "max_tokens": 8})
+    )
     for vector, predicts in (("cls", False), ("own", True)):
         network = EncoderNetwork.model_validate({"start": "encoder", "encoder": "small", "vector": vector})
         with pytest.raises(ConfigError, match="an EMS network has one vector"):
-            student_of(network, ems, tmp_path, 1, predicts=predicts)
+            trainable_encoder(network, ems, tmp_path, 1, predicts=predicts)
 
 
 def test_a_language_without_any_pair_is_learnt_from_its_text(
@@ -265,7 +267,7 @@ def test_a_language_without_any_pair_is_learnt_from_its_text(
     training = json.loads((output / "encoder.json").read_text())["training"]
     assert training["text"]["gn"] == {"corpora": ["invented"], "sentences": 40}
     (told,) = [one for record in caplog.records if "unknown to the" in (one := record.getMessage())]
-    assert "pieces of gn are unknown" in told
+    assert "tokens of gn are unknown" in told
     assert training["work"].endswith(
         "40 steps of 16 sentences without known translations and 4 known sentence pairs"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orthoglot.pretraining.emma_x_diagnostics import alarming, alarms, is_told, signs
+from orthoglot.pretraining.emma_x_diagnostics import alarming, alarms, has_votes, signs
 
 USUAL = {
     **{
@@ -61,7 +61,7 @@ def test_what_is_as_it_should_be_is_not_told(change: dict[str, float]) -> None:
     assert not list(alarms(history(change)))
 
 
-def test_a_fall_of_retrieval_larger_than_its_sampling_error_is_told_with_its_epochs() -> None:
+def test_a_fall_of_retrieval_larger_than_its_sampling_error_has_votes_with_its_epochs() -> None:
     """Two standard errors of a difference: 2 * sqrt(3^2 + 4^2) = 10."""
     best = {"valid.retrieval": 95.0, "valid.retrieval_error": 3.0}
     falls = [{"valid.retrieval": value, "valid.retrieval_error": 4.0} for value in (85.0, 84.9, 60.0, 90.0)]
@@ -100,6 +100,6 @@ def test_lines_are_the_history_and_nothing_in_phase_1() -> None:
 
 
 def test_only_histories_with_votes_are_told() -> None:
-    assert is_told(history({}))
-    assert not is_told(history())
-    assert not is_told([{"epoch": 0.0, "valid.agreement": float("nan")}])
+    assert has_votes(history({}))
+    assert not has_votes(history())
+    assert not has_votes([{"epoch": 0.0, "valid.agreement": float("nan")}])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,25 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.corpora.bitext import SentencePair
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import EmmaXSettings, TrainingSettings
-from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.pretraining import emma_x
 from orthoglot.pretraining import emma_x_diagnostics as collapse
-from orthoglot.pretraining.collate import Chunk, Reading
+from orthoglot.pretraining.collate import Chunk, TokenBatch
 from orthoglot.pretraining.emma_x import pretrain_emma_x
-from orthoglot.pretraining.emma_x_collate import EmmaXSteps, Limited
-from orthoglot.pretraining.emma_x_phases import Batch, Contrast, Draws, ParallelPupil, TextPupil
-from orthoglot.pretraining.tokenised_bitext import SPLITS, tokenise_bitext, tokenised_bitext
-from orthoglot.pretraining.tokenised_text import tokenise_sides, tokenised_text
-from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.emma_x_collate import EmmaXCollator, LimitedRows
+from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, ParallelModel, TextModel, VirtualDraws
+from orthoglot.pretraining.tokenised import (
+    SPLITS,
+    read_bitext,
+    read_text,
+    text_of_bitext,
+    write_bitext,
+    write_text,
+)
 from orthoglot.training import loop
 
 PHASE = {
@@ -94,19 +100,19 @@ class Lookup(nn.Module):
         return self.table(ids[:, 0])
 
 
-def reading(count: int, first: int = 0) -> Reading:
-    return Reading((Chunk(torch.arange(first, first + count)[:, None], False),), torch.arange(count))
+def reading(count: int, first: int = 0) -> TokenBatch:
+    return TokenBatch((Chunk(torch.arange(first, first + count)[:, None], False),), torch.arange(count))
 
 
-def contrast(settings: EmmaXSettings = EMMA, **ids: int) -> Contrast:
+def contrast(settings: EmmaXSettings = EMMA, **ids: int) -> EmmaXState:
     torch.manual_seed(0)
-    return Contrast(settings, Lookup(**ids), WIDTH)
+    return EmmaXState(settings, Lookup(**ids), WIDTH)
 
 
-def draws(count: int, width: int) -> Draws:
+def draws(count: int, width: int) -> VirtualDraws:
     """For sources then targets, `count` in all."""
     others = (torch.arange(count) + 1) % count
-    return Draws(others, torch.rand(count, width, generator=torch.Generator().manual_seed(3)))
+    return VirtualDraws(others, torch.rand(count, width, generator=torch.Generator().manual_seed(3)))
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +124,8 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def run(bitext: list[Path], place: Path, settings: EmmaXSettings = EMMA) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    tokens, home = tokens_of(settings, bitext, place), Place("cpu", place / "state")
-    pretrain_emma_x(settings, "toy", bitext, tokens=tokens, place=home, output=output)
+    inputs = Inputs(bitext, tokens=tokens_of(settings, bitext, place))
+    pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", place / "state"), output)
     return output
 
 
@@ -143,10 +149,10 @@ def gradients(loss: Tensor, module: nn.Module) -> dict[str, Tensor | None]:
 def test_x18_each_part_learns_from_its_own_term(classifier: str) -> None:
     settings = changed(classifier=classifier)
     made = contrast(settings)
-    text = TextPupil(made, settings)
-    terms = text(Batch(reading(8), (8,)))
-    parallel = ParallelPupil(made, settings, frozenset({"encoder", "classifier"}))
-    more = parallel(Batch(reading(8), (4, 4), draws(8, 3)))
+    text = TextModel(made, settings)
+    terms = text(EmmaXBatch(reading(8), (8,)))
+    parallel = ParallelModel(made, settings, frozenset({"encoder", "classifier"}))
+    more = parallel(EmmaXBatch(reading(8), (4, 4), draws(8, 3)))
     for found, of_encoder in ((terms, "ranking"), (more, "contrastive")):
         for name, gradient in gradients(found[of_encoder], made).items():
             assert (gradient is not None and bool(gradient.any())) == name.startswith("encoder."), name
@@ -162,14 +168,14 @@ def test_x18_each_part_learns_from_its_own_term(classifier: str) -> None:
 def test_the_encoders_gradient_comes_through_the_anchor_alone() -> None:
     """The same as with the candidates made of numbers, though they are vectors of the same sentences."""
     made = contrast()
-    pupil = TextPupil(made, EMMA).eval()
+    pupil = TextModel(made, EMMA).eval()
     made.keys.requires_grad_(True)
-    terms, _ = pupil.terms(Batch(reading(8), (8,)))
+    terms, _ = pupil.terms(EmmaXBatch(reading(8), (8,)))
     found = torch.autograd.grad(
         terms["ranking"], [made.encoder.table.weight, made.keys.table.weight], allow_unused=True
     )
     assert found[1] is None
-    seen = pupil._seen(Batch(reading(8), (8,)))
+    seen = pupil._compare(EmmaXBatch(reading(8), (8,)))
     candidates = torch.tensor(seen.candidates.tolist())
     ranks = made.classifier.crossed(seen.vectors.detach(), candidates).argmax(dim=0) + 1
     again = ranking_info_nce(seen.vectors @ candidates.T, ranks, pupil.temperatures, seen.valid).sum()
@@ -181,8 +187,8 @@ def test_the_encoders_gradient_comes_through_the_anchor_alone() -> None:
 def test_candidates_are_the_steps_keys_and_the_queue_less_the_own_key() -> None:
     made = contrast()
     made.keys.table.weight.data.mul_(-2)  # so that keys are told from vectors
-    pupil = ParallelPupil(made, EMMA, frozenset({"encoder"})).eval()
-    seen = pupil._seen(Batch(reading(6), (3, 3)))
+    pupil = ParallelModel(made, EMMA, frozenset({"encoder"})).eval()
+    seen = pupil._compare(EmmaXBatch(reading(6), (3, 3)))
     vectors = functional.normalize(made.encoder.table.weight[:6], dim=1)
     torch.testing.assert_close(seen.candidates, torch.cat([-vectors.detach(), made.queue.vectors]))
     assert seen.valid.sum(dim=1).tolist() == [6 + 24 - 1] * 6
@@ -194,13 +200,13 @@ def test_candidates_are_the_steps_keys_and_the_queue_less_the_own_key() -> None:
 
 def test_a_step_of_training_is_remembered_and_validation_is_not() -> None:
     made = contrast()
-    pupil = TextPupil(made, EMMA)
+    pupil = TextModel(made, EMMA)
     before = {name: value.clone() for name, value in made.state_dict().items()}
     pupil.eval()
-    pupil.terms(Batch(reading(8), (8,)))
+    pupil.terms(EmmaXBatch(reading(8), (8,)))
     assert all(torch.equal(value, before[name]) for name, value in made.state_dict().items())
     pupil.train()
-    pupil(Batch(reading(8), (8,)))
+    pupil(EmmaXBatch(reading(8), (8,)))
     keys = functional.normalize(made.keys.table.weight[:8], dim=1)
     torch.testing.assert_close(made.queue.vectors[:8], keys)
     assert torch.equal(made.queue.vectors[8:], before["queue.vectors"][8:])
@@ -214,7 +220,7 @@ def test_keys_follow_before_they_are_made_and_drop_nothing_out() -> None:
     assert made.encoder.training
     assert not made.keys.training
     assert contrast(changed(key_dropout=True)).train().keys.training
-    seen = TextPupil(made, EMMA).train()._seen(Batch(reading(4), (4,)))
+    seen = TextModel(made, EMMA).train()._compare(EmmaXBatch(reading(4), (4,)))
     torch.testing.assert_close(made.keys.table.weight, 0.25 * made.encoder.table.weight)
     expected = functional.normalize(made.encoder.table.weight[:4], dim=1)
     torch.testing.assert_close(seen.candidates[:4], expected.detach())
@@ -223,9 +229,9 @@ def test_keys_follow_before_they_are_made_and_drop_nothing_out() -> None:
 def test_phase_1_by_hand() -> None:
     """Positives, another sentence and virtual examples, each a mean of its own; the ranks' cosines move the scores."""
     made = contrast()
-    pupil = ParallelPupil(made, EMMA, frozenset({"classifier"})).eval()
+    pupil = ParallelModel(made, EMMA, frozenset({"classifier"})).eval()
     drawn = draws(6, 3)
-    terms, vectors = pupil.terms(Batch(reading(6), (3, 3), drawn))
+    terms, vectors = pupil.terms(EmmaXBatch(reading(6), (3, 3), drawn))
     keys = functional.normalize(made.keys.table.weight[:6], dim=1)
 
     def nll(x: Tensor, y: Tensor, number: int) -> float:
@@ -248,9 +254,9 @@ def test_phase_1_as_released_by_hand() -> None:
     """Every candidate mixed with the anchor, smoothed by 0.3; the own key and the translation are of rank 1."""
     settings = changed("parallel", virtual="released", smoothing=0.3)
     made = contrast(settings)
-    pupil = ParallelPupil(made, settings, frozenset({"classifier"})).eval()
+    pupil = ParallelModel(made, settings, frozenset({"classifier"})).eval()
     drawn = draws(6, 6 + 24)
-    terms, vectors = pupil.terms(Batch(reading(6), (3, 3), drawn))
+    terms, vectors = pupil.terms(EmmaXBatch(reading(6), (3, 3), drawn))
     keys = functional.normalize(made.keys.table.weight[:6], dim=1)
     candidates = torch.cat([keys, made.queue.vectors])
     losses = []
@@ -269,8 +275,8 @@ def test_known_translations_are_of_rank_1_for_both() -> None:
     made = contrast()
     told = {}
     for known in (0, 3):
-        pupil = TextPupil(made, changed("text", known_pairs=known)).eval()
-        terms, _ = pupil.terms(Batch(reading(8), (3, 3, 2)))
+        pupil = TextModel(made, changed("text", known_pairs=known)).eval()
+        terms, _ = pupil.terms(EmmaXBatch(reading(8), (3, 3, 2)))
         told[known] = {name: value.item() for name, value in terms.items()}
     valid = 8 * (8 + 24 - 1)
     for who in ("classifier", "encoder"):
@@ -280,13 +286,13 @@ def test_known_translations_are_of_rank_1_for_both() -> None:
         more = told[3][f"{who}_rank_1"] - told[0][f"{who}_rank_1"]
         assert more == pytest.approx(6 * (1 - found) / valid, abs=1e-6)
     assert told[0]["ranking"] != told[3]["ranking"]
-    alone, _ = TextPupil(made, EMMA).eval().terms(Batch(reading(8), (8,)))
+    alone, _ = TextModel(made, EMMA).eval().terms(EmmaXBatch(reading(8), (8,)))
     assert not any(name.endswith("_finds") for name in alone)
 
 
 def test_candidates_of_three_parts_are_in_their_order_and_translations_are_of_the_first_two() -> None:
     made = contrast()
-    seen = TextPupil(made, EMMA).eval()._seen(Batch(reading(8), (3, 3, 2)))
+    seen = TextModel(made, EMMA).eval()._compare(EmmaXBatch(reading(8), (3, 3, 2)))
     assert seen.translations.tolist() == [3, 4, 5, 0, 1, 2]
     assert torch.equal(seen.valid[:, :8], ~torch.eye(8, dtype=torch.bool))
     keys = functional.normalize(made.keys.table.weight[:8], dim=1)
@@ -295,7 +301,7 @@ def test_candidates_of_three_parts_are_in_their_order_and_translations_are_of_th
 
 def test_shares_of_ranks_add_up_and_the_spread_is_the_variance() -> None:
     made = contrast()
-    terms, vectors = TextPupil(made, EMMA).eval().terms(Batch(reading(9), (9,)))
+    terms, vectors = TextModel(made, EMMA).eval().terms(EmmaXBatch(reading(9), (9,)))
     for who in ("classifier", "encoder"):
         assert sum(terms[f"{who}_rank_{number}"].item() for number in range(1, 5)) == pytest.approx(1)
     expected = (vectors - vectors.mean(dim=0)).square().sum(dim=1).mean()
@@ -305,18 +311,18 @@ def test_shares_of_ranks_add_up_and_the_spread_is_the_variance() -> None:
 def test_a_fixed_classifier_stays_and_the_encoder_moves(bitext: list[Path], tmp_path: Path) -> None:
     first = changed("text", steps=0)
     fixed = changed("text", fixed_classifier=True)
-    kept: dict[str, Contrast] = {}
-    real = emma_x.Contrast
+    kept: dict[str, EmmaXState] = {}
+    real = emma_x.EmmaXState
 
     for name, settings in (("first", first), ("fixed", fixed), ("full", EMMA)):
-        made: list[Contrast] = []
+        made: list[EmmaXState] = []
 
-        def remembered(*arguments: Any, made: list[Contrast] = made) -> Contrast:
+        def remembered(*arguments: Any, made: list[EmmaXState] = made) -> EmmaXState:
             made.append(real(*arguments))
             return made[0]
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(emma_x, "Contrast", remembered)
+            patch.setattr(emma_x, "EmmaXState", remembered)
             run(bitext, tmp_path / name, settings)
         kept[name] = made[0]
 
@@ -389,18 +395,18 @@ def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_p
     assert not (rows[0].get("train.classifier") and settings.parallel.order == "apart")
 
 
-def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> EmmaXSteps:
-    class Letters:
-        pad, mask, before, after = 0, None, (), ()
+def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> EmmaXCollator:
+    encoder: Any = SimpleNamespace(
+        tokenizer=SimpleNamespace(pad=0, mask=None, before=(), after=()), vocabulary=90
+    )
 
     def letters(sentences: Sequence[str], language: str) -> Ragged:
         return Ragged.of([[ord(letter) % 90 for letter in one] for one in sentences])
 
-    student: Any = Letters()
     for split in SPLITS:
-        tokenise_bitext(bitext, split, letters, tmp_path / "tokens")
-    corpus = {split: tokenised_bitext(bitext, split, tmp_path / "tokens") for split in SPLITS}
-    return EmmaXSteps(settings, bitext, student, corpus, torch.device("cpu"))  # type: ignore[arg-type]
+        write_bitext(bitext, split, letters, tmp_path / "tokens")
+    corpus = {split: read_bitext(bitext, split, tmp_path / "tokens") for split in SPLITS}
+    return EmmaXCollator(settings, bitext, encoder, corpus, torch.device("cpu"))
 
 
 def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path: Path) -> None:
@@ -414,7 +420,7 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     assert made._allowed.rows(np.arange(47)).tolist() == [*range(40), *range(40, 47)]
     assert made.held_out.sizes == (10, 0)
     assert sorted(row for places, _ in made.held_out for row in places) == list(range(10))
-    seen = [len(batch.reading.places) for batch in made.pairs(made.settings.parallel, False, 0, 0)]
+    seen = [len(batch.sentences.rows) for batch in made.pairs(made.settings.parallel, False, 0, 0)]
     assert len(seen) == 20
     assert set(seen) <= {30, 32}
     whole = parallel(folders, tmp_path, changed("parallel", pairs={"en-gn": 7, "en-de": 5}))
@@ -477,8 +483,8 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     found = {}
     for apart in (True, False):
         known.clear()
-        tokenise_sides(folders, tokenise, tmp_path / str(apart), apart=apart)
-        text = tokenised_text(tmp_path / str(apart))
+        write_text(text_of_bitext(folders, apart=apart), tokenise, tmp_path / str(apart), folders)
+        text = read_text(tmp_path / str(apart))
         assert sum(text.sizes) == len(known) == len(text.sentences.lengths)
         found[apart] = set(known)
         assert len(known) == len(found[apart])
@@ -489,8 +495,8 @@ def test_text_has_no_translations_unless_asked_for(tmp_path: Path) -> None:
     languages = {one.split()[0] for one in found[True]}
     assert languages == {"en", "de", "gn"}
     assert found[False] == set().union(*groups)
-    tokenise_sides(folders[::-1], tokenise, tmp_path / "turned", apart=True)
-    turned = tokenised_text(tmp_path / "turned")
+    write_text(text_of_bitext(folders[::-1], apart=True), tokenise, tmp_path / "turned", folders)
+    turned = read_text(tmp_path / "turned")
     assert sum(turned.sizes) == len(rows)
 
 
@@ -514,14 +520,13 @@ import sys
 from pathlib import Path
 import torch
 from orthoglot.encoders.settings import EmmaXSettings
-from orthoglot.pretraining.emma_x_collate import EmmaXSteps, Limited
 from orthoglot.pretraining.emma_x import pretrain_emma_x
-from orthoglot.pretraining.trainer import Place
+from orthoglot.encoders.kinds import Inputs, RunOptions
 torch.set_num_threads(1)
 settings = EmmaXSettings.model_validate_json(Path(sys.argv[1]).read_text())
 bitext, output, state, tokens, *start = map(Path, sys.argv[2:])
-given = {"tokens": tokens, "place": Place("cpu", state), "start": start[0] if start else None}
-pretrain_emma_x(settings, "toy", [bitext], output=output, **given)
+inputs = Inputs([bitext], tokens=tokens, encoders={"start": start[0]} if start else {})
+pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", state), output)
 """
 
 
@@ -601,8 +606,8 @@ def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path)
     settings = changed("parallel", pairs={"en-gn": 7}).model_copy(update={"queue": 0})
     output = tmp_path / "encoder"
     output.mkdir()
-    tokens, home = tokens_of(settings, folders, tmp_path), Place("cpu", tmp_path / "state")
-    pretrain_emma_x(settings, "toy", folders, tokens=tokens, place=home, output=output)
+    inputs = Inputs(folders, tokens=tokens_of(settings, folders, tmp_path))
+    pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", tmp_path / "state"), output)
     told = history(output)
     assert all(0 <= row["valid.retrieval_of_few"] <= 100 for row in told)
     assert any(row["valid.retrieval_of_few"] != row["valid.retrieval"] for row in told)
@@ -659,14 +664,14 @@ def test_pairs_beside_each_other_are_all_there_and_not_told(tmp_path: Path) -> N
         for a, b in itertools.pairwise(side.offsets)
     }
     assert seen == every
-    told, _ = TextPupil(contrast(rows=100), settings).eval().terms(batches[0])
+    told, _ = TextModel(contrast(rows=100), settings).eval().terms(batches[0])
     assert "classifier_finds" in told
     known = made.text(phase.model_copy(update={"known_pairs": 2}), None, 0, 0)
     assert {batch.parts for batch in known} == {(2, 2, 4, 4)}
 
 
 def test_limits_leave_the_first_rows_of_each_group() -> None:
-    limited = Limited([4, 0, 5, 3], [2, None, None, 0])
+    limited = LimitedRows([4, 0, 5, 3], [2, None, None, 0])
     assert limited.kept == (2, 0, 5, 0)
     assert limited.rows(np.array([6, 0, 1, 2])).tolist() == [8, 0, 1, 4]
 
@@ -684,21 +689,21 @@ def test_known_pairs_are_not_those_that_lie_beside_them(tmp_path: Path) -> None:
     assert shared < 20 * 2  # by chance 8 * 8 / 360 in each
 
 
-def _in_order(batch: Batch) -> list[Tensor]:
+def _in_order(batch: EmmaXBatch) -> list[Tensor]:
     every = _sentences(batch)
-    return [every[place] for place in batch.reading.places.tolist()]
+    return [every[place] for place in batch.sentences.rows.tolist()]
 
 
-def _sentences(batch: Batch) -> list[Tensor]:
-    return [row[row != 0] for chunk in batch.reading.chunks for row in chunk.ids]
+def _sentences(batch: EmmaXBatch) -> list[Tensor]:
+    return [row[row != 0] for chunk in batch.sentences.chunks for row in chunk.ids]
 
 
 def test_an_encoder_that_does_not_learn_reads_as_at_use_and_its_keys_stay() -> None:
     made = contrast(changed(key_dropout=True))
     made.encoder.table.weight.data.add_(1.0)
     before = made.keys.table.weight.clone()
-    pupil = ParallelPupil(made, changed(key_dropout=True), frozenset({"classifier"})).train()
-    pupil(Batch(reading(8), (4, 4), draws(8, 3)))
+    pupil = ParallelModel(made, changed(key_dropout=True), frozenset({"classifier"})).train()
+    pupil(EmmaXBatch(reading(8), (4, 4), draws(8, 3)))
     assert not made.encoder.training
     assert not made.keys.training
     assert made.classifier.training

@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ems_encoders
 import numpy as np
 import pytest
 import straightforward_ems as straightforward
@@ -21,18 +21,16 @@ from safetensors.torch import load_file
 
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.ems import EmsModel, Sizes
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import EmsSettings, EncoderNetwork, ScratchNetwork, TokenizerSettings
-from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
 from orthoglot.pretraining import ems as pretrain
-from orthoglot.pretraining import on_pairs as pairs
-from orthoglot.pretraining.collate import Steps
-from orthoglot.pretraining.networks import EmsStudent
-from orthoglot.pretraining.tokenised_bitext import Bitext
-from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining import trainer as pairs
+from orthoglot.pretraining.collate import EmsCollator
+from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.pretraining.tokenised import Bitext
 from orthoglot.pretraining.validation import validate
 from orthoglot.training import checkpoint, loop
 
@@ -41,7 +39,7 @@ SETTINGS = EmsSettings(
     network=ScratchNetwork(
         start="scratch",
         tokenizer=TokenizerSettings(
-            words="unicode", vocabulary=120, sentences=1000, character_coverage=1.0, threads=1, seed=1
+            words="unicode", vocabulary=90, sentences=1000, character_coverage=1.0, threads=1, seed=1
         ),
         layers=1,
         width=32,
@@ -100,12 +98,21 @@ def word_for_word(count: int, seed: int) -> list[SentencePair]:
     return [SentencePair(" ".join(row), " ".join(WORDS[w] for w in row[::-1])) for row in sorted(rows)]
 
 
-def untrained(sizes: Sizes) -> EmsStudent:
-    """A student without a tokenizer: the network and its sizes."""
-    student = EmsStudent.__new__(EmsStudent)
-    student.network, student.sizes = EmsModel(sizes), sizes
-    student.vocabulary, student.dim, student.dropout = sizes.vocabulary, sizes.width, sizes.dropout
-    return student
+class Tokens:
+    """The tokenizer of ids that mean nothing."""
+
+    pad, unknown, mask, before, after, most = 0, 1, 2, (), (), 1000
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def tokens(self) -> list[str]:
+        return ["word"] * self.size
+
+
+def untrained(network: ScratchNetwork, vocabulary: int) -> TrainableEncoder:
+    """A network without a tokenizer."""
+    return TrainableEncoder.new(network, Tokens(vocabulary))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +126,9 @@ def _train(
 ) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    tokens, home = tokens_of(settings, bitext, place, start), Place("cpu", place / "state")
-    pretrain.pretrain_ems(settings, "toy", bitext, tokens=tokens, place=home, start=start, output=output)
+    tokens = tokens_of(settings, bitext, place, start)
+    inputs = Inputs(bitext, tokens=tokens, encoders={"start": start} if start else {})
+    pretrain.pretrain_ems(settings, "toy", inputs, RunOptions("cpu", place / "state"), output)
     return output
 
 
@@ -163,8 +171,9 @@ def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
         "text": text,
         "work": "80 steps of 32 sentence pairs",
         "seed": 1,
+        "network": {"layers": 1, "width": 32, "vocabulary": 90},
     }
-    assert card["words"] == "unicode"
+    assert (card["kind"], card["pooling"], card["checkpoint"]) == ("ems", "mean", ".")
 
 
 def test_an_ems_encoder_goes_on_from_where_it_was(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
@@ -174,7 +183,7 @@ def test_an_ems_encoder_goes_on_from_where_it_was(trained: Path, bitext: list[Pa
     for steps in (0, 4):
         settings = SETTINGS.model_copy(update={"network": network, "steps": steps})
         further = _train(bitext, tmp_path / str(steps), settings, trained)
-        assert (further / "tokenizer.model").read_bytes() == (trained / "tokenizer.model").read_bytes()
+        assert (further / "tokenizer.json").read_bytes() == (trained / "tokenizer.json").read_bytes()
         after = load_encoder(further, "cpu").encode(text, "", 64)
         assert np.array_equal(after, before) == (steps == 0)
         assert np.abs(after - before).max() < 0.2 * np.abs(before).max()
@@ -182,10 +191,12 @@ def test_an_ems_encoder_goes_on_from_where_it_was(trained: Path, bitext: list[Pa
 
 def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> None:
     assert {path.name for path in trained.iterdir()} == {
+        "config.json",
         "encoder.json",
         "history.jsonl",
         "model.safetensors",
-        "tokenizer.model",
+        "tokenizer.json",
+        "tokenizer_config.json",
     }
     assert not any(key.startswith("objective") for key in load_file(trained / "model.safetensors"))
 
@@ -232,15 +243,14 @@ def test_the_catalogued_paper_settings_have_the_papers_size() -> None:
     settings = config.load(Path(__file__).parents[2] / "params.yaml").encoders["ems-paper"]
     assert isinstance(settings, EmsSettings)
     assert isinstance(settings.network, ScratchNetwork)
-    shape = settings.network.model_dump(include=set(Sizes.__dataclass_fields__))
-    sizes = Sizes(vocabulary=settings.network.tokenizer.vocabulary, **shape)
     with torch.device("meta"):
-        network = pretrain.Network(settings, untrained(sizes), languages=62)
+        encoder = untrained(settings.network, settings.network.tokenizer.vocabulary)
+        network = pretrain.EmsModel(settings, encoder, languages=62)
     kept, trained = (sum(p.numel() for p in part.parameters()) for part in (network.encoder, network))
     assert (round(kept / 1e6, 1), round(trained / 1e6, 1)) == (137.1, 208.8)
 
 
-SIZES = Sizes(30, 2, 32, 2, 64, 24, 0.0, 0.0)
+NETWORK = ems_encoders.network(width=32, heads=2, feed_forward=64, max_tokens=24)
 
 
 def random_bitext(seed: int = 0, rows: int = 20) -> Bitext:
@@ -257,14 +267,12 @@ def random_bitext(seed: int = 0, rows: int = 20) -> Bitext:
     )
 
 
-def made(settings: EmsSettings, sizes: Sizes = SIZES) -> tuple[pretrain.Network, Steps]:
+def made(settings: EmsSettings, dropout: float = 0.0) -> tuple[pretrain.EmsModel, EmsCollator]:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        student = untrained(sizes)
-        network = pretrain.Network(settings, student, 3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EmsStudent, "words", lambda _: np.ones(30, dtype=bool))
-        return network, Steps(settings, student, torch.device("cpu"))
+        encoder = untrained(NETWORK.model_copy(update={"dropout": dropout}), 30)
+        model = pretrain.EmsModel(settings, encoder, 3)
+    return model, EmsCollator(settings, encoder, torch.device("cpu"))
 
 
 def changed(**values: Any) -> EmsSettings:
@@ -280,7 +288,7 @@ def test_losses_gradients_and_steps_are_those_of_the_straightforward_loop(chunk_
     assert head is not None
     assert projection is not None
     encoder = straightforward.Encoder(30, 2, 32, 2, 64, 24)
-    encoder.copy(network.encoder)
+    encoder.copy(network.encoder.model)
     twin = straightforward.Model(encoder, straightforward.Heads(3, 8, 32, 16, 30), 0.1)
     twin.heads.copy(head, projection)
     samples = [
@@ -296,7 +304,7 @@ def test_losses_gradients_and_steps_are_those_of_the_straightforward_loop(chunk_
         for model in (network, twin)
     ]
     for _ in range(3):
-        ours = network(steps.step(data, rows, np.random.default_rng(0)))
+        ours = network(steps(data, rows, np.random.default_rng(0)))
         optimizers[0].zero_grad()
         ours["total"].backward()
         optimizers[0].step()
@@ -331,7 +339,7 @@ def test_every_variant_trains_all_it_has_and_lowers_its_loss(values: dict[str, A
     with torch.random.fork_rng():
         torch.manual_seed(0)
         for _ in range(15):
-            values_here = network(steps.step(data, rows, np.random.default_rng(0)))
+            values_here = network(steps(data, rows, np.random.default_rng(0)))
             optimizer.zero_grad()
             values_here["total"].backward()
             assert [name for name, p in network.named_parameters() if p.grad is None] == []
@@ -348,7 +356,7 @@ def test_validation_does_not_depend_on_how_rows_are_batched() -> None:
 
     def validated(parts: list[np.ndarray]) -> dict[str, float]:
         with torch.no_grad():
-            made = [(rows, steps.step(data, rows, np.random.default_rng(0))) for rows in parts]
+            made = [(rows, steps(data, rows, np.random.default_rng(0))) for rows in parts]
             return validate(network, made, data.sizes)
 
     whole = validated([np.arange(20)])
@@ -358,8 +366,8 @@ def test_validation_does_not_depend_on_how_rows_are_batched() -> None:
 
 def test_validation_is_without_dropout_unless_the_released_reading_is_asked_for() -> None:
     data = random_bitext()
-    network, steps = made(SETTINGS, replace(SIZES, dropout=0.1))
-    step = [(np.arange(20), steps.step(data, np.arange(20), np.random.default_rng(0)))]
+    network, steps = made(SETTINGS, dropout=0.1)
+    step = [(np.arange(20), steps(data, np.arange(20), np.random.default_rng(0)))]
     with torch.no_grad(), torch.random.fork_rng():
         values = [
             [validate(network, step, data.sizes, dropout=dropout)["xtr"] for _ in range(2)]
@@ -378,23 +386,24 @@ def test_an_encoder_of_no_steps_has_its_first_weights(
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert _history(folders[0]) == []
     learnt = load_file(trained / "model.safetensors")
-    assert not torch.equal(first["tokens.weight"], learnt["tokens.weight"])
-    assert first["tokens.weight"].std().item() == pytest.approx(0.02, rel=0.1)
+    assert not torch.equal(first[WORDS_WEIGHT], learnt[WORDS_WEIGHT])
+    assert first[WORDS_WEIGHT].std().item() == pytest.approx(0.02, rel=0.1)
 
 
+WORDS_WEIGHT = "embeddings.word_embeddings.weight"
 KILLED = """
 import sys
 from pathlib import Path
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.training import loop
-from orthoglot.pretraining.trainer import Place
+from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.pretraining.ems import pretrain_ems
 loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
 settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
 output = Path(sys.argv[3])
 output.mkdir(parents=True)
-place = Place("cpu", Path(sys.argv[4]))
-pretrain_ems(settings, "toy", [Path(sys.argv[2])], tokens=Path(sys.argv[5]), place=place, output=output)
+run = RunOptions("cpu", Path(sys.argv[4]))
+pretrain_ems(settings, "toy", Inputs([Path(sys.argv[2])], tokens=Path(sys.argv[5])), run, output)
 """
 
 

@@ -12,11 +12,10 @@ import torch
 import transformers
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.settings import MlmSettings
 from orthoglot.pretraining import mlm
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
-from orthoglot.pretraining.trainer import Place
 from orthoglot.training import loop
 
 SETTINGS = MlmSettings(
@@ -62,7 +61,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def _train(bitext: list[Path], place: Path) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    mlm.pretrain_mlm(SETTINGS, "toy", bitext, place=Place("cpu", place / "state"), output=output)
+    mlm.pretrain_mlm(SETTINGS, "toy", Inputs(bitext), RunOptions("cpu", place / "state"), output)
     return output
 
 

@@ -18,7 +18,7 @@ def test_x20_the_oldest_rows_are_replaced() -> None:
     for first in (0, 2, 4):
         queue.push(rows(first, 2))
     assert queue.vectors[:, 0].tolist() == [4, 5, 2, 3]
-    assert int(queue.place) == 2
+    assert int(queue.next) == 2
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 8])
@@ -30,7 +30,7 @@ def test_it_holds_the_last_keys_whatever_the_batches(size: int, batches: list[in
         done += count
         if done >= size:
             assert sorted(queue.vectors[:, 0].tolist()) == list(range(done - size, done))
-    place = int(queue.place)
+    place = int(queue.next)
     oldest_first = torch.cat([queue.vectors[place:], queue.vectors[:place]])[:, 0].tolist()
     assert oldest_first == sorted(oldest_first)
 
@@ -43,7 +43,7 @@ def test_it_begins_with_unit_vectors_and_may_be_empty() -> None:
 
 
 def test_the_queue_is_part_of_what_is_saved() -> None:
-    assert set(Queue(2, 2).state_dict()) == {"vectors", "place"}
+    assert set(Queue(2, 2).state_dict()) == {"vectors", "next"}
 
 
 def test_x12_following() -> None:

@@ -1,4 +1,4 @@
-"""Students: a new network, and a transformers encoder whose training goes on, read and written alike."""
+"""Trainable encoders: a new network, and a transformers encoder whose training goes on, read and written alike."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ from cut_text import tokens_of
 from safetensors.torch import load_file
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.pretrained import write_card
 from orthoglot.encoders.settings import EmsSettings, TokensSettings
-from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import ConfigError
-from orthoglot.pretraining.collate import Steps, read, reading_of
+from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.pretraining.ems import pretrain_ems
-from orthoglot.pretraining.networks import TrainedStudent
-from orthoglot.pretraining.tokenise import tokeniser
-from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.networks import TrainableEncoder
 
 TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]
 
@@ -48,31 +45,34 @@ STARTED = TokensSettings(tokenizer=None, max_tokens=None, text="none")
 
 @pytest.mark.parametrize("make", [xlmr, bert])
 @pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
-def test_a_student_reads_as_the_encoder_it_starts_from(make: Any, pooling: str, tmp_path: Path) -> None:
+def test_a_trainable_encoder_reads_as_the_encoder_it_starts_from(
+    make: Any, pooling: str, tmp_path: Path
+) -> None:
     folder = encoder_folder(tmp_path / "encoder", make(tmp_path / "checkpoint"), pooling)
-    student = TrainedStudent(folder)
+    student = TrainableEncoder.load(folder)
     student.network.eval()
-    ids = tokeniser(STARTED, [], folder, tmp_path)[0](TEXT, "en")
+    ids = student.tokenizer.encode(TEXT, "en", 10)
     assert ids.lengths.tolist() == [6, 1, 5]  # <s> and </s> are read, and are no part of the bag
     with torch.no_grad():
-        found = read(student.network, reading_of(student, ids, 12, torch.device("cpu")))
+        found = encode_batch(student.network, collate(student.tokenizer, ids, 12, torch.device("cpu")))
     expected = load_encoder(folder, "cpu").encode(TEXT, "en", 1000)
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
 
 
 def test_sentences_are_cut_so_that_their_ends_still_fit(tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
-    student = TrainedStudent(folder)
-    assert tokeniser(STARTED, [], folder, tmp_path)[0](["the " * 30], "en").lengths.tolist() == [8]
-    assert (student.before, student.after) == ((0,), (2,))
+    student = TrainableEncoder.load(folder)
+    tokenizer = student.tokenizer
+    assert tokenizer.encode(["the " * 30], "en", 10).lengths.tolist() == [8]
+    assert (tokenizer.before, tokenizer.after) == ((0,), (2,))
 
 
 def test_hiding_needs_a_mask_token(tmp_path: Path) -> None:
     folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint"), "mean")
-    student = TrainedStudent(folder)
+    student = TrainableEncoder.load(folder)
     settings: Any = SimpleNamespace(target="ugt", release_mask=False)
     with pytest.raises(ConfigError, match="no mask token"):
-        Steps(settings, student, torch.device("cpu"))
+        EmsCollator(settings, student, torch.device("cpu"))
 
 
 SETTINGS: dict[str, Any] = {
@@ -129,8 +129,9 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
     output = tmp_path / "output"
     output.mkdir()
     settings = EmsSettings.model_validate(SETTINGS | {"tied_output": tied})
-    tokens, home = tokens_of(settings, [bitext], tmp_path, folder), Place("cpu", tmp_path / "state")
-    pretrain_ems(settings, "more", [bitext], tokens=tokens, place=home, start=folder, output=output)
+    tokens = tokens_of(settings, [bitext], tmp_path, folder)
+    inputs = Inputs([bitext], tokens=tokens, encoders={"start": folder})
+    pretrain_ems(settings, "more", inputs, RunOptions("cpu", tmp_path / "state"), output)
     history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
     encoder = load_encoder(output, "cpu")
     assert (encoder.name, encoder.dim, encoder.languages) == ("more", 8, ("de", "en"))
@@ -144,7 +145,6 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
     assert history[-1]["valid.total"] < history[0]["valid.total"]
     assert found(encoder) > found(load_encoder(folder, "cpu")) + 0.2
     assert not any(key.startswith("pooler") for key in load_file(output / "model.safetensors"))
-    again = Ragged.of(load_encoder(output, "cpu").tokenizer(TEXT)["input_ids"])
-    assert (
-        again.ids.tolist() == Ragged.of(load_encoder(folder, "cpu").tokenizer(TEXT)["input_ids"]).ids.tolist()
-    )
+    again = load_encoder(output, "cpu").tokenizer.fields(TEXT, "en", 10)["input_ids"]
+    before = load_encoder(folder, "cpu").tokenizer.fields(TEXT, "en", 10)["input_ids"]
+    assert again.ids.tolist() == before.ids.tolist()

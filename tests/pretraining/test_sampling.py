@@ -10,13 +10,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orthoglot.pretraining.sampling import Plan, length_batches
-from orthoglot.pretraining.schedule import scheduler, share_of_peak
+from orthoglot.pretraining.sampling import RowSampler, length_batches
+from orthoglot.pretraining.trainer import scheduler, share_of_peak
 
 
-def _plan(sizes: list[int], **changes: object) -> Plan:
+def _plan(sizes: list[int], **changes: object) -> RowSampler:
     values = {"batch_size": 4, "steps": 10, "steps_per_epoch": 4, "temperature": 1.0, "seed": 1}
-    return Plan(sizes=sizes, **{**values, **changes})  # type: ignore[arg-type]
+    return RowSampler(sizes=sizes, **{**values, **changes})  # type: ignore[arg-type]
 
 
 def test_every_row_comes_once_before_any_comes_twice() -> None:

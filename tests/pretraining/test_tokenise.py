@@ -11,16 +11,15 @@ import pytest
 from cut_text import tokens_of
 from test_ems_training import SETTINGS, word_for_word, write_folder
 
-from orthoglot.encoders.ems import EmsEncoder
+from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import TokensSettings
-from orthoglot.encoders.tokenization import Ragged, Tokenizer
+from orthoglot.encoders.tokenization import CheckpointTokenizer, open_tokenizer
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import tokenise as module
 from orthoglot.pretraining.ems import pretrain_ems
-from orthoglot.pretraining.tokenise import tokenise
-from orthoglot.pretraining.tokenised_bitext import SPLITS, tokenised_bitext
-from orthoglot.pretraining.tokenised_text import tokenised_text
-from orthoglot.pretraining.trainer import Place
+from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
+from orthoglot.pretraining.tokenised import SPLITS, read_bitext, read_text
 
 TRAIN, VALID = word_for_word(200, 0), word_for_word(40, 1)
 
@@ -47,14 +46,14 @@ def made(chosen: TokensSettings, bitext: list[Path], place: Path, corpora: Seque
 
 def test_ids_are_those_of_the_tokenizer_beside_them(bitext: list[Path], tmp_path: Path) -> None:
     output = made(settings("both"), bitext, tmp_path)
-    tokenizer = Tokenizer(output / "tokenizer.model", "unicode")
+    tokenizer = open_tokenizer(output / TOKENIZER, "new")
     for split, rows in zip(SPLITS, (TRAIN, VALID), strict=True):
-        found = tokenised_bitext(bitext, split, output)
+        found = read_bitext(bitext, split, output)
         for side, ids in enumerate((found.source, found.target)):
             expected = tokenizer.encode([pair[side] for pair in rows], "", SETTINGS.tokens.max_tokens or 0)
             np.testing.assert_array_equal(ids.ids, expected.ids)
             np.testing.assert_array_equal(ids.offsets, expected.offsets)
-    text = tokenised_text(output)
+    text = read_text(output)
     german, english = ({pair[side] for pair in TRAIN} for side in (1, 0))
     assert text.sizes == (len(german), len(english))
 
@@ -64,11 +63,11 @@ def test_an_interrupted_call_goes_on_and_gives_the_same_bytes(
     cut: str, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = files(made(settings("both"), bitext, tmp_path / "whole"))
-    assert {name.split("/")[0] for name in whole} == {"tokenizer.model", "train", "valid", "text"}
+    assert {name.split("/")[0] for name in whole} == {TOKENIZER, "train", "valid", "text"}
     calls = {"train": 0, "valid": 2, "text": 4}  # two sides each come before
-    encode, count = Tokenizer.encode, 0
+    encode, count = CheckpointTokenizer.encode, 0
 
-    def stops(self: Tokenizer, *arguments: object) -> Ragged:
+    def stops(self: CheckpointTokenizer, *arguments: object) -> Ragged:
         nonlocal count
         count += 1
         if count > calls[cut] + 1:
@@ -76,12 +75,12 @@ def test_an_interrupted_call_goes_on_and_gives_the_same_bytes(
         return encode(self, *arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(Tokenizer, "encode", stops)
+        patch.setattr(CheckpointTokenizer, "encode", stops)
         with pytest.raises(KeyboardInterrupt):
             made(settings("both"), bitext, tmp_path / "cut")
     assert not list((tmp_path / "cut/output").iterdir())
     done = {path.name for path in (tmp_path / "cut/state").iterdir()}
-    assert done == {"tokenizer.model", *list(calls)[: list(calls).index(cut)]}
+    assert done == {TOKENIZER, *list(calls)[: list(calls).index(cut)]}
 
     def again(*_: object) -> None:
         raise AssertionError("learnt again")
@@ -91,7 +90,7 @@ def test_an_interrupted_call_goes_on_and_gives_the_same_bytes(
     assert files(made(settings("both"), bitext, tmp_path / "cut")) == whole
     # Interrupted now, it has nothing to cut.
     shutil.rmtree(tmp_path / "cut/output")
-    monkeypatch.setattr(Tokenizer, "encode", again)
+    monkeypatch.setattr(CheckpointTokenizer, "encode", again)
     assert files(made(settings("both"), bitext, tmp_path / "cut")) == whole
 
 
@@ -100,15 +99,17 @@ def test_what_starts_from_an_encoder_is_cut_as_it_cuts(bitext: list[Path], tmp_p
     start = tmp_path / "start"
     start.mkdir()
     untrained = SETTINGS.model_copy(update={"steps": 0})
-    place = Place("cpu", tmp_path / "state")
-    pretrain_ems(untrained, "toy", bitext, tokens=first, place=place, output=start)
+    run = RunOptions("cpu", tmp_path / "state")
+    pretrain_ems(untrained, "toy", Inputs(bitext, tokens=first), run, start)
     output = tmp_path / "on-top"
     output.mkdir()
     own = TokensSettings(tokenizer=None, max_tokens=None, text="none")
     tokenise(own, bitext, start=start, checkpoint=tmp_path / "more", output=output)
-    assert files(output) == {name: some for name, some in files(first).items() if name != "tokenizer.model"}
-    read = EmsEncoder.load(start).tokenizer.encode([pair.source for pair in TRAIN], "en", 100)
-    np.testing.assert_array_equal(tokenised_bitext(bitext, "train", output).source.ids, read.ids)
+    assert files(output) == {
+        name: some for name, some in files(first).items() if not name.startswith(TOKENIZER)
+    }
+    read = open_tokenizer(start, "toy").encode([pair.source for pair in TRAIN], "en", 100)
+    np.testing.assert_array_equal(read_bitext(bitext, "train", output).source.ids, read.ids)
 
 
 def test_text_corpora_that_are_not_there_are_refused(bitext: list[Path], tmp_path: Path) -> None:

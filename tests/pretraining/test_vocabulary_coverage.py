@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from checkpoints import xlmr
@@ -13,10 +15,9 @@ from test_ems_training import word_for_word, write_folder
 from test_networks import STARTED, encoder_folder
 
 from orthoglot.corpora.bitext import SentencePair
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import TokensSettings
-from orthoglot.encoders.tokenization import Ragged
-from orthoglot.pretraining.tokenise import tokenise
-from orthoglot.pretraining.vocabulary_coverage import UnknownPieces
+from orthoglot.pretraining.tokenise import CountingTokenizer, tokenise
 
 KNOWN, CYRILLIC = "the cat sat on a mat", "кот сидел на mat"
 
@@ -25,34 +26,40 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
-def letters(sentences: Sequence[str], language: str) -> Ragged:
+def letters(sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
+    assert max_tokens == 9
     return Ragged.of([[int(letter) for letter in one] for one in sentences])
 
 
+def counting(unknown: int | None) -> CountingTokenizer:
+    tokenizer: Any = SimpleNamespace(unknown=unknown, encode=letters)
+    return CountingTokenizer(tokenizer, 9, "it")
+
+
 def test_more_than_a_tenth_is_told_by_language(caplog: pytest.LogCaptureFixture) -> None:
-    unknown = UnknownPieces(letters, 3)
+    unknown = counting(3)
     rows = unknown(["355", "5555555", ""], "gn")
-    assert rows.ids.tolist() == letters(["355", "5555555"], "gn").ids.tolist()
-    unknown.tell("it")
+    assert rows.ids.tolist() == letters(["355", "5555555"], "gn", 9).ids.tolist()
+    unknown.warn()
     assert warnings(caplog) == []  # one of ten is no more than a tenth
     # Blocks count together; what was told before does not thin out what is read now.
     unknown(["33333355"], "ru")
     unknown(["5555"], "ru")
     unknown(["5"], "gn")
-    unknown.tell("it")
+    unknown.warn()
     unknown(["3"], "ru")
-    unknown.tell("it")
+    unknown.warn()
     assert warnings(caplog) == [
-        "50.0% of 12 pieces of ru are unknown to it, which reads all of them as one; start from an encoder that knows "
-        "them (`orthoglot langs ru --text FILE` tells), raise character_coverage of a new tokenizer, or leave ru out"
+        "50.0% of 12 tokens of ru are unknown to it, which reads all of them as one; start from an encoder that knows "
+        "them (see `orthoglot langs ru --text FILE`), raise character_coverage of a new tokenizer, or leave ru out"
     ]
 
 
 def test_a_tokenizer_without_an_unknown_piece_has_nothing_to_tell(caplog: pytest.LogCaptureFixture) -> None:
-    unknown = UnknownPieces(letters, None)
+    unknown = counting(None)
     unknown(["00"], "gn")
     unknown([""], "ru")
-    unknown.tell("it")
+    unknown.warn()
     assert warnings(caplog) == []
 
 
@@ -80,5 +87,5 @@ def test_tokens_of_what_is_not_known_are_told(
     tokenise(settings, bitext, start=folder, checkpoint=tmp_path / "state", output=output)
     (told,) = [one for one in warnings(caplog) if " of ru " in one]
     name = "the tokenizer of encoder" if start else "the new tokenizer"
-    assert f"pieces of ru are unknown to {name}, which" in told
-    assert told.startswith("60.0% of 30 pieces") or not start
+    assert f"tokens of ru are unknown to {name}, which" in told
+    assert told.startswith("60.0% of 30 tokens") or not start

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
+from transformers import BertModel
 
-from orthoglot.encoders.ems import EmsModel
 from orthoglot.objectives.ems import Projection, XtrHead
 
 Sample = tuple[list[int], list[int], int, int]  # source ids, target ids, source language, target language
@@ -46,20 +46,25 @@ class Encoder(nn.Module):
             x = layer(x, src_key_padding_mask=~keep)
         return (x * keep[:, :, None]).sum(1) / keep.sum(1, keepdim=True)
 
-    def copy(self, model: EmsModel) -> None:
+    def copy(self, model: BertModel) -> None:
         """Take the weights of the model under test."""
+        embeddings = model.embeddings
         with torch.no_grad():
-            for name in ("tokens", "positions", "norm"):
-                getattr(self, name).load_state_dict(getattr(model, name).state_dict())
-            for mine, theirs in zip(self.layers, model.layers, strict=True):
-                mine.self_attn.in_proj_weight.copy_(theirs.qkv.weight)
-                mine.self_attn.in_proj_bias.copy_(theirs.qkv.bias)
+            self.tokens.load_state_dict(embeddings.word_embeddings.state_dict())
+            self.norm.load_state_dict(embeddings.LayerNorm.state_dict())
+            # Position 0 is padding's here.
+            self.positions.weight[1:].copy_(embeddings.position_embeddings.weight)
+            for mine, theirs in zip(self.layers, model.encoder.layer, strict=True):
+                attention = theirs.attention.self
+                parts = attention.query, attention.key, attention.value
+                mine.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
+                mine.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
                 pairs = [
-                    (mine.self_attn.out_proj, theirs.mix),
-                    (mine.linear1, theirs.up),
-                    (mine.linear2, theirs.down),
-                    (mine.norm1, theirs.attention_norm),
-                    (mine.norm2, theirs.norm),
+                    (mine.self_attn.out_proj, theirs.attention.output.dense),
+                    (mine.linear1, theirs.intermediate.dense),
+                    (mine.linear2, theirs.output.dense),
+                    (mine.norm1, theirs.attention.output.LayerNorm),
+                    (mine.norm2, theirs.output.LayerNorm),
                 ]
                 for one, other in pairs:
                     one.load_state_dict(other.state_dict())

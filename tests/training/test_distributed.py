@@ -14,9 +14,9 @@ from cut_text import tokens_of
 from safetensors.torch import load_file
 from test_ems_training import SETTINGS, word_for_word, write_folder
 
+from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.pretraining.ems import pretrain_ems
-from orthoglot.pretraining.trainer import Place
 from orthoglot.training import distributed as ranks
 
 SCRIPT = """
@@ -25,7 +25,7 @@ from pathlib import Path
 import torch
 from orthoglot.encoders.settings import EmsSettings
 from orthoglot.training import loop
-from orthoglot.pretraining.trainer import Place
+from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.pretraining.ems import pretrain_ems
 torch.set_num_threads(1)
 settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
@@ -40,7 +40,7 @@ if len(sys.argv) > 6:
             raise SystemExit(9)
     loop._Saves.now = now
 bitext, output, state, tokens = map(Path, sys.argv[2:6])
-pretrain_ems(settings, "toy", [bitext], tokens=tokens, place=Place("cpu", state), output=output)
+pretrain_ems(settings, "toy", Inputs([bitext], tokens=tokens), RunOptions("cpu", state), output)
 """
 # No dropout: processes draw their own. Each has half of the pairs of a step.
 NETWORK = SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0})
@@ -73,8 +73,8 @@ def together(bitext: Path, place: Path, negatives: str, *stop: str) -> subproces
 def alone(bitext: Path, place: Path) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
-    tokens, home = tokens_of(ONE, [bitext], place), Place("cpu", place / "state")
-    pretrain_ems(ONE, "toy", [bitext], tokens=tokens, place=home, output=output)
+    inputs = Inputs([bitext], tokens=tokens_of(ONE, [bitext], place))
+    pretrain_ems(ONE, "toy", inputs, RunOptions("cpu", place / "state"), output)
     return output
 
 
@@ -117,9 +117,9 @@ def test_processes_that_were_stopped_go_on_where_they_were(bitext: Path, tmp_pat
 def test_another_number_of_processes_than_the_settings_say_is_refused(
     bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Place("cpu", tmp_path / "state")
+    run = RunOptions("cpu", tmp_path / "state")
     with pytest.raises(ConfigError, match="processes is 2, but 1 run: start them with torchrun"):
-        pretrain_ems(TWO, "toy", [bitext], tokens=tmp_path, place=place, output=tmp_path)
+        pretrain_ems(TWO, "toy", Inputs([bitext], tokens=tmp_path), run, tmp_path)
 
 
 def test_a_process_that_fails_fails_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ import jobs
 from orthoglot import config
 from orthoglot.cli import jobs as verbs
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
 
 SMALL: dict[str, Any] = {"batch_size": 8, "steps": 4, "validate_every": 2, "warmup_steps": 1, "threads": 1}
@@ -211,7 +211,15 @@ def test_teacher_and_student_are_trained_by_their_jobs(
     for folder in (teacher, student):
         assert load_encoder(folder, "cpu").encode(["tree dog"], "qaa", 64).shape == (1, 16)
         assert {path.name for path in folder.iterdir()} == {
-            *("encoder.json", "history.jsonl", "model.safetensors", "receipt.json", "tokenizer.model")
+            *(
+                "config.json",
+                "encoder.json",
+                "history.jsonl",
+                "model.safetensors",
+                "receipt.json",
+                "tokenizer.json",
+                "tokenizer_config.json",
+            )
         }
     assert not list(Path("checkpoints").glob("*"))
     curve = Path("logs/mini/curves/encoders/distilled-mini/dvclive/plots/metrics/valid/total.tsv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,10 @@ from orthoglot import atomic
 from orthoglot.apply.model import Model, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.decomposers.base import Decomposer
-from orthoglot.encoders.ems_as_bert import write_bert
 from orthoglot.encoders.folder import card, checkpoint_folder
-from orthoglot.encoders.load import load_encoder
-from orthoglot.encoders.pretrained import quiet
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
+from orthoglot.encoders.tokenization import MOSES_MODEL, quiet
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.tasks.base import unit
@@ -180,10 +178,11 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
     kind = described["kind"]
     if kind in REFUSED:
         raise ConfigError(f"encoder {described['name']}: cannot be exported: {REFUSED[kind]}")
-    if kind == "ems":
-        with tempfile.TemporaryDirectory() as bert:
-            write_bert(home, Path(bert))
-            return _pooled(Path(bert), described), ""
+    if (home / MOSES_MODEL).is_file():
+        raise ConfigError(
+            f"encoder {described['name']}: cannot be exported: words: moses: its rules depend on the language and are "
+            "no steps of the tokenizers library; train with words: unicode"
+        )
     place = checkpoint_folder(home, described)
     if kind == "sentence-transformers":
         whole = SentenceTransformer(str(place), device="cpu", **LOCAL)
@@ -202,6 +201,11 @@ def _pooled(place: Path, described: dict[str, Any]) -> list[nn.Module]:
         processor_kwargs={**LOCAL},
     )
     pooling = described["pooling"]
+    pooler = getattr(transformer.model, "pooler", None)
+    if pooler is not None and pooling != "pooler":
+        # Where the checkpoint has none, transformers has drawn an unused one at random.
+        for weights in pooler.parameters():
+            nn.init.zeros_(weights)
     modules: list[nn.Module] = [
         transformer,
         Pooling(described["dim"], "cls" if pooling == "pooler" else pooling),

@@ -11,7 +11,7 @@ import numpy as np
 from orthoglot.decomposers.base import META, Decomposer, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
 
 PARTS = ("sentence", "meaning", "language")

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import pandas as pd
 import typer
 
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from orthoglot.statistics.records import Record
     from orthoglot.statistics.summary import Scored
 
@@ -110,6 +111,8 @@ def compared(ours: Run, theirs: Run) -> pd.DataFrame:
     (bootstrap over pivot sentences) where both have scores of the same sentences, else "apart" (from low B - high A to
     high B - low A), or nothing where a number has no interval.
     """
+    import pandas as pd
+
     names = [name for name in ours.records if name in theirs.records]
     paired = _paired(names, ours, theirs)
     rows = []
@@ -162,6 +165,8 @@ def _overall(records: Iterable[Record]) -> Iterable[Record]:
 
 
 def _read(path: Path) -> list[Record]:
+    import pandas as pd
+
     from orthoglot.statistics.records import Record, read_records
 
     if path.suffix != ".parquet":

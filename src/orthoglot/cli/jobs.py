@@ -174,28 +174,13 @@ def tokenise(job_file: JobFile) -> None:
 @app.command()
 def pretrain(job_file: JobFile) -> None:
     """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
-    from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
-
     job = Job(job_file)
-    name, settings = job.settings["name"], _encoder_settings(job)
-    if isinstance(settings, SentenceTransformersSettings):
-        from orthoglot.encoders.sentence_transformer import link_sentence_transformers
-
-        job.run(lambda output: link_sentence_transformers(settings, name, output))
-    elif isinstance(settings, LaserSettings):
-        from orthoglot.encoders.laser import link_laser
-
-        job.run(lambda output: link_laser(settings, name, output))
-    elif isinstance(settings, PretrainedSettings):
-        from orthoglot.encoders.pretrained import link_pretrained
-
-        job.run(lambda output: link_pretrained(settings, name, output))
-    elif (count := getattr(settings, "processes", 1)) > 1:
+    if (count := job.settings["encoder"].get("processes", 1)) > 1:
         from orthoglot.training.distributed import launch
 
         job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)], job.lock))
     else:
-        job.run(lambda output: _train(job, settings, output))
+        job.run(lambda output: _make_encoder(job, output))
 
 
 @app.command()
@@ -203,45 +188,24 @@ def train_together(
     job_file: JobFile, output: Annotated[Path, typer.Argument(help="an empty folder")]
 ) -> None:
     """Be one of the processes of a training: what `pretrain` starts through torchrun."""
-    job = Job(job_file)
-    _train(job, _encoder_settings(job), output)
+    _make_encoder(Job(job_file), output)
 
 
-def _encoder_settings(job: Job) -> Any:
+def _make_encoder(job: Job, output: Path) -> None:
     from pydantic import TypeAdapter
 
-    from orthoglot.encoders.settings import EncoderSettings
+    from orthoglot.encoders import kinds
 
-    return TypeAdapter(EncoderSettings).validate_python(job.settings["encoder"])
-
-
-def _train(job: Job, settings: Any, output: Path) -> None:
-    from orthoglot.encoders.settings import DistillationSettings, EmsSettings, MlmSettings
-    from orthoglot.pretraining.trainer import Place
-
-    name, bitext = job.settings["name"], job.folders("bitext")
-    place = Place(job.device, job.checkpoint)
+    settings: kinds.EncoderSettings = TypeAdapter(kinds.EncoderSettings).validate_python(
+        job.settings["encoder"]
+    )
+    encoders = {role: folders[0] for role in ("start", "teacher") if (folders := job.folders(role))}
+    tokens = next(iter(job.folders("tokens")), None)
+    inputs = kinds.Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)
+    run = kinds.RunOptions(job.device, job.checkpoint)
     if job.curves:
-        place = replace(place, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
-    if isinstance(settings, MlmSettings):
-        from orthoglot.pretraining.mlm import pretrain_mlm
-
-        pretrain_mlm(settings, name, bitext, place=place, output=output)
-        return
-    start = next(iter(job.folders("start")), None)
-    given: dict[str, Any] = {"tokens": job.folder("tokens"), "place": place, "start": start, "output": output}
-    if isinstance(settings, EmsSettings):
-        from orthoglot.pretraining.ems import pretrain_ems
-
-        pretrain_ems(settings, name, bitext, **given)
-    elif isinstance(settings, DistillationSettings):
-        from orthoglot.pretraining.distillation import distill
-
-        distill(settings, name, bitext, teacher=job.folder("teacher"), **given)
-    else:
-        from orthoglot.pretraining.emma_x import pretrain_emma_x
-
-        pretrain_emma_x(settings, name, bitext, corpora=job.folders("corpora"), **given)
+        run = replace(run, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
+    kinds.make_encoder(settings, job.settings["name"], inputs, run, output)
 
 
 @app.command()

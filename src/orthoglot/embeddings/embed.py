@@ -1,4 +1,4 @@
-"""Encode every distinct sentence of a preset once; an interrupted run goes on where it was."""
+"""Encode every distinct sentence of a preset once; an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import read_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import SPLITS
-from orthoglot.embeddings.precision import stored
 from orthoglot.embeddings.processes import in_processes
-from orthoglot.embeddings.sentences import Shard, cut
-from orthoglot.embeddings.shards import ShardFiles
-from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
+from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
+from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, as_stored, digests_of, index_digest
 from orthoglot.encoders.base import Encoder, every_device
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.load import load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
@@ -63,9 +61,9 @@ def embed(
         ConfigError: the encoder does not cover a language.
         DataError: it gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
-    shards = cut(_texts(bitext, benchmarks, settings.train_pairs), checkpoint / "text")
+    shards = make_shards(_texts(bitext, benchmarks, settings.train_pairs), checkpoint / "text")
     devices = [str(one) for one in every_device(device)]
-    # Where processes share the work, each has an encoder of its own, and this one only tells its size.
+    # Where processes share the work, each has its own encoder, and this one only gives its size.
     encoder = load_encoder(encoder_folder, devices[0] if len(devices) == 1 else "cpu")
     counts = _counts(encoder, shards)
     maker = identity(encoder_folder)
@@ -73,17 +71,17 @@ def embed(
         "embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), encoder.name
     )
     files = ShardFiles(checkpoint, _digest(maker, settings), encoder.dim, np.dtype(settings.dtype))
-    due = [shard for shard in shards if files.read(shard) is None]
-    if len(due) < len(shards):
-        logger.info("embed: resumed with %d of %d shards done", len(shards) - len(due), len(shards))
-    # Longest first: what does not fit in memory fails at once, and processes get alike shares.
-    due.sort(key=lambda shard: -shard.longest)
+    missing = [shard for shard in shards if files.read(shard) is None]
+    if len(missing) < len(shards):
+        logger.info("embed: resumed with %d of %d shards done", len(shards) - len(missing), len(shards))
+    # Longest first: what does not fit in memory fails at once, and processes get similar shares.
+    missing.sort(key=lambda shard: -shard.longest)
     if len(devices) == 1:
-        steps: Iterator[None] = map(_worker(encoder, files, settings.batch_tokens), due)
+        steps: Iterator[None] = map(_worker(encoder, files, settings.batch_tokens), missing)
     else:
         start = partial(_start, encoder_folder, files, settings.batch_tokens, torch.get_num_threads())
-        steps = in_processes(start, devices, due)
-    for _ in track(steps, total=len(due), label="embed", unit="shards"):
+        steps = in_processes(start, devices, missing)
+    for _ in track(steps, total=len(missing), label="embed", unit="shards"):
         pass
     _assemble(files, shards, output / VECTORS)
     description = json.loads((encoder_folder / "encoder.json").read_text(encoding="utf-8"))
@@ -147,20 +145,20 @@ def _counts(encoder: Encoder, shards: Sequence[Shard]) -> dict[str, int]:
 
 
 def _digest(maker: str, settings: EmbeddingSettings) -> str:
-    """Of what decides a stored vector besides its sentence; the batch size decides its last bits."""
+    """Of what determines a stored vector besides its sentence; the batch size determines its last bits."""
     return hashlib.sha256(f"{maker} {settings.dtype} {settings.batch_tokens}".encode()).hexdigest()
 
 
 def _start(
     encoder_folder: Path, files: ShardFiles, batch_tokens: int, threads: int, device: str
 ) -> Callable[[Shard], None]:
-    """In a process of its own: the encoder on the device; the same number of threads gives the same sums."""
+    """In another process: the encoder on the device; the same number of threads gives the same sums."""
     torch.set_num_threads(threads)
     return _worker(load_encoder(encoder_folder, device), files, batch_tokens)
 
 
 def _worker(encoder: Encoder, files: ShardFiles, batch_tokens: int) -> Callable[[Shard], None]:
-    """What is done with a shard: its sentences are read, encoded, checked and saved."""
+    """A function that reads, encodes, checks and saves the sentences of a shard."""
 
     def work(shard: Shard) -> None:
         sentences = shard.sentences()
@@ -181,7 +179,7 @@ def _checked(
     if len(bad):
         sentence = sentences[int(bad[0])]
         raise DataError(f"encoder {encoder.name}: vector of {language} {sentence!r} is not finite")
-    cast, bad = stored(vectors, dtype)
+    cast, bad = as_stored(vectors, dtype)
     if len(bad):
         row = int(bad[0])
         raise DataError(
@@ -200,7 +198,7 @@ def _assemble(files: ShardFiles, shards: Sequence[Shard], path: Path) -> None:
     """All shards, in order, as one file; never more than a shard in memory."""
     n = sum(shard.count for shard in shards)
     header = {"descr": files.dtype.str, "fortran_order": False, "shape": (n, files.dim)}
-    # Written, not mapped: a full disk is then an error that can be told, not a signal that kills.
+    # Written, not mapped: a full disk is then an error with a message, not a fatal signal.
     with open(path, "wb") as handle:
         np.lib.format.write_array_header_1_0(handle, header)
         for shard in shards:

@@ -1,4 +1,4 @@
-"""Independent parts of one work shared among processes, one per device."""
+"""Share independent items of work among processes, one per device."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ T = TypeVar("T")
 def in_processes(
     start: Callable[[str], Callable[[T], None]], devices: Sequence[str], items: Sequence[T]
 ) -> Iterator[None]:
-    """Let a process per device work through the items, dealt out in turn, and yield after each that is done.
+    """Start a process per device that works on every n-th item, and yield after each finished item.
 
-    No process outlives this one by more than the item it is at, however this one ends.
+    However this process ends, the others end at the latest after their current item.
 
     Args:
-        start: called once in each process with its device; returns what is done with an item. Must pickle.
+        start: called once in each process with its device; returns the function for an item. Must pickle.
         devices: one process each; a device may be named more than once.
         items: must pickle.
     Raises:
@@ -72,7 +72,7 @@ def _work(
     items: Sequence[T],
     level: int,
 ) -> None:
-    """In the other process: tell None for each item done, or the error that ended the work."""
+    """In the other process: send None for each finished item, or the error that ended the work."""
     logging.basicConfig(level=level, format=f"%(asctime)s {device} %(message)s", datefmt="%H:%M:%S")
     try:
         work = start(device)

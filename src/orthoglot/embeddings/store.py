@@ -16,6 +16,8 @@ from orthoglot.errors import DataError
 VECTORS, DIGESTS, ROWS, META = "vectors.npy", "digests.npy", "rows.npy", "meta.json"
 WIDTH = 16
 DTYPES = ("float32", "float16")
+# Rounding to float16 moves a value in its normal range (6.1e-5 to 65504) by at most 2^-11 of itself.
+MOST = 2.0**-10
 
 
 def digests_of(sentences: Sequence[str], language: str) -> np.ndarray:
@@ -40,7 +42,7 @@ class EmbeddingStore:
         places: (N,) row of `vectors` that each digest stands for.
         meta: `encoder`, `identity`, `checkpoint`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised`
             (false), `dtype` (float32 where none is stated), `dim`, `n`, `sentences` by language, `index`.
-        folder: where it lies, for messages.
+        folder: for messages.
     """
 
     vectors: np.ndarray
@@ -108,3 +110,17 @@ class EmbeddingStore:
 def index_digest(digests: np.ndarray, places: np.ndarray) -> str:
     """sha256 of which sentences a store holds and where."""
     return hashlib.sha256(digests.tobytes() + places.tobytes()).hexdigest()
+
+
+def as_stored(vectors: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Finite float32 vectors (n, D) as they are stored, and the rows whose error is above 2^-10 of their length.
+
+    Such a row has values beyond 65504, or values so small that their digits are lost. float32 holds every row.
+    """
+    if dtype == np.float32:
+        return vectors.astype(dtype, copy=False), np.empty(0, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        cast = vectors.astype(dtype)
+    exact = vectors.astype(np.float64)
+    held = np.linalg.norm(cast - exact, axis=1) <= MOST * np.linalg.norm(exact, axis=1)
+    return cast, np.flatnonzero(~held)

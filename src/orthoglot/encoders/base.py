@@ -1,4 +1,4 @@
-"""What an encoder is, and what all encoders share: pooling, devices, token-budget batches."""
+"""The interface of an encoder, and what encoders share: pooling, devices, batches of a number of tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Encoder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...  # noqa: D102 - told above
+    def name(self) -> str: ...  # noqa: D102 - see the class
     @property
     def dim(self) -> int: ...  # noqa: D102
     @property
@@ -33,7 +33,7 @@ class Encoder(Protocol):
     def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """Vectors (n, D) float32, not normalised, row i of sentence i.
 
-        A sentence longer than the encoder's limit is cut there, which is counted in the log. The language may
+        A sentence longer than the encoder's limit is truncated, which is logged. The language may
         be "" if it is not known: then it is not checked, and text is split by general rules.
         `batch_tokens` is how many tokens, padding included, are worked on at once; what else is in its batch
         changes a vector by rounding alone, at most 1e-5 of its largest value.
@@ -89,7 +89,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def placed(tensor: Tensor, device: torch.device) -> Tensor:
-    """On the device without waiting for what it is doing, which takes memory that does not move."""
+    """Copy to the device asynchronously, which needs pinned memory."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 

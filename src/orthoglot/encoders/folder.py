@@ -1,6 +1,6 @@
-"""An encoder's folder: its card, where its checkpoint lies, and by its bytes which encoder it is.
+"""An encoder folder: its card, its checkpoint, and the identity of the encoder.
 
-Needs no PyTorch, so that whoever only checks an identity starts fast.
+Needs no PyTorch, so that a program that only checks an identity starts fast.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ DECISIVE = (
 def identity(folder: Path) -> str:
     """SHA-256 over encoder.json and the names and bytes of the files that decide its vectors.
 
-    The same settings and weights give the same identity wherever the folder lies; a linked checkpoint is read
-    at its place.
+    It does not depend on the folder's path. A linked checkpoint is read where it is.
     """
     described = card(folder)
     digest = hashlib.sha256((folder / "encoder.json").read_bytes())
@@ -80,7 +79,7 @@ def modules(place: Path) -> list[Module]:
 
 
 def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
-    """Where the checkpoint of an encoder folder lies, as its card says; "." is the folder itself.
+    """The folder of an encoder's checkpoint, as its card says; "." is the encoder folder itself.
 
     Raises:
         OfflineError: it is not on this machine.
@@ -94,7 +93,12 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
 
 
 def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
-    """Where an encoder folder's checkpoint lies, and what its card says of these arguments for opening it there.
+    """The folder of an encoder's checkpoint, and the given fields of its card.
+
+    Args:
+        folder: the encoder folder.
+        arguments: names of fields.
+
 
     Raises:
         DataError: a damaged card, or one that lacks an argument.
@@ -107,7 +111,7 @@ def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
 
 
 def save_card(output: Path, card: dict[str, Any]) -> None:
-    """Write encoder.json, which tells the kind, the name and all that its kind needs to open the encoder."""
+    """Write encoder.json: the kind, the name and what this kind needs to open the encoder."""
     text = json.dumps(card, indent=1, sort_keys=True)
     (output / "encoder.json").write_text(text + "\n", encoding="utf-8")
 
@@ -129,7 +133,7 @@ def locate(checkpoint: str, revision: str) -> Path:
 
     Raises:
         ConfigError: a hub id without a commit hash.
-        OfflineError: not on this machine; the message tells the command that fetches it.
+        OfflineError: not on this machine; the message has the command that fetches it.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -146,7 +150,7 @@ def locate(checkpoint: str, revision: str) -> Path:
         raise OfflineError(
             f"checkpoint {checkpoint} at {revision} is not on this machine; {fetch}"
         ) from error
-    # A cut download leaves some of the files.
+    # An interrupted download leaves some of the files.
     for needed in (("config.json",), ("*.safetensors", "pytorch_model*.bin")):
         if not any(any(place.rglob(pattern)) for pattern in needed):
             raise OfflineError(
@@ -159,7 +163,7 @@ def locate_laser(checkpoint: str) -> Path:
     """The folder of a converted LASER2.
 
     Raises:
-        OfflineError: it is not on this machine; the message tells the command that fetches and converts it.
+        OfflineError: it is not on this machine; the message has the command that fetches and converts it.
     """
     place = Path(checkpoint)
     for name in LASER_FILES:
@@ -177,7 +181,7 @@ def laser_hint(output: str) -> str:
 
 
 def check_revision(checkpoint: str, revision: str) -> None:
-    """Refuse what is neither a folder nor a hub id at a commit: `main` may be another model tomorrow."""
+    """Refuse what is neither a folder nor a hub id with a commit, as a branch may change."""
     if not Path(checkpoint).is_dir() and not COMMIT.fullmatch(revision):
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"

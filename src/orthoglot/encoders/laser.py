@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import logging
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,13 +22,13 @@ from torch import Tensor, nn
 from orthoglot import atomic
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
 from orthoglot.encoders.folder import laser_hint, locate_laser, save_card, stated
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import LaserSettings
-from orthoglot.encoders.tokenization import Ragged
+from orthoglot.encoders.tokenization import log_truncated
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 PAD, END, UNKNOWN = 1, 2, 3
 RESERVED = {"<s>": 0, "<pad>": PAD, "</s>": END, "<unk>": UNKNOWN}
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,13 @@ class LaserTokenizer:
 
     The language decides how quotation marks and numbers are normalised; each side of a pair gets its own code
     (methods 3.8, O14), and English rules stand in for an unknown one (""). The official scripts leave it at
-    English unless they are told otherwise.
+    English unless another language is given.
     """
 
-    def __init__(self, folder: Path):
-        """Read vocab.json and sentencepiece.model.
+    unknown = UNKNOWN
+
+    def __init__(self, folder: Path, name: str):
+        """Read vocab.json and sentencepiece.model of the encoder `name`.
 
         Raises:
             DataError: one of them is damaged.
@@ -97,13 +98,16 @@ class LaserTokenizer:
                 model_proto=(folder / "sentencepiece.model").read_bytes()
             )
         except (OSError, ValueError, RuntimeError) as error:
-            raise DataError(f"LASER {folder}: cannot be read ({' '.join(str(error).split())})") from error
+            raise DataError(
+                f"encoder {name}: {folder} cannot be read ({' '.join(str(error).split())})"
+            ) from error
 
-    def encode(self, sentences: Sequence[str], language: str) -> Ragged:
-        """Ids of raw sentences, without the end token; a piece that LASER did not see has the id 3."""
+    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
+        """Ids of raw sentences truncated so that an end token fits; a piece that LASER did not see has the id 3."""
         normalise = _punctuation(language or "en").normalize
         rows = self._pieces.encode([normalise(one).lower() for one in sentences], out_type=str, num_threads=1)
-        return Ragged.of([[self._ids.get(piece, UNKNOWN) for piece in row] for row in rows])
+        log_truncated(sum(len(row) >= max_tokens for row in rows), len(sentences), language, max_tokens)
+        return Ragged.of([[self._ids.get(piece, UNKNOWN) for piece in row[: max_tokens - 1]] for row in rows])
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class LaserEncoder:
             dim=2 * sizes.hidden,
             languages=tuple(languages),
             max_tokens=max_tokens,
-            tokenizer=LaserTokenizer(place),
+            tokenizer=LaserTokenizer(place, name),
             model=model.to(target).eval(),
             device=target,
         )
@@ -155,15 +159,9 @@ class LaserEncoder:
     def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
         """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
-        pieces = self.tokenizer.encode(sentences, language)
+        pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
         check_tokens(self.name, pieces.lengths, sentences)
-        cut = int((pieces.lengths >= self.max_tokens).sum())
-        if cut:
-            logger.info(
-                "%d of %d %s sentences cut at %d tokens", cut, len(sentences), language, self.max_tokens
-            )
-        rows = np.split(pieces.ids, pieces.offsets[1:-1])
-        tokens = Ragged.of([[*row[: self.max_tokens - 1], END] for row in rows])
+        tokens = Ragged.of([[*row, END] for row in np.split(pieces.ids, pieces.offsets[1:-1])])
 
         def vectors(batch: np.ndarray) -> Tensor:
             ids = torch.from_numpy(tokens.padded(batch, PAD)).to(self.device)
@@ -183,7 +181,7 @@ def convert(weights: Path, pieces: Path, output: Path) -> None:
     Raises:
         ConfigError: `output` is there already.
         DataError: a file is not what LASER2 has.
-        OfflineError: a file is not here; the message tells the command that fetches it.
+        OfflineError: a file is not here; the message has the command that fetches it.
     """
     if output.exists():
         raise ConfigError(f"{output}: is there already; name a new folder")
@@ -248,10 +246,7 @@ def link_laser(settings: LaserSettings, name: str, output: Path) -> None:
     Raises:
         DataError, OfflineError: as `locate_laser` and `LaserEncoder.open`.
     """
-    shared: dict[str, Any] = {
-        "name": name,
-        "languages": settings.languages,
-        "max_tokens": settings.max_tokens,
-    }
+    shared = {"name": name, **settings.model_dump(include={"languages", "max_tokens"})}
     encoder = LaserEncoder.open(locate_laser(settings.checkpoint), device="cpu", **shared)
-    save_card(output, {"kind": "laser", "dim": encoder.dim, "checkpoint": settings.checkpoint, **shared})
+    card = settings.model_dump(include={"kind", "checkpoint"})
+    save_card(output, {"dim": encoder.dim, **card, **shared})

@@ -1,28 +1,35 @@
-"""Any transformers checkpoint as an encoder: explicit pooling, pinned revision, safetensors, no network."""
+"""A transformers network and its tokenizer as an encoder: explicit pooling, pinned revision, safetensors, no network.
+
+Kinds `pretrained`, `mlm` and `ems`.
+"""
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
-from transformers.utils import logging as transformers_logging
+from transformers import AutoModel, AutoModelForMaskedLM
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
 from orthoglot.encoders.folder import locate, save_card, stated
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
-from orthoglot.encoders.tokenization import Ragged
+from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
-logger = logging.getLogger(__name__)
+LOCAL: dict[str, Any] = {
+    "use_safetensors": True,
+    "output_loading_info": True,
+    "dtype": torch.float32,
+    "local_files_only": True,
+    "trust_remote_code": False,
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class PretrainedEncoder:
     pooling: Pooling
     max_tokens: int
     prefix: str
-    tokenizer: Any
+    tokenizer: TextTokenizer
     model: Any
     device: torch.device
 
@@ -67,7 +74,7 @@ class PretrainedEncoder:
         """
         target = resolve_device(device)
         model, tokenizer = open_checkpoint(place, name, pooling)
-        most = min(tokenizer.model_max_length, positions(model.config))
+        most = min(tokenizer.most, positions(model.config))
         if max_tokens > most:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
         return cls(
@@ -83,19 +90,21 @@ class PretrainedEncoder:
         )
 
     def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
-        """See `Encoder.encode`; the language is only checked."""
+        """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
-        fields = self._tokens([self.prefix + sentence for sentence in sentences], language)
+        texts = [self.prefix + sentence for sentence in sentences]
+        fields = self.tokenizer.fields(texts, language, self.max_tokens)
         lengths = fields["input_ids"].lengths
+        check_tokens(self.name, lengths, sentences)
 
         def vectors(batch: np.ndarray) -> Tensor:
             longest = int(lengths[batch[0]])
             keep = torch.from_numpy(np.arange(longest) < lengths[batch][:, None]).to(self.device)
-            # Where nothing is padded no mask is needed, and attention takes its fastest way.
+            # Without padding no mask is needed, and attention is fastest.
             mask = None if lengths[batch[-1]] == longest else keep.long()
             padded = {
-                name: torch.from_numpy(rows.padded(batch, self._padding(name))).to(self.device)
+                name: torch.from_numpy(rows.padded(batch, self.tokenizer.padding(name))).to(self.device)
                 for name, rows in fields.items()
             }
             states = self.model(**padded, attention_mask=mask).last_hidden_state
@@ -103,41 +112,13 @@ class PretrainedEncoder:
 
         return in_length_order(lengths, self.dim, batch_tokens, vectors)
 
-    def _tokens(self, texts: list[str], language: str) -> dict[str, Ragged]:
-        """What the model takes of every text, without padding; only texts that are cut are tokenised twice."""
-        if not texts:
-            return {"input_ids": Ragged.of([])}
-        encoded = dict(self.tokenizer(texts, verbose=False, return_attention_mask=False))
-        long = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) > self.max_tokens]
-        if long:
-            logger.info(
-                "%d of %d %s sentences cut at %d tokens", len(long), len(texts), language, self.max_tokens
-            )
-            cut = self.tokenizer([texts[row] for row in long], truncation=True, max_length=self.max_tokens)
-            for name, rows in encoded.items():
-                for row, shorter in zip(long, cut[name], strict=True):
-                    rows[row] = shorter
-        return {name: Ragged.of(rows) for name, rows in encoded.items()}
 
-    def _padding(self, name: str) -> int:
-        return self.tokenizer.pad_token_type_id if name == "token_type_ids" else self.tokenizer.pad_token_id
-
-
-def open_tokenizer(place: Path, name: str) -> Any:
-    """The tokenizer of a folder.
+def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, TextTokenizer]:
+    """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint.
 
     Raises:
-        ConfigError: it needs code of its own, which is never run.
+        ConfigError, DataError, OfflineError: as `PretrainedEncoder.open`.
     """
-    try:
-        with quiet():
-            return AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise _not_opened(place, name, error) from error
-
-
-def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]:
-    """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint."""
     if not (place / "config.json").is_file():
         raise OfflineError(f"encoder {name}: {place} holds no config.json; fetch the checkpoint again")
     if not any(place.glob("*.safetensors")):
@@ -145,16 +126,14 @@ def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]
     tokenizer = open_tokenizer(place, name)
     try:
         with quiet():
-            model, report = AutoModel.from_pretrained(
-                place,
-                use_safetensors=True,
-                output_loading_info=True,
-                dtype=torch.float32,
-                local_files_only=True,
-                trust_remote_code=False,
-            )
+            model, report = AutoModel.from_pretrained(place, **LOCAL)
+    except SafetensorError as error:
+        raise DataError(f"encoder {name}: {place} cannot be read ({error})") from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise _not_opened(place, name, error) from error
+        cause = " ".join(str(error).split())
+        raise ConfigError(
+            f"encoder {name}: {place} cannot be opened without its own code ({cause})"
+        ) from error
     missing = sorted(report["missing_keys"])
     if pooling == "pooler" and (any("pooler" in key for key in missing) or not hasattr(model, "pooler")):
         raise ConfigError(f"encoder {name}: {place} has no pooler weights; use pooling `cls` or `mean`")
@@ -164,31 +143,20 @@ def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Any]
     return model, tokenizer
 
 
-def _not_opened(place: Path, name: str, error: Exception) -> ConfigError:
-    cause = " ".join(str(error).split())
-    return ConfigError(f"encoder {name}: {place} cannot be opened without its own code ({cause})")
-
-
 def with_token_head(place: Path, name: str, model: Any) -> Any:
-    """The model that tells hidden tokens, of the RoBERTa family, with `model` as its encoder.
+    """The masked language model of the RoBERTa family of a checkpoint, with `model` as its encoder.
 
-    Its `lm_head` takes states to logits, and shares the token embedding where the checkpoint says so.
+    Its `lm_head` maps states to logits, and shares the token embedding where the checkpoint says so.
 
     Raises:
         ConfigError: another family, or a checkpoint without this head.
     """
     refused = ConfigError(
-        f"encoder {name}: {place} has no head of the RoBERTa family that tells hidden tokens; give mlm.weight 0"
+        f"encoder {name}: {place} has no masked language modelling head of the RoBERTa family; give mlm.weight 0"
     )
     try:
         with quiet():
-            whole, report = AutoModelForMaskedLM.from_pretrained(
-                place,
-                use_safetensors=True,
-                output_loading_info=True,
-                dtype=torch.float32,
-                local_files_only=True,
-            )
+            whole, report = AutoModelForMaskedLM.from_pretrained(place, **LOCAL)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise refused from error
     missing = any(key.startswith("lm_head") for key in report["missing_keys"])
@@ -203,21 +171,6 @@ def positions(config: Any) -> int:
     """Tokens for which the model has positions; the RoBERTa family counts them from after the padding id."""
     total = getattr(config, "max_position_embeddings", None) or sys.maxsize
     return total - config.pad_token_id - 1 if "roberta" in config.model_type else total
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No bars of transformers, and no load report: it warns of a missing pooler that may not be used."""
-    level = transformers_logging.get_verbosity()
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(level)
-        if bars:
-            transformers_logging.enable_progress_bar()
 
 
 def write_card(
@@ -250,11 +203,11 @@ def write_card(
     save_card(output, card)
 
 
-def save_checkpoint(model: Any, tokenizer: Any, output: Path, **card: Any) -> None:
+def save_checkpoint(model: Any, tokenizer: TextTokenizer, output: Path, **card: Any) -> None:
     """Write a transformers model and its tokenizer with a card that names this very folder; see `write_card`."""
     with quiet():
         model.save_pretrained(output)
-        tokenizer.save_pretrained(output)
+        tokenizer.save(output)
     write_card(output, checkpoint=".", revision="", prefix="", **card)
 
 
@@ -264,20 +217,7 @@ def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> No
     Raises:
         ConfigError, DataError, OfflineError: as `locate` and `PretrainedEncoder.open`.
     """
-    shared: dict[str, Any] = {
-        "name": name,
-        "languages": settings.languages,
-        "pooling": settings.pooling,
-        "max_tokens": settings.max_tokens,
-        "prefix": settings.prefix,
-    }
-    place = locate(settings.checkpoint, settings.revision)
-    encoder = PretrainedEncoder.open(place, device="cpu", **shared)
-    write_card(
-        output,
-        kind="pretrained",
-        dim=encoder.dim,
-        checkpoint=settings.checkpoint,
-        revision=settings.revision,
-        **shared,
-    )
+    shared = settings.model_dump(include={"languages", "pooling", "max_tokens", "prefix"}) | {"name": name}
+    encoder = PretrainedEncoder.open(locate(settings.checkpoint, settings.revision), device="cpu", **shared)
+    card = settings.model_dump(include={"kind", "checkpoint", "revision"})
+    write_card(output, dim=encoder.dim, **card, **shared)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from torch import Tensor, nn
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
 from orthoglot.encoders.folder import locate, modules, save_card, stated
-from orthoglot.encoders.pretrained import open_checkpoint, positions, quiet
+from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import SentenceTransformersSettings
+from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -100,9 +98,7 @@ class SentenceTransformersEncoder:
         lengths = np.array(
             [len(row) for row in self.model.tokenizer(text, verbose=False)["input_ids"]], dtype=np.int64
         )
-        cut = int((lengths > self.max_tokens).sum())
-        if cut:
-            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(text), language, self.max_tokens)
+        log_truncated(int((lengths > self.max_tokens).sum()), len(text), language, self.max_tokens)
 
         def vectors(batch: np.ndarray) -> Tensor:
             return self.model.encode(
@@ -114,6 +110,11 @@ class SentenceTransformersEncoder:
             )
 
         return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors)
+
+
+def open_first_tokenizer(place: Path, name: str) -> TextTokenizer:
+    """The tokenizer of the Transformer that a sentence-transformers model begins with."""
+    return open_tokenizer(modules(place)[0].folder, name)
 
 
 def drop_normalize(model: Any) -> None:
@@ -139,7 +140,7 @@ def _check_modules(place: Path, name: str) -> None:
 
 def save_with_layers(
     model: Any,
-    tokenizer: Any,
+    tokenizer: TextTokenizer,
     layers: Sequence[nn.Module],
     output: Path,
     *,
@@ -167,7 +168,7 @@ def save_with_layers(
 
     with tempfile.TemporaryDirectory() as bare, quiet():
         model.save_pretrained(bare)
-        tokenizer.save_pretrained(bare)
+        tokenizer.save(Path(bare))
         transformer: Any = Transformer(bare, max_seq_length=max_tokens)
         transformer.model = model  # without the pooler that the library would draw where there is none
         modules: list[Any] = [transformer, Pooling(dim, "cls")]
@@ -202,22 +203,9 @@ def link_sentence_transformers(settings: SentenceTransformersSettings, name: str
         ConfigError, DataError, OfflineError: as `locate`, `SentenceTransformersEncoder.open` and, for weights that
             the transformer lacks (which the library would draw at random), `open_checkpoint`.
     """
-    shared: dict[str, Any] = {
-        "name": name,
-        "languages": settings.languages,
-        "max_tokens": settings.max_tokens,
-        "prefix": settings.prefix,
-    }
+    shared = {"name": name, **settings.model_dump(include={"languages", "max_tokens", "prefix"})}
     place = locate(settings.checkpoint, settings.revision)
     encoder = SentenceTransformersEncoder.open(place, device="cpu", **shared)
     open_checkpoint(modules(place)[0].folder, name, "cls")
-    save_card(
-        output,
-        {
-            "kind": "sentence-transformers",
-            "dim": encoder.dim,
-            "checkpoint": settings.checkpoint,
-            "revision": settings.revision,
-            **shared,
-        },
-    )
+    card = settings.model_dump(include={"kind", "checkpoint", "revision"})
+    save_card(output, {"dim": encoder.dim, **card, **shared})

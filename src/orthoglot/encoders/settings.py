@@ -120,6 +120,7 @@ def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any
 class TrainingSettings(Settings):
     """Settings of every encoder that is trained here, except those of kind `mlm`."""
 
+    kind: str
     network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
     """What is trained: a new network, or another encoder."""
     chunk_tokens: Count = 4096
@@ -467,6 +468,7 @@ class MlmSettings(Transformer):
 class FrozenSettings(Settings):
     """Settings of every encoder that was trained elsewhere."""
 
+    kind: str
     checkpoint: str
     """A folder, or a hub id."""
     max_tokens: Count = 512
@@ -506,18 +508,6 @@ class LaserSettings(FrozenSettings):
     kind: Literal["laser"]
 
 
-EncoderSettings = Annotated[
-    EmsSettings
-    | DistillationSettings
-    | EmmaXSettings
-    | MlmSettings
-    | PretrainedSettings
-    | SentenceTransformersSettings
-    | LaserSettings,
-    Field(discriminator="kind"),
-]
-
-
 class EmbeddingSettings(Settings):
     """How sentences are turned into vectors and stored; none of it changes a vector by more than rounding."""
 
@@ -530,11 +520,11 @@ class EmbeddingSettings(Settings):
     """Sentence pairs of each language pair that decomposers are trained on, at most."""
 
 
-def origins(settings: EncoderSettings) -> dict[str, str]:
+def origins(settings: Settings) -> dict[str, str]:
     """The other encoders that an encoder's training needs, by what they are to it."""
     return settings.origins if isinstance(settings, TrainingSettings) else {}
 
 
-def reads_corpora(settings: EncoderSettings) -> bool:
+def reads_corpora(settings: Settings) -> bool:
     """Whether an encoder is trained on the text corpora of the preset."""
     return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"

@@ -1,230 +1,217 @@
-"""From sentence to subword ids: lower case, words, SentencePiece BPE (methods 5.8)."""
+"""From sentences to token ids: any transformers tokenizer, or SentencePiece on words by Moses' rules."""
 
 from __future__ import annotations
 
-import functools
-import io
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Protocol
 
-import numpy as np
 import sentencepiece
-import tokenizers
+from transformers import AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
-from orthoglot.atomic import replacing
-from orthoglot.encoders import pretokenization as unicode
-from orthoglot.encoders.settings import TokenizerSettings, Words
+from orthoglot.encoders.pretokenization import moses_words
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import has_spaces
-from orthoglot.streams import derive
 
-PAD, UNKNOWN, MASK = 0, 1, 2
-BLOCK = 10_000  # sentences cut at once: until their ids are packed, they take kilobytes each
+# A folder with this file has words by Moses' rules.
+MOSES_MODEL = "tokenizer.moses.model"
+BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they take kilobytes each
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Ragged:
-    """Token ids of N sentences without padding.
+class TextTokenizer(Protocol):
+    """What turns sentences into ids.
 
     Attributes:
-        ids: all sentences' ids one after the other (sum of T,) int32.
-        offsets: sentence i is ids[offsets[i] : offsets[i + 1]]; (N + 1,) int64.
+        size: V.
+        pad: id of padding.
+        mask: id that hides a token; None if there is none.
+        unknown: id of an unknown token; None if there is none.
+        before, after: ids that the network reads before and after each sentence.
+        most: the most tokens that it allows in a sentence.
     """
 
-    ids: np.ndarray
-    offsets: np.ndarray
+    size: int
+    pad: int
+    mask: int | None
+    unknown: int | None
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    most: int
 
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
-        """Pack a list of id lists."""
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
-        ids = np.fromiter((item for row in rows for item in row), dtype=np.int32, count=int(offsets[-1]))
-        return cls(ids, offsets)
+    def tokens(self) -> list[str | None]:
+        """The text of every id (V,)."""
+        ...
 
-    @classmethod
-    def join(cls, parts: Sequence[Ragged]) -> Ragged:
-        """All rows of all parts, in order."""
-        lengths = np.concatenate([part.lengths for part in parts])
-        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
-        return cls(np.concatenate([part.ids for part in parts]), offsets)
+    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
+        """Ids of each sentence without `before` and `after`, truncated so that with them it has `max_tokens`."""
+        ...
 
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens per sentence (N,)."""
-        return np.diff(self.offsets)
+    def fields(self, sentences: Sequence[str], language: str, max_tokens: int) -> dict[str, Ragged]:
+        """All inputs of the network by name, with `before` and `after`, truncated to `max_tokens`."""
+        ...
 
-    def count(self, piece: int | None) -> int:
-        """How many of all ids are this one; 0 where there is no such piece."""
-        return 0 if piece is None else int(np.count_nonzero(self.ids == piece))
+    def padding(self, field: str) -> int:
+        """The id that pads this input."""
+        ...
 
-    def take(self, rows: np.ndarray) -> Ragged:
-        """The named rows, in that order."""
-        lengths = self.offsets[rows + 1] - self.offsets[rows]
-        offsets = np.concatenate([np.zeros(1, np.int64), lengths.cumsum()])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return Ragged(self.ids[places], offsets)
-
-    def padded(self, rows: np.ndarray, pad: int = PAD) -> np.ndarray:
-        """Ids of the named rows (B, T) int64, filled up with `pad` to the longest of them."""
-        lengths = self.offsets[rows + 1] - self.offsets[rows]
-        steps = np.arange(lengths.max(initial=0))
-        keep = steps < lengths[:, None]
-        places = np.where(keep, self.offsets[rows][:, None] + steps, 0)
-        ids = self.ids[places] if self.ids.size else places
-        return np.where(keep, ids, pad).astype(np.int64)
+    def save(self, output: Path) -> None:
+        """Write the tokenizer's files into a folder."""
+        ...
 
 
-@functools.cache
-def _moses(language: str) -> Any:
-    # Imported where it is needed: that takes 0.4 s, and `unicode` does without.
-    from sacremoses import MosesTokenizer
+class CheckpointTokenizer:
+    """The tokenizer of a transformers checkpoint; see `TextTokenizer`."""
 
-    return MosesTokenizer(language)
+    def __init__(self, tokenizer: Any):
+        self._tokenizer = tokenizer
+        self.size = len(tokenizer)
+        self.pad, self.mask = tokenizer.pad_token_id, tokenizer.mask_token_id
+        self.unknown, self.most = tokenizer.unk_token_id, tokenizer.model_max_length
+        whole, alone = (tokenizer("a", add_special_tokens=added)["input_ids"] for added in (True, False))
+        first = next(n for n in range(len(whole)) if whole[n : n + len(alone)] == alone)
+        self.before, self.after = tuple(whole[:first]), tuple(whole[first + len(alone) :])
 
+    def tokens(self) -> list[str | None]:
+        """See `TextTokenizer.tokens`."""
+        return self._tokenizer.convert_ids_to_tokens(range(self.size))
 
-def pretokenize(sentence: str, language: str, words: Words) -> str:
-    """The lower-cased words of a sentence with blanks between them.
+    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
+        """See `TextTokenizer.encode`; the language does not matter."""
+        room = max_tokens - len(self.before) - len(self.after)
 
-    `unicode` cuts all languages by one rule (`orthoglot.encoders.pretokenization`). `moses` cuts by the Moses
-    rules without escaping entities; a language without spaces is only lower-cased: SentencePiece finds its units.
-    Where the language is not known (""), English rules stand in; languages differ only in their abbreviations.
-    Differs from the paper, which cuts Chinese with jieba and Japanese with Juman++.
-    """
-    if words == "unicode":
-        return " ".join(unicode.words(sentence))
-    lowered = sentence.lower()
-    if language and not has_spaces(language):
-        return lowered.strip()
-    return _moses(language or "en").tokenize(lowered, escape=False, return_str=True)
+        def rows(some: list[str]) -> list[list[int]]:
+            return self._tokenizer(
+                some, add_special_tokens=False, return_attention_mask=False, verbose=False
+            )["input_ids"]
 
+        return _truncated(map(rows, _blocks(sentences)), len(sentences), language, room)
 
-def language_symbol(language: str) -> str:
-    """The piece reserved for a language."""
-    return f"<2{language}>"
+    def fields(self, sentences: Sequence[str], language: str, max_tokens: int) -> dict[str, Ragged]:
+        """See `TextTokenizer.fields`; only long sentences are tokenised twice."""
+        if not sentences:
+            return {"input_ids": Ragged.of([])}
+        encoded = dict(self._tokenizer(list(sentences), verbose=False, return_attention_mask=False))
+        long = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) > max_tokens]
+        if long:
+            log_truncated(len(long), len(sentences), language, max_tokens)
+            again = [sentences[row] for row in long]
+            truncated = self._tokenizer(again, truncation=True, max_length=max_tokens)
+            for name, rows in encoded.items():
+                for row, shorter in zip(long, truncated[name], strict=True):
+                    rows[row] = shorter
+        return {name: Ragged.of(rows) for name, rows in encoded.items()}
 
+    def padding(self, field: str) -> int:
+        """See `TextTokenizer.padding`."""
+        return self._tokenizer.pad_token_type_id if field == "token_type_ids" else self.pad
 
-def train_tokenizer(
-    settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]], output: Path
-) -> None:
-    """Train a BPE model on the words of every language's text and write `output` in one move.
-
-    Ids: 0 padding, 1 unknown, 2 mask, then one symbol per language, then pieces; no BOS, no EOS. Text never
-    encodes to a reserved id other than unknown. The same settings and sentences give the same bytes.
-
-    Args:
-        settings: size and sample; the thread count is a hyper-parameter, as it changes the model.
-        sentences: text by language.
-        output: path of the model file.
-    Raises:
-        ConfigError: more pieces are asked for than the text has.
-        DataError: no text.
-    """
-    if not any(sentences.values()):
-        raise DataError(f"tokenizer {output}: no sentence to learn pieces from")
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_sample(settings, sentences),
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=settings.vocabulary,
-            character_coverage=settings.character_coverage,
-            num_threads=settings.threads,
-            pad_id=PAD,
-            unk_id=UNKNOWN,
-            bos_id=-1,
-            eos_id=-1,
-            control_symbols=["<mask>", *map(language_symbol, sentences)],
-            # The words of `unicode` are normalised already.
-            normalization_rule_name="identity" if settings.words == "unicode" else "nmt_nfkc",
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        cause = " ".join(str(error).split())
-        raise ConfigError(f"tokenizer with vocabulary {settings.vocabulary}: {cause}") from error
-    with replacing(output) as partial:
-        partial.write_bytes(model.getvalue())
+    def save(self, output: Path) -> None:
+        """See `TextTokenizer.save`."""
+        self._tokenizer.save_pretrained(output)
 
 
-def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """At most `settings.sentences` in all, the same number of each language as far as it has them."""
-    left = settings.sentences
-    # Smallest first: what a small language leaves over, the larger ones share.
-    names = sorted(sentences, key=lambda name: (len(sentences[name]), name))
-    for done, name in enumerate(names):
-        text = sentences[name]
-        share = min(left // (len(names) - done), len(text))
-        left -= share
-        generator = np.random.default_rng(derive(settings.seed, "tokenizer", name))
-        for row in generator.choice(len(text), size=share, replace=False):
-            yield pretokenize(text[row], name, settings.words)
+class MosesTokenizer:
+    """SentencePiece on lower-cased words by Moses' rules, as in the EMS paper; see `TextTokenizer`."""
 
+    pad = 0
+    unknown: int | None = 1
+    mask: int | None = 2
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    most = sys.maxsize
 
-class Tokenizer:
-    """A trained model with its chain from raw sentence to ids.
-
-    Attributes:
-        words: how sentences are cut into words.
-    """
-
-    def __init__(self, path: Path, words: Words):
-        """Load the file that `train_tokenizer` wrote with this way of cutting words.
+    def __init__(self, path: Path):
+        """Open a model that `train_tokenizer` wrote.
 
         Raises:
-            DataError: absent or not a SentencePiece model; an unknown way.
+            DataError: absent or not a SentencePiece model.
         """
-        if words not in get_args(Words):
-            raise DataError(f"tokenizer {path}: unknown words {words!r}; known: {', '.join(get_args(Words))}")
         try:
             self._pieces = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
         except (OSError, RuntimeError) as error:
             raise DataError(f"tokenizer {path}: cannot be read ({error})") from error
-        self.words = words
-        self._chain = unicode.subword_chain(self._pieces, UNKNOWN) if words == "unicode" else None
+        self.size = self._pieces.get_piece_size()
 
-    @property
-    def size(self) -> int:
-        """V, reserved ids included."""
-        return self._pieces.get_piece_size()
-
-    @property
-    def pieces(self) -> list[str]:
-        """The text of every id (V,), with "▁" for a word's beginning and reserved ids in brackets."""
+    def tokens(self) -> list[str | None]:
+        """See `TextTokenizer.tokens`."""
         return [self._pieces.id_to_piece(number) for number in range(self.size)]
 
-    @property
-    def chain(self) -> tokenizers.Tokenizer:
-        """The whole chain as the `tokenizers` library has it.
-
-        Raises:
-            ConfigError: `moses`, whose rules that library does not have.
-        """
-        if self._chain is None:
-            raise ConfigError(
-                f"words: {self.words}: its rules depend on the language and are no steps of the tokenizers library; "
-                "train with words: unicode"
-            )
-        return self._chain
-
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
-        """Ids of raw sentences, each cut after `max_tokens`; how many were cut is logged."""
-        cut = 0
-        parts = [Ragged.of([])]
-        for start in range(0, len(sentences), BLOCK):
-            rows = self._rows(list(sentences[start : start + BLOCK]), language)
-            cut += sum(len(row) > max_tokens for row in rows)
-            parts.append(Ragged.of([row[:max_tokens] for row in rows]))
-        if cut:
-            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(sentences), language, max_tokens)
-        return Ragged.join(parts)
+        """See `TextTokenizer.encode`."""
 
-    def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
-        if self._chain is None:
-            text = [pretokenize(sentence, language, self.words) for sentence in sentences]
-            return self._pieces.encode(text, out_type=int, num_threads=1)
-        return [found.ids for found in self._chain.encode_batch_fast(sentences, add_special_tokens=False)]
+        def rows(some: list[str]) -> list[list[int]]:
+            words = [moses_words(sentence, language) for sentence in some]
+            return self._pieces.encode(words, out_type=int, num_threads=1)
+
+        return _truncated(map(rows, _blocks(sentences)), len(sentences), language, max_tokens)
+
+    def fields(self, sentences: Sequence[str], language: str, max_tokens: int) -> dict[str, Ragged]:
+        """See `TextTokenizer.fields`."""
+        return {"input_ids": self.encode(sentences, language, max_tokens)}
+
+    def padding(self, field: str) -> int:
+        """See `TextTokenizer.padding`."""
+        return self.pad
+
+    def save(self, output: Path) -> None:
+        """See `TextTokenizer.save`."""
+        (output / MOSES_MODEL).write_bytes(self._pieces.serialized_model_proto())
+
+
+def open_tokenizer(folder: Path, name: str) -> TextTokenizer:
+    """The tokenizer of a checkpoint or an encoder folder.
+
+    Raises:
+        ConfigError: it needs code of its own, which is never run.
+        DataError: it cannot be read.
+    """
+    if (folder / MOSES_MODEL).is_file():
+        return MosesTokenizer(folder / MOSES_MODEL)
+    try:
+        with quiet():
+            opened = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # a damaged tokenizer.json raises that very class
+        cause = " ".join(str(error).split())
+        raise ConfigError(
+            f"encoder {name}: {folder} cannot be opened without its own code ({cause})"
+        ) from error
+    return CheckpointTokenizer(opened)
+
+
+def log_truncated(truncated: int, count: int, language: str, max_tokens: int) -> None:
+    """Log how many sentences were truncated, if any."""
+    if truncated:
+        logger.info("%d of %d %s sentences truncated at %d tokens", truncated, count, language, max_tokens)
+
+
+def _blocks(sentences: Sequence[str]) -> Iterator[list[str]]:
+    return (list(sentences[start : start + BLOCK]) for start in range(0, len(sentences), BLOCK))
+
+
+def _truncated(blocks: Iterator[list[list[int]]], count: int, language: str, max_tokens: int) -> Ragged:
+    truncated, parts = 0, [Ragged.of([])]
+    for rows in blocks:
+        truncated += sum(len(row) > max_tokens for row in rows)
+        parts.append(Ragged.of([row[:max_tokens] for row in rows]))
+    log_truncated(truncated, count, language, max_tokens)
+    return Ragged.join(parts)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence transformers' progress bars and load reports, which warn of a missing pooler even if it is unused."""
+    level = transformers_logging.get_verbosity()
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()

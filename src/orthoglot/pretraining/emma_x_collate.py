@@ -1,4 +1,4 @@
-"""The steps of Emma-X: sentence pairs with what they draw, and sentences without known translations."""
+"""The batches of Emma-X: sentence pairs with their random draws, and sentences without known translations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import torch
 
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import placed
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
-from orthoglot.encoders.tokenization import Ragged
 from orthoglot.errors import DataError
-from orthoglot.pretraining.collate import reading_of
-from orthoglot.pretraining.emma_x_phases import Batch, Draws
+from orthoglot.pretraining.collate import collate
+from orthoglot.pretraining.emma_x_phases import EmmaXBatch, VirtualDraws
 from orthoglot.pretraining.masking import hidden_tokens
-from orthoglot.pretraining.networks import Student
-from orthoglot.pretraining.on_pairs import Corpus
-from orthoglot.pretraining.sampling import Plan
-from orthoglot.pretraining.tokenised_text import Text
+from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.pretraining.sampling import RowSampler
+from orthoglot.pretraining.tokenised import Corpus, Text
 from orthoglot.streams import derive
 from orthoglot.training.distributed import processes, rank
 
@@ -30,8 +29,8 @@ Hidden = tuple[str, int] | None
 Part = tuple[Ragged, np.ndarray]
 
 
-class EmmaXSteps:
-    """Steps of both phases, this process's share of each, and of validation.
+class EmmaXCollator:
+    """Batches of both phases, of which each process has its share, and of validation.
 
     Attributes:
         sizes: sentence pairs of each language pair that training may see.
@@ -43,47 +42,54 @@ class EmmaXSteps:
         self,
         settings: EmmaXSettings,
         bitext: Sequence[Path],
-        student: Student,
+        encoder: TrainableEncoder,
         corpus: Corpus,
         device: torch.device,
     ):
-        self.settings, self.student, self.corpus, self.device = settings, student, corpus, device
+        self.settings, self.corpus, self.device = settings, corpus, device
+        self.tokenizer, self.vocabulary = encoder.tokenizer, encoder.vocabulary
         limits = [settings.parallel.pairs.get(folder.name) for folder in bitext]
-        self._allowed = Limited(corpus["train"].sizes, limits)
+        self._allowed = LimitedRows(corpus["train"].sizes, limits)
         self.sizes = self._allowed.kept
         valid = corpus["valid"].sizes
         # Pairs held back from training are not there to choose an epoch by, either, unless there are no others.
         spared = [0 if limit and not all(limits) else None for limit in limits]
-        self.held_out = HeldOut(self, Limited(valid, spared))
-        self.held_back = HeldOut(self, Limited(valid, [None if limit == 0 else 0 for limit in spared]))
+        self.held_out = ValidationPairs(self, LimitedRows(valid, spared))
+        self.held_back = ValidationPairs(
+            self, LimitedRows(valid, [None if limit == 0 else 0 for limit in spared])
+        )
         if len(self.held_out.rows) < 2:
             raise DataError(f"{len(self.held_out.rows)} validation pairs: nothing to compare")
 
-    def pairs(self, phase: ParallelPhase, hide: bool, epoch: int, first: int) -> Iterator[Batch]:
+    def pairs(self, phase: ParallelPhase, hide: bool, epoch: int, first: int) -> Iterator[EmmaXBatch]:
         """An epoch's steps of Phase 1, from one on; tokens are hidden, if any are, where `hide` is true."""
-        plan = self._plan(phase, phase.batch_size, self.sizes)
-        for number, places in _numbered(plan, phase, epoch, first):
+        sampler = self._sampler(phase, phase.batch_size, self.sizes)
+        for number, places in _numbered(sampler, phase, epoch, first):
             if (count := len(places) // processes()) < 2:
                 raise _nothing_to_compare(f"{count} sentence pairs")
             hidden = ("train", number) if hide else None
-            batch = self._batch([(side, self._allowed.rows(places)) for side in self._pairs("train")], hidden)
+            batch = self._batch(
+                [(side, self._allowed.rows(places)) for side in self.corpus["train"].sides], hidden
+            )
             yield batch._replace(draws=self._draws("train", batch.parts[0], number))
 
-    def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[Batch]:
+    def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[EmmaXBatch]:
         """An epoch's steps of Phase 2, from one on: known pairs, sentences without, or both.
 
-        Where no pair is known but translations lie beside each other, the batch has them as parts, to be counted.
+        With text `beside` and no known pairs the parts are the two sides of the pairs, so that found translations are
+        counted.
         """
-        data, pairs = self.corpus["train"], self._pairs("train")
+        data = self.corpus["train"]
+        pairs = data.sides
         # (sides, which rows may be drawn, the draws)
-        drawn: list[tuple[tuple[Ragged, ...], Limited | None, Plan]] = []
+        drawn: list[tuple[tuple[Ragged, ...], LimitedRows | None, RowSampler]] = []
         if phase.known_pairs:
-            drawn.append((pairs, self._allowed, self._plan(phase, phase.known_pairs, self.sizes, "known")))
+            drawn.append((pairs, self._allowed, self._sampler(phase, phase.known_pairs, self.sizes, "known")))
         if phase.text == "beside":
-            drawn.append((pairs, None, self._plan(phase, phase.batch_size // 2, data.sizes)))
+            drawn.append((pairs, None, self._sampler(phase, phase.batch_size // 2, data.sizes)))
         elif text is not None:
-            drawn.append(((text.sentences,), None, self._plan(phase, phase.batch_size, text.sizes)))
-        steps = [_numbered(plan, phase, epoch, first) for *_, plan in drawn]
+            drawn.append(((text.sentences,), None, self._sampler(phase, phase.batch_size, text.sizes)))
+        steps = [_numbered(sampler, phase, epoch, first) for *_, sampler in drawn]
         for places in zip(*steps, strict=True):
             parts: list[Part] = []
             for (sides, allowed, _), (_, found) in zip(drawn, places, strict=True):
@@ -93,48 +99,44 @@ class EmmaXSteps:
                 raise _nothing_to_compare(f"{count} sentences")
             yield self._batch(parts, ("text", places[0][0]))
 
-    def validation(self, rows: np.ndarray, number: int) -> Batch:
+    def validation(self, rows: np.ndarray, number: int) -> EmmaXBatch:
         """A step of validation pairs, the same each time and with no token hidden."""
-        sides = [side.take(rows) for side in self._pairs("valid")]
-        return self._read(sides, None)._replace(draws=self._draws("valid", len(rows), number))
+        sides = [side.take(rows) for side in self.corpus["valid"].sides]
+        return self._collate(sides, None)._replace(draws=self._draws("valid", len(rows), number))
 
-    def _pairs(self, split: Split) -> tuple[Ragged, Ragged]:
-        return self.corpus[split].source, self.corpus[split].target
-
-    def _batch(self, parts: Sequence[Part], hidden: Hidden) -> Batch:
+    def _batch(self, parts: Sequence[Part], hidden: Hidden) -> EmmaXBatch:
         """This process's share of every part, with tokens hidden as if one process read everything."""
         sizes = [len(rows) // processes() for _, rows in parts]
         shares = [slice(rank() * size, (rank() + 1) * size) for size in sizes]
-        mlm, student = self.settings.mlm, self.student
+        mlm, tokenizer = self.settings.mlm, self.tokenizer
         if not (mlm.weight and hidden):
-            return self._read(
+            return self._collate(
                 [side.take(rows[own]) for (side, rows), own in zip(parts, shares, strict=True)], None
             )
-        assert student.mask is not None
+        assert tokenizer.mask is not None
         everyones = Ragged.join([side.take(rows) for side, rows in parts])
         shown, expected = hidden_tokens(
             everyones.ids,
             mlm.mask_share,
-            student.mask,
-            student.vocabulary,
+            tokenizer.mask,
+            self.vocabulary,
             np.random.default_rng(derive(self.settings.seed, "mask", *hidden)),
-            special=1 + max(student.pad, *student.before, *student.after),
+            special=1 + max(tokenizer.pad, *tokenizer.before, *tokenizer.after),
         )
         firsts = np.cumsum([0, *(len(rows) for _, rows in parts[:-1])])
         mine = [first + np.arange(own.start, own.stop) for first, own in zip(firsts, shares, strict=True)]
-        told = Ragged(expected, everyones.offsets).take(np.concatenate(mine)).ids
-        return self._read([replace(everyones, ids=shown).take(own) for own in mine], told)
+        labels = Ragged(expected, everyones.offsets).take(np.concatenate(mine)).ids
+        return self._collate([replace(everyones, ids=shown).take(own) for own in mine], labels)
 
-    def _read(self, parts: Sequence[Ragged], expected: np.ndarray | None) -> Batch:
+    def _collate(self, parts: Sequence[Ragged], labels: np.ndarray | None) -> EmmaXBatch:
         sizes = tuple(len(part.lengths) for part in parts)
         sentences = Ragged.join(parts)
-        return Batch(
-            reading_of(self.student, sentences, self.settings.chunk_tokens, self.device, expected), sizes
-        )
+        tokens = collate(self.tokenizer, sentences, self.settings.chunk_tokens, self.device, labels)
+        return EmmaXBatch(tokens, sizes)
 
-    def _plan(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> Plan:
-        """Which rows each step has; what is drawn beside each other for a step has purposes that differ."""
-        return Plan(
+    def _sampler(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> RowSampler:
+        """Which rows each step has; samplers of one step have different purposes."""
+        return RowSampler(
             sizes=sizes,
             batch_size=size * processes(),
             steps=phase.steps,
@@ -143,7 +145,7 @@ class EmmaXSteps:
             seed=derive(self.settings.seed, purpose) if purpose else self.settings.seed,
         )
 
-    def _draws(self, split: Split, size: int, number: int) -> Draws:
+    def _draws(self, split: Split, size: int, number: int) -> VirtualDraws:
         """Drawn for the sentences of all processes, so that it does not depend on how many share them."""
         together, own = (processes(), rank()) if split == "train" else (1, 0)
         across = size * together
@@ -152,11 +154,11 @@ class EmmaXSteps:
         released = self.settings.parallel.virtual == "released"
         width = everyone + self.settings.queue if released else self.settings.ranks - 1
         shares = generator.random((everyone, width), dtype=np.float32)
-        # Another place of the same side or of the other one, so neither the anchor nor its translation.
+        # Another row of the same or of the other side, so neither the anchor nor its translation.
         steps = generator.integers(1, max(2, across), everyone) + across * generator.integers(0, 2, everyone)
         others = (np.arange(everyone) + steps) % everyone
         mine = np.concatenate([side * across + own * size + np.arange(size) for side in (0, 1)])
-        return Draws(
+        return VirtualDraws(
             placed(torch.from_numpy(others[mine]), self.device),
             placed(torch.from_numpy(shares[mine]), self.device),
         )
@@ -166,13 +168,13 @@ def _nothing_to_compare(what: str) -> DataError:
     return DataError(f"a step of {what}: nothing to compare; raise batch_size")
 
 
-def _numbered(plan: Plan, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
+def _numbered(sampler: RowSampler, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
     """An epoch's steps from one on: the number in the phase, and what all processes draw."""
-    for number, rows in enumerate(plan.steps_at_random(epoch)[first:], start=first):
+    for number, rows in enumerate(sampler.steps_at_random(epoch)[first:], start=first):
         yield epoch * phase.validate_every + number, rows
 
 
-class Limited:
+class LimitedRows:
     """Which rows may be drawn where some groups are limited: the first of each.
 
     Attributes:
@@ -191,18 +193,18 @@ class Limited:
         return places + self._shift[np.searchsorted(self._ends, places, side="right")]
 
 
-class HeldOut:
-    """Validation pairs and their steps, the same each time."""
+class ValidationPairs:
+    """Validation pairs and their batches, the same each time."""
 
-    def __init__(self, steps: EmmaXSteps, limited: Limited):
+    def __init__(self, collator: EmmaXCollator, limited: LimitedRows):
         self.sizes = limited.kept
         self.rows = limited.rows(np.arange(sum(limited.kept)))
-        self._steps = steps
+        self._collator = collator
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, Batch]]:
+    def __iter__(self) -> Iterator[tuple[np.ndarray, EmmaXBatch]]:
         """Places among these pairs, and the batch of them."""
-        settings, count = self._steps.settings, len(self.rows)
+        settings, count = self._collator.settings, len(self.rows)
         order = np.random.default_rng(derive(settings.seed, "validation")).permutation(count)
         size = settings.parallel.batch_size * settings.processes
         for number, places in enumerate(np.array_split(order, max(1, count // size))):
-            yield places, self._steps.validation(self.rows[places], number)
+            yield places, self._collator.validation(self.rows[places], number)

@@ -1,12 +1,11 @@
 """Signs of a collapse in the history of an Emma-X training: how encoder and classifier vote on the ranks of pairs.
 
-Ranks run from 1 (paraphrase) to N (unrelated). That nearly all pairs are of rank N is as it should be; that they are
-of another rank, that both votes have little to do with each other, that a nearer rank has a lower cosine, or that all
-vectors are nearly one, is a collapse. Phase 1 has no votes. Source: methods 6.4.
+Ranks run from 1 (paraphrase) to N (unrelated). Nearly all pairs should have rank N. Signs of a collapse are that nearly
+all have another rank, that the two votes disagree, that a nearer rank has a lower cosine, and that all vectors are
+nearly equal. Phase 1 has no votes. Source: methods 6.4.
 
-Beside it, translations may be found more seldom: a fall counts if it is larger than two standard errors of the
-difference of two shares, each with the error that the history tells. Both are of the same pairs, so that chance alone
-goes less far.
+A further sign is that fewer translations are found: by more than two standard errors of the difference of two shares,
+each with the error in the history. Both are measured on the same pairs, so chance alone makes smaller differences.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-# One rank of nearly all pairs, nearly one vector of all sentences, votes that do not agree.
+# Thresholds: share of one rank, spread of all vectors, agreement of the votes.
 NEARLY_ALL, NEARLY_ONE, HALF = 0.99, 0.02, 0.5
-# Standard errors that a fall of retrieval may have without being told.
+# Standard errors of a fall of retrieval that is not reported.
 ERRORS = 2.0
 Rows = Sequence[Mapping[str, float]]
 
@@ -30,7 +29,7 @@ class Sign(NamedTuple):
         title: the quantity, with its scale.
         lines: {name: (epochs,)}, NaN where there is none.
         alarming: (epochs,) bool.
-        alarm: what it means that an epoch is alarming; of a fall, empty where there is none.
+        alarm: what an alarming epoch means; of a fall, empty where there is none.
     """
 
     title: str
@@ -39,8 +38,8 @@ class Sign(NamedTuple):
     alarm: str
 
 
-def is_told(rows: Rows) -> bool:
-    """Whether a history tells of votes."""
+def has_votes(rows: Rows) -> bool:
+    """Whether a history has votes."""
     return any(not np.isnan(row.get("valid.agreement", np.nan)) for row in rows)
 
 
@@ -53,30 +52,30 @@ def signs(rows: Rows) -> list[Sign]:
         shares = {f"rank {number}": 100 * _values(rows, f"{who}_rank_{number}") for number in numbers}
         below = np.array(list(shares.values()))[:-1]
         over = np.asarray((below > 100 * NEARLY_ALL).any(axis=0))
-        told = f"the {who} gives one rank below {ranks} to over {NEARLY_ALL:.0%} of all pairs"
-        found.append(Sign(f"Votes of the {who}, % of pairs", shares, over, told))
+        alarm = f"the {who} gives one rank below {ranks} to over {NEARLY_ALL:.0%} of all pairs"
+        found.append(Sign(f"Votes of the {who}, % of pairs", shares, over, alarm))
     agreement = 100 * _values(rows, "agreement")
-    told = f"encoder and classifier agree on under {HALF:.0%} of all pairs"
-    found.append(Sign("Agreement, % of pairs ↑", {"agreement": agreement}, agreement < 100 * HALF, told))
+    alarm = f"encoder and classifier agree on under {HALF:.0%} of all pairs"
+    found.append(Sign("Agreement, % of pairs ↑", {"agreement": agreement}, agreement < 100 * HALF, alarm))
     scores = {f"rank {number}": _values(rows, f"score_{number}") for number in numbers}
     rising = np.asarray((np.diff(np.array(list(scores.values())), axis=0) > 0).any(axis=0))
     found.append(Sign("Cosine of each rank", scores, rising, "the ranks' cosines are out of order"))
     spread = _values(rows, "spread")
-    told = f"all vectors are nearly one: spread under {NEARLY_ONE}"
-    found.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, told))
-    fallen, told = _fallen(rows)
+    alarm = f"all vectors are nearly one: spread under {NEARLY_ONE}"
+    found.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, alarm))
+    fallen, alarm = _fallen(rows)
     lines = {
         "found first": _values(rows, "retrieval"),
         "found first, few pairs": _values(rows, "retrieval_of_few"),
     }
     lines |= {f"rank 1 by {who}": 100 * _values(rows, f"{who}_finds") for who in ("classifier", "encoder")}
-    told_of = {name: values for name, values in lines.items() if not np.isnan(values).all()}
-    return [*found, Sign("Translations, % ↑", told_of, fallen, told)]
+    known = {name: values for name, values in lines.items() if not np.isnan(values).all()}
+    return [*found, Sign("Translations, % ↑", known, fallen, alarm)]
 
 
 def alarming(rows: Rows) -> list[str]:
     """A sentence for each sign that alarms in the last epoch; none in Phase 1."""
-    return [sign.alarm for sign in signs(rows) if sign.alarming[-1]] if is_told(rows[-1:]) else []
+    return [sign.alarm for sign in signs(rows) if sign.alarming[-1]] if has_votes(rows[-1:]) else []
 
 
 def alarms(rows: Rows) -> Iterator[str]:
@@ -88,22 +87,22 @@ def alarms(rows: Rows) -> Iterator[str]:
 
 
 def _fallen(rows: Rows) -> tuple[np.ndarray, str]:
-    """At which epochs of Phase 2 translations are found too seldom (epochs,), and a sentence about the last of these.
+    """Epochs of Phase 2 in which too few translations are found (epochs,), and a sentence about the last of these.
 
-    Each is compared with the best before it: of Phase 2, and the epoch that Phase 1 left.
+    Each is compared with the best earlier epoch of Phase 2 and the epoch that Phase 1 kept.
     """
     found, errors = _values(rows, "retrieval"), _values(rows, "retrieval_error")
     before = [place for place, row in enumerate(rows) if row.get("phase") == 1 and row.get("best")][-1:]
-    fallen, told = np.zeros(len(rows), dtype=bool), ""
+    fallen, alarm = np.zeros(len(rows), dtype=bool), ""
     for place in (place for place, row in enumerate(rows) if row.get("phase") == 2):
         best = max(before, key=lambda one: found[one], default=place)
-        # Never so where a history does not tell the error.
+        # False where a history has no error.
         fallen[place] = found[best] - found[place] > ERRORS * np.hypot(errors[best], errors[place])
         if fallen[place]:
             values = [f"{found[one]:.1f} % in epoch {rows[one]['epoch']:.0f}" for one in (best, place)]
-            told = f"translations found first fell from {' to '.join(values)}, more than two standard errors"
+            alarm = f"translations found first fell from {' to '.join(values)}, more than two standard errors"
         before.append(place)
-    return fallen, told
+    return fallen, alarm
 
 
 def _values(rows: Rows, name: str) -> np.ndarray:

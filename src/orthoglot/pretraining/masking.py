@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# What stands where nothing is to be predicted.
+# The label where nothing is predicted.
 IGNORED = -100
 # Of the tokens drawn: as many become the mask, a random piece, or stay (BERT's rule).
 MASKED, RANDOM = 0.8, 0.1
@@ -27,9 +27,9 @@ def hidden_tokens(
         mask: id of the mask.
         vocabulary: V.
         generator: of the draws.
-        special: the first ids, which are neither drawn nor put in a token's place.
+        special: the first ids, which are neither drawn nor used as a random piece.
     Returns:
-        The ids as shown, and what was there: the id at places drawn, -100 elsewhere.
+        The ids as shown, and the labels: the id at positions drawn, -100 elsewhere.
     Source: methods 6.5.
     """
     chance = np.where(ids >= special, generator.random(ids.shape), 1.0)

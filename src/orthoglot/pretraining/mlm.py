@@ -10,21 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import tokenizers
 import torch
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.pretrained import save_checkpoint
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import MlmSettings
-from orthoglot.encoders.tokenization import Ragged
+from orthoglot.encoders.tokenization import CheckpointTokenizer
+from orthoglot.encoders.tokenizer_training import train_bpe
 from orthoglot.errors import DataError
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
-from orthoglot.pretraining.sampling import Plan, length_batches
-from orthoglot.pretraining.tokenised_bitext import languages_of, monolingual
-from orthoglot.pretraining.trainer import Place, train_steps, write_history
+from orthoglot.pretraining.sampling import RowSampler, length_batches
+from orthoglot.pretraining.tokenised import languages_of, monolingual
+from orthoglot.pretraining.trainer import train_steps, write_history
 from orthoglot.streams import derive
 
 # The first ids in the order of XLM-R's own vocabulary.
@@ -34,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class Masked(NamedTuple):
-    """Token ids with some hidden (B, T), and what was there: the id at hidden places, -100 elsewhere."""
+    """Token ids with some hidden (B, T), and their labels: the id at hidden positions, -100 elsewhere."""
 
     ids: Tensor
     labels: Tensor
@@ -43,16 +46,13 @@ class Masked(NamedTuple):
 def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> PreTrainedTokenizerFast:
     """A BPE tokenizer with XLM-R's special tokens, `<s> ... </s>` around every sentence.
 
-    The same sentences give the same pieces.
+    The same sentences give the same tokens.
     """
     built = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL["unk"]))
     built.normalizer = normalizers.NFKC()
     built.pre_tokenizer = pre_tokenizers.Metaspace()
     built.decoder = decoders.Metaspace()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=list(SPECIAL.values()), max_token_length=16, show_progress=False
-    )
-    built.train_from_iterator(sentences, trainer)
+    train_bpe(built, sentences, size, list(SPECIAL.values()))
     built.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>",
         pair="<s> $A </s> </s> $B </s>",
@@ -62,20 +62,6 @@ def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> Pr
     return PreTrainedTokenizerFast(
         tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=max_tokens, **names
     )
-
-
-def tokenise(
-    tokenizer: PreTrainedTokenizerFast, sentences: dict[str, list[str]], max_tokens: int
-) -> tuple[Ragged, list[int]]:
-    """Ids of all sentences, one language after the other, and the number of sentences of each."""
-    parts = [
-        Ragged.of(tokenizer(text, truncation=True, max_length=max_tokens)["input_ids"])
-        for text in sentences.values()
-        if text
-    ]
-    if not parts:
-        raise DataError(f"no sentence in any of {', '.join(sentences)}")
-    return Ragged.join(parts), [len(part.lengths) for part in parts]
 
 
 def masked_loss(model: XLMRobertaForMaskedLM, batch: Masked) -> dict[str, Tensor]:
@@ -107,48 +93,55 @@ def build(settings: MlmSettings, vocabulary: int) -> XLMRobertaForMaskedLM:
         return XLMRobertaForMaskedLM(config)
 
 
-def pretrain_mlm(
-    settings: MlmSettings, name: str, bitext: Sequence[Path], *, place: Place, output: Path
-) -> None:
+def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
     """Train on both sides of the bitext as monolingual text; write a transformers checkpoint folder.
 
     AdamW, linear warm-up and decay; languages in proportion to their sentences. The epoch with the lowest
-    validation loss is kept. The same settings and text give the same bytes on CPU.
+    validation loss is kept. The same settings and text give the same bytes on a CPU.
 
     Args:
         settings: sizes and recipe.
         name: of the encoder, kept in encoder.json.
-        bitext: prepared pair folders; a folder's name is its pair.
-        place: device, checkpoint, curves.
+        inputs: the prepared pair folders.
+        run: device, checkpoint, curves.
         output: an existing empty folder.
     """
     torch.set_num_threads(settings.threads)
-    target = resolve_device(place.device)
-    languages = languages_of(bitext)
+    target = resolve_device(run.device)
+    languages = languages_of(inputs.bitext)
     text: dict[Split, dict[str, list[str]]] = {
-        "train": monolingual(bitext, "train"),
-        "valid": monolingual(bitext, "valid"),
+        "train": monolingual(inputs.bitext, "train"),
+        "valid": monolingual(inputs.bitext, "valid"),
     }
     sample = [line for lines in text["train"].values() for line in lines[: settings.sentences_per_language]]
-    tokenizer = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
-    train, sizes = tokenise(tokenizer, text["train"], settings.max_tokens)
-    valid, _ = tokenise(tokenizer, text["valid"], settings.max_tokens)
+    trained = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
+    sentences: dict[Split, list[Ragged]] = {
+        split: [
+            Ragged.of(trained(lines, truncation=True, max_length=settings.max_tokens)["input_ids"])
+            for lines in found.values()
+            if lines
+        ]
+        for split, found in text.items()
+    }
+    for split, found in sentences.items():
+        if not found:
+            raise DataError(f"{split}: no sentence in any of {', '.join(languages)}")
+    sizes = [len(part.lengths) for part in sentences["train"]]
+    train, valid = (Ragged.join(parts) for parts in sentences.values())
     logger.info(
-        "%s: %d sentences, %d for validation, %d languages, %d pieces, on %s, seed %d",
-        *(name, sum(sizes), len(valid.lengths), len(languages), len(tokenizer), target, settings.seed),
+        "%s: %d sentences, %d for validation, %d languages, %d subwords, on %s, seed %d",
+        *(name, sum(sizes), len(valid.lengths), len(languages), len(trained), target, settings.seed),
     )
-    model = build(settings, len(tokenizer)).to(target)
-    history = _fit(settings, name, model, train, sizes, valid, place)
+    model = build(settings, len(trained)).to(target)
+    history = _fit(settings, name, model, train, sizes, valid, run)
     save_checkpoint(
         model,
-        tokenizer,
+        CheckpointTokenizer(trained),
         output,
-        kind="mlm",
         name=name,
         dim=settings.width,
         languages=languages,
-        pooling=settings.pooling,
-        max_tokens=settings.max_tokens,
+        **settings.model_dump(include={"kind", "pooling", "max_tokens"}),
     )
     write_history(history, output)
 
@@ -160,10 +153,10 @@ def _fit(
     train: Ragged,
     sizes: Sequence[int],
     valid: Ragged,
-    place: Place,
+    run: RunOptions,
 ) -> list[dict[str, float]]:
     vocabulary = model.config.vocab_size
-    plan = Plan(
+    sampler = RowSampler(
         sizes=sizes,
         batch_size=settings.batch_size,
         steps=settings.steps,
@@ -182,7 +175,7 @@ def _fit(
         return Masked(*(torch.from_numpy(some).to(model.device) for some in (shown, labels)))
 
     def batches(epoch: int, first: int) -> Iterator[Masked]:
-        for step, rows in enumerate(plan.batches(epoch, [train.lengths])[first:], start=first):
+        for step, rows in enumerate(sampler.batches(epoch, [train.lengths])[first:], start=first):
             yield masked(train, rows, np.random.default_rng(derive(settings.seed, "mask", epoch, step)))
 
     def validate() -> dict[str, float]:
@@ -206,7 +199,7 @@ def _fit(
         loss=lambda batch: masked_loss(model, batch),
         batches=batches,
         validate=validate,
-        place=place,
+        run=run,
         seed=settings.seed,
         settings=settings.model_dump_json(),
     )

@@ -1,4 +1,4 @@
-"""Keys of momentum contrast: an encoder that slowly follows another, and a queue of the vectors it gave last."""
+"""Keys of momentum contrast: a moving average of an encoder, and a queue of the vectors that it gave last."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Queue(nn.Module):
     def __init__(self, size: int, width: int):
         super().__init__()
         self.vectors: Tensor
-        self.place: Tensor
+        self.next: Tensor
         self.register_buffer("vectors", functional.normalize(torch.randn(size, width), dim=1))
-        self.register_buffer("place", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("next", torch.zeros((), dtype=torch.int64))
 
     def push(self, keys: Tensor) -> None:
-        """Put keys (M, D) in the place of the oldest; M need not divide K, and of more than K the last K stay."""
+        """Replace the oldest keys by these (M, D); M need not divide K, and of more than K the last K stay."""
         size = len(self.vectors)
         if size == 0:
             return
         kept = keys[-size:]
-        self.place.add_(len(keys) - len(kept))
-        rows = (self.place + torch.arange(len(kept), device=keys.device)) % size
+        self.next.add_(len(keys) - len(kept))
+        rows = (self.next + torch.arange(len(kept), device=keys.device)) % size
         self.vectors[rows] = kept.to(self.vectors.dtype)
-        self.place.copy_((self.place + len(kept)) % size)
+        self.next.copy_((self.next + len(kept)) % size)
 
 
 @torch.no_grad()

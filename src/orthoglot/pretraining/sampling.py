@@ -1,4 +1,4 @@
-"""Which rows a pretraining sees when: languages by temperature, rows in turn, batches of similar length."""
+"""Which rows each step of a training reads: languages by temperature, rows in turn, batches of similar length."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BATCHES_PER_POOL = 64
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Rows of every epoch, a function of the epoch number alone, so that a resumed run needs no state.
+class RowSampler:
+    """Rows of every epoch: a function of the epoch number alone, so that a resumed run needs no state.
 
     A group (a language pair, or a language) with n rows is drawn with probability n^(1/T) / sum n^(1/T);
     within a group no row comes twice before every row has come once.
@@ -72,7 +72,7 @@ class Plan:
         return np.concatenate(drawn)[first - start : last - start]
 
     def steps_at_random(self, epoch: int) -> list[np.ndarray]:
-        """This epoch's rows cut into its steps, whatever the rows' lengths; sizes differ by at most one.
+        """This epoch's rows split into its steps, whatever the rows' lengths; sizes differ by at most one.
 
         Groups are mixed at random and each group's rows stay in their order, so that a row comes twice in one step only
         where its group has begun anew in between.
@@ -81,7 +81,7 @@ class Plan:
         groups = np.searchsorted(np.cumsum(self.sizes), rows, side="right")
         generator = np.random.default_rng(derive(self.seed, "batches", epoch))
         mixed = np.empty_like(rows)
-        # `rows` has the groups one after the other, so a stable sort of the mixed groups tells each its places.
+        # `rows` has the groups one after the other, so a stable sort of the mixed groups gives their positions.
         mixed[np.argsort(generator.permutation(groups), kind="stable")] = rows
         return np.array_split(mixed, self.steps_of(epoch))
 
@@ -94,7 +94,7 @@ class Plan:
 def length_batches(
     rows: np.ndarray, lengths: Sequence[np.ndarray], count: int, generator: np.random.Generator
 ) -> list[np.ndarray]:
-    """Cut shuffled rows into `count` batches whose rows have similar lengths.
+    """Split shuffled rows into `count` batches whose rows have similar lengths.
 
     Args:
         rows: row numbers (n,).

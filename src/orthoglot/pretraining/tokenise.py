@@ -1,25 +1,34 @@
-"""Text as the ids that a student reads: cut once, for every encoder that cuts it alike."""
+"""Tokenise the text for training once, for every encoder that tokenises it alike."""
 
 from __future__ import annotations
 
 import logging
 import os
 import shutil
+from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from orthoglot.encoders.folder import card, stated
-from orthoglot.encoders.pretrained import open_tokenizer
+from orthoglot import atomic
+from orthoglot.encoders.folder import stated
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import TokensSettings
-from orthoglot.encoders.tokenization import UNKNOWN, Ragged, Tokenizer, train_tokenizer
+from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
+from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.errors import ConfigError
-from orthoglot.pretraining.tokenised_bitext import SPLITS, Tokenise, monolingual, tokenise_bitext
-from orthoglot.pretraining.tokenised_text import TEXT, tokenise_corpora, tokenise_sides
-from orthoglot.pretraining.vocabulary_coverage import UnknownPieces
+from orthoglot.pretraining.tokenised import (
+    SPLITS,
+    TEXT,
+    monolingual,
+    text_of_bitext,
+    text_of_corpora,
+    write_bitext,
+    write_text,
+)
 
-TOKENIZER = "tokenizer.model"
+TOKENIZER = "tokenizer"
+# The share of a language's tokens that may be unknown without a warning.
+MANY = 0.1
 logger = logging.getLogger(__name__)
 
 
@@ -32,7 +41,7 @@ def tokenise(
     checkpoint: Path,
     output: Path,
 ) -> None:
-    """Write the ids of the sentence pairs and of the text, and the tokenizer where it is a new one.
+    """Write the ids of the sentence pairs and of the text, and the folder of the tokenizer where it is new.
 
     The same settings and text give the same bytes.
 
@@ -40,8 +49,8 @@ def tokenise(
         settings: see the class.
         bitext: prepared pair folders; a folder's name is its pair.
         corpora: prepared text folders, if the settings want them; a folder's name is its language.
-        start: folder of the encoder that training starts from, if the tokenizer is its own.
-        checkpoint: folder of the parts that are done, from which an interrupted call goes on; they stay there, too.
+        start: folder of the encoder that training starts from, if its tokenizer is used.
+        checkpoint: folder of the finished parts, from which an interrupted call resumes; they stay there, too.
         output: an existing empty folder.
     Raises:
         ConfigError: the settings want text corpora, and there are none.
@@ -50,78 +59,75 @@ def tokenise(
     if settings.text == "corpora" and not corpora:
         raise ConfigError("text.text is corpora, and there is no corpus of text")
     checkpoint.mkdir(parents=True, exist_ok=True)
-    cut = UnknownPieces(*tokeniser(settings, bitext, start, checkpoint))
-    whose = f"the tokenizer of {start.name}" if start else "the new tokenizer"
+    encode = CountingTokenizer(*_tokenizer(settings, bitext, start, checkpoint))
     for split in SPLITS:
-        tokenise_bitext(bitext, split, cut, checkpoint)
-        cut.tell(whose)
+        write_bitext(bitext, split, encode, checkpoint)
+        encode.warn()
     if settings.text == "corpora":
-        tokenise_corpora(corpora, cut, checkpoint)
+        write_text(text_of_corpora(corpora), encode, checkpoint, corpora)
     elif settings.text != "none":
-        tokenise_sides(bitext, cut, checkpoint, apart=settings.text == "apart")
-    cut.tell(whose)
+        write_text(text_of_bitext(bitext, apart=settings.text == "apart"), encode, checkpoint, bitext)
+    encode.warn()
     for part in (checkpoint / name for name in (TOKENIZER, *SPLITS, TEXT)):
         if part.is_dir():
             shutil.copytree(part, output / part.name, copy_function=_link)
-        elif part.exists():
-            _link(part, output / part.name)
 
 
 def _link(file: Path | str, place: Path | str) -> None:
-    """One file under two names, or two files where that cannot be."""
+    """Hard link a file, or copy it where that is not possible."""
     try:
         os.link(file, place)
     except OSError:
         shutil.copyfile(file, place)
 
 
-def tokeniser(
+def _tokenizer(
     settings: TokensSettings, bitext: Sequence[Path], start: Path | None, tokens: Path
-) -> tuple[Tokenise, int | None]:
-    """What cuts sentences, and its id of what it does not know, if it has one.
-
-    It is the start encoder's own chain, or that of a new tokenizer, which is learnt if it is not in `tokens`.
-    """
+) -> tuple[TextTokenizer, int, str]:
+    """The tokenizer of the encoder that training starts from, or a new one; the most tokens; its name."""
     if settings.tokenizer and settings.max_tokens:
         place = tokens / TOKENIZER
         if not place.exists():
-            train_tokenizer(settings.tokenizer, monolingual(bitext, "train"), place)
-        return partial(_cut, Tokenizer(place, settings.tokenizer.words), settings.max_tokens), UNKNOWN
+            with atomic.building(place) as partial:
+                text = monolingual(bitext, "train")
+                train_tokenizer(settings.tokenizer, text, settings.max_tokens, partial)
+        return open_tokenizer(place, "new"), settings.max_tokens, "the new tokenizer"
     assert start is not None, "no folder of the encoder that training starts from"
-    described = card(start)
-    if described["kind"] != "ems":
-        place, described = stated(start, "name", "max_tokens")
-        tokenizer = open_tokenizer(place, described["name"])
-        return CheckpointChain(tokenizer, described["max_tokens"]), tokenizer.unk_token_id
-    return partial(_cut, Tokenizer(start / TOKENIZER, described["words"]), described["max_tokens"]), UNKNOWN
+    place, described = stated(start, "name", "max_tokens")
+    name = f"the tokenizer of {start.name}"
+    return open_tokenizer(place, described["name"]), described["max_tokens"], name
 
 
-def _cut(tokenizer: Tokenizer, most: int, sentences: Sequence[str], language: str) -> Ragged:
-    return tokenizer.encode(sentences, language, most)
+class CountingTokenizer:
+    """Encodes sentences, and counts tokens and unknown ones by language."""
 
-
-class CheckpointChain:
-    """How a transformers checkpoint cuts a sentence, without what it puts around it.
-
-    Attributes:
-        before, after: the ids around any sentence.
-    """
-
-    def __init__(self, tokenizer: Any, max_tokens: int):
-        """Take a transformers tokenizer, and the tokens that may be in all."""
-        self._tokenizer = tokenizer
-        self.before, self.after = _around(tokenizer)
-        self._room = max_tokens - len(self.before) - len(self.after)
+    def __init__(self, tokenizer: TextTokenizer, max_tokens: int, name: str):
+        """Take a tokenizer, the most tokens of a sentence, and the tokenizer's name for messages."""
+        self._tokenizer, self._max_tokens, self._name = tokenizer, max_tokens, name
+        self._read: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
+        self._warned: set[str] = set()
 
     def __call__(self, sentences: Sequence[str], language: str) -> Ragged:
-        """Ids of each sentence alone, cut so that the network can read it."""
-        rows = self._tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"]
-        if cut := sum(len(row) > self._room for row in rows):
-            logger.info("%d of %d %s sentences cut at %d tokens", cut, len(rows), language, self._room)
-        return Ragged.of([row[: self._room] for row in rows])
+        """The ids."""
+        ids = self._tokenizer.encode(sentences, language, self._max_tokens)
+        self._read[language] += ids.ids.size
+        self._unknown[language] += ids.count(self._tokenizer.unknown)
+        return ids
 
+    def warn(self) -> None:
+        """Warn once of every language of which too many tokens were unknown since the last call.
 
-def _around(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    whole, alone = (tokenizer("a", add_special_tokens=added)["input_ids"] for added in (True, False))
-    first = next(n for n in range(len(whole)) if whole[n : n + len(alone)] == alone)
-    return tuple(whole[:first]), tuple(whole[first + len(alone) :])
+        Text whose ids were kept from an interrupted run is not read again, and not counted.
+        """
+        for language, read in sorted(self._read.items()):
+            if (unknown := self._unknown[language]) > MANY * read and language not in self._warned:
+                self._warned.add(language)
+                logger.warning(
+                    "%.1f%% of %d tokens of %s are unknown to %s, which reads all of them as one; start from an "
+                    "encoder that knows them (see `orthoglot langs %s --text FILE`), raise character_coverage of a "
+                    "new tokenizer, or leave %s out",
+                    *(100 * unknown / read, read, language, self._name, language, language),
+                )
+        self._read.clear()
+        self._unknown.clear()

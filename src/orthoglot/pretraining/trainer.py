@@ -1,56 +1,201 @@
-"""What every pretraining shares: where it runs, a number of steps under a schedule, and its history on disk."""
+"""What every pretraining shares: the start and the end, a number of steps under a schedule, training on pairs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 
-from orthoglot.pretraining.schedule import Shape, scheduler
+from orthoglot.corpora.prepare import told
+from orthoglot.corpora.splitting import Split
+from orthoglot.corpora.text import told_of_text
+from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.encoders.settings import (
+    MlmSettings,
+    Phase,
+    PretrainingSettings,
+    ScratchNetwork,
+    TrainingSettings,
+)
+from orthoglot.pretraining.model import PretrainingModel
+from orthoglot.pretraining.networks import TrainableEncoder, trainable_encoder
+from orthoglot.pretraining.sampling import RowSampler
+from orthoglot.pretraining.tokenised import SPLITS, Corpus, languages_of, read_bitext
+from orthoglot.pretraining.validation import validate
+from orthoglot.streams import derive
 from orthoglot.training.curves import Curves
-from orthoglot.training.distributed import rank
+from orthoglot.training.distributed import joined, processes, rank, shared
 from orthoglot.training.loop import History, Keep, Update, fit
+
+Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
+# (split, rows of it, number of the step) -> what the model takes
+MakeBatch = Callable[[Split, np.ndarray, int], Any]
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a training runs and leaves things; nothing of it changes what is computed on one kind of device.
+class Training:
+    """A training that has been prepared by `prepared`.
 
     Attributes:
-        device: as `resolve_device` reads it.
-        checkpoint: folder for all from which an interrupted training goes on.
-        curves: folder for the curves of `tools`.
-        tools: names in `orthoglot.training.curves.TOOLS`.
+        settings: network and recipe.
+        name: of the encoder.
+        inputs: the folders that are read.
+        run: where it runs.
+        encoder: what is trained.
+        corpus: tokenised pairs of every split.
+        device: of this process.
     """
 
-    device: str
-    checkpoint: Path
-    curves: Path | None = None
-    tools: tuple[str, ...] = ()
+    settings: TrainingSettings
+    name: str
+    inputs: Inputs
+    run: RunOptions
+    encoder: TrainableEncoder
+    corpus: Corpus
+    device: torch.device
 
-    def open_curves(self) -> Curves | None:
-        """Begin the curves' files, in the first of several processes, if any tool is asked for."""
-        return Curves(self.curves, self.tools) if self.curves and self.tools and rank() == 0 else None
+    def save(self, history: History, output: Path) -> None:
+        """Write the encoder folder with history.jsonl, in the first of several processes."""
+        if rank() == 0:
+            inputs = self.inputs
+            languages = sorted({*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)})
+            facts = training_facts(self.settings, inputs.bitext, inputs.corpora)
+            self.encoder.save(self.name, languages, output, facts)
+            write_history(history, output)
 
 
-class Recipe(Protocol):
-    """The settings that `train_steps` reads: steps in all, steps between validations, steps of warm-up."""
+@contextmanager
+def prepared(settings: TrainingSettings, name: str, inputs: Inputs, run: RunOptions) -> Iterator[Training]:
+    """Join the processes of a training, make its encoder and open its tokenised pairs.
 
-    @property
-    def steps(self) -> int: ...  # noqa: D102 - told above
-    @property
-    def validate_every(self) -> int: ...  # noqa: D102
-    @property
-    def warmup_steps(self) -> int: ...  # noqa: D102
+    The same settings and text give the same bytes on a CPU.
+
+    Args:
+        settings: network and recipe.
+        name: of the encoder, kept in encoder.json.
+        inputs: what `tokenise` wrote for `settings.tokens`, and the folders that it read.
+        run: device, checkpoint, curves.
+    """
+    assert inputs.tokens is not None, f"encoder {name}: no tokenised text"
+    torch.set_num_threads(settings.threads)
+    with joined(settings.processes, resolve_device(run.device)) as device:
+        encoder = trainable_encoder(
+            settings.network,
+            inputs.encoders.get("start"),
+            inputs.tokens,
+            derive(settings.seed, "weights"),
+            predicts=settings.predicts_tokens,
+        )
+        corpus = {split: read_bitext(inputs.bitext, split, inputs.tokens) for split in SPLITS}
+        logger.info(
+            "%s: %d pairs, %d for validation, %d languages, %d subwords, on %s, seed %d",
+            *(name, len(corpus["train"]), len(corpus["valid"]), len(languages_of(inputs.bitext))),
+            *(encoder.vocabulary, device, settings.seed),
+        )
+        yield Training(settings, name, inputs, run, encoder, corpus, device)
+
+
+def training_facts(
+    settings: TrainingSettings, bitext: Sequence[Path], corpora: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """What a model card says of the training."""
+    network = settings.network
+    return {
+        "text": {
+            **{folder.name: told(folder) for folder in bitext},
+            **{folder.name: told_of_text(folder) for folder in corpora},
+        },
+        "objective": settings.objective,
+        "work": settings.work,
+        **settings.model_dump(include={"kind", "seed"}),
+        **settings.origins,
+        **({"network": _sizes(network)} if isinstance(network, ScratchNetwork) else {}),
+    }
+
+
+def _sizes(network: ScratchNetwork) -> dict[str, int]:
+    return {"layers": network.layers, "width": network.width, "vocabulary": network.tokenizer.vocabulary}
+
+
+def train_on_pairs(
+    settings: PretrainingSettings,
+    name: str,
+    model: PretrainingModel,
+    corpus: Corpus,
+    make_batch: MakeBatch,
+    run: RunOptions,
+) -> History:
+    """Train a model on randomly drawn pairs, each process on its share; the model is left in its best epoch's state.
+
+    Adam with coupled weight decay, linear warm-up (methods 5.7).
+
+    Args:
+        settings: the recipe.
+        name: for messages.
+        model: turns a batch into terms.
+        corpus: what rows are drawn from.
+        make_batch: makes a batch of rows.
+        run: checkpoint and curves.
+    """
+    sampler = RowSampler(
+        sizes=corpus["train"].sizes,
+        batch_size=settings.batch_size * processes(),
+        steps=settings.steps,
+        steps_per_epoch=settings.validate_every,
+        temperature=settings.sampling_temperature,
+        seed=settings.seed,
+    )
+    optimizer = torch.optim.Adam(
+        model.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        amsgrad=settings.amsgrad,
+        fused=True,
+    )
+    # The rows of every validation batch, the same each time.
+    rows = np.random.default_rng(derive(settings.seed, "validation")).permutation(len(corpus["valid"]))
+    held_out = list(enumerate(np.array_split(rows, -(-len(rows) // settings.compared))))
+
+    def batches(epoch: int, first: int) -> Iterator[Any]:
+        for number, rows in enumerate(sampler.steps_at_random(epoch)[first:], start=first):
+            size = len(rows) // processes()
+            own = rows[rank() * size : (rank() + 1) * size]
+            yield make_batch("train", own, epoch * settings.validate_every + number)
+
+    def validated() -> dict[str, float]:
+        made = ((rows, make_batch("valid", rows, number)) for number, rows in held_out)
+        return validate(model, made, corpus["valid"].sizes, dropout=settings.validation_dropout)
+
+    return train_steps(
+        settings,
+        name,
+        model,
+        optimizer,
+        schedule=settings.schedule,
+        loss=shared(model),
+        batches=batches,
+        validate=validated,
+        run=run,
+        seed=settings.seed,
+        settings=settings.model_dump_json(),
+    )
 
 
 def train_steps(
-    recipe: Recipe,
+    recipe: PretrainingSettings | Phase | MlmSettings,
     name: str,
     model: nn.Module,
     optimizer: Optimizer,
@@ -59,7 +204,7 @@ def train_steps(
     loss: Callable[[Any], dict[str, Tensor]],
     batches: Callable[[int, int], Iterable[Any]],
     validate: Callable[[], dict[str, float]],
-    place: Place,
+    run: RunOptions,
     seed: int,
     settings: str,
     keep: Keep = "best",
@@ -76,13 +221,42 @@ def train_steps(
         patience=None,
         seed=seed,
         label=name,
-        checkpoint=place.checkpoint,
+        checkpoint=run.checkpoint,
         batches_per_epoch=recipe.validate_every,
         settings=settings,
-        curves=place.open_curves(),
+        curves=Curves(run.curves, run.tools) if run.curves and run.tools and rank() == 0 else None,
         keep=keep,
         watch=watch,
     )
+
+
+def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
+    """Learning rate at a step, as a share of its peak.
+
+    min(1, (step + 1) / warmup) * f,  s = step / steps,
+    f = 1 | 1 - s | (1 + cos(pi s)) / 2 | (1 + cos(pi s / 5)) / 2
+
+    Args:
+        step: from 0.
+        warmup: steps of linear rise; 0 starts at the peak.
+        steps: length of the whole training.
+        shape: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code: a cosine over 15
+            epochs of which 3 are run (methods 5.7, 5.9 E6).
+    Returns:
+        Within [0, 1].
+    """
+    rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
+    done = min(1.0, step / max(1, steps))
+    if shape == "constant":
+        return rise
+    if shape == "linear":
+        return rise * (1 - done)
+    return rise * (1 + math.cos(math.pi * (done / 5 if shape == "slow_cosine" else done))) / 2
+
+
+def scheduler(optimizer: Optimizer, *, warmup: int, steps: int, shape: Shape) -> LambdaLR:
+    """`share_of_peak` applied to every parameter group, one call of `step()` per step."""
+    return LambdaLR(optimizer, lambda step: share_of_peak(step, warmup=warmup, steps=steps, shape=shape))
 
 
 def write_history(rows: Sequence[Mapping[str, float]], output: Path) -> None:

@@ -10,13 +10,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.pretraining.base import Pupil
+from orthoglot.pretraining.model import PretrainingModel
 
 RETRIEVAL_ROWS = 1000
 
 
 def validate(
-    pupil: Pupil, steps: Iterable[tuple[np.ndarray, Any]], sizes: Sequence[int], *, dropout: bool = False
+    model: PretrainingModel,
+    batches: Iterable[tuple[np.ndarray, Any]],
+    sizes: Sequence[int],
+    *,
+    dropout: bool = False,
 ) -> dict[str, float]:
     """Terms averaged over rows, `retrieval`, and `retrieval_error`, its standard error.
 
@@ -24,22 +28,22 @@ def validate(
     1,000 rows as candidates, cosine. See `retrieval`.
 
     Args:
-        pupil: in eval mode.
-        steps: rows of the validation pairs, and the step that they make.
+        model: in eval mode.
+        batches: rows of the validation pairs, and the batch that they make.
         sizes: rows of each language pair.
         dropout: leave it on, as the authors' code does.
     """
-    pupil.train(dropout)
+    model.train(dropout)
     sums: dict[str, float] = {}
     vectors: Tensor | None = None
-    for rows, step in steps:
-        terms, found = pupil.terms(step)
+    for rows, batch in batches:
+        terms, found = model.terms(batch)
         if vectors is None:
             vectors = torch.empty(2, sum(sizes), found.shape[1])
         vectors[:, torch.from_numpy(rows)] = found.float().cpu().view(2, len(rows), -1)
         for term, value in terms.items():
             sums[term] = sums.get(term, 0.0) + float(value) * len(rows)
-    assert vectors is not None, "no validation step"
+    assert vectors is not None, "no validation batch"
     means = {term: value / sum(sizes) for term, value in sums.items()}
     found_first, error = retrieval(vectors, sizes)
     return {**means, "retrieval": found_first, "retrieval_error": error}

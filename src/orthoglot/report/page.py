@@ -129,7 +129,7 @@ def report(
     )
     if text:
         corpora["text"] = tables.text_table([tables.read_counts(path) for path in text])
-    voting = [one for one in trainings if diagnostics.is_told(one.rows)]
+    voting = [one for one in trainings if diagnostics.has_votes(one.rows)]
     pretraining = {one.method: None for one in trainings if one.method not in methods}
     page = render(
         TEMPLATE,

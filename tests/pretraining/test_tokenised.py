@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.tokenization import Ragged
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
-from orthoglot.pretraining import tokenised_bitext as module
-from orthoglot.pretraining.tokenised_bitext import monolingual, tokenise_bitext, tokenised_bitext
+from orthoglot.pretraining import tokenised as module
+from orthoglot.pretraining.tokenised import monolingual, read_bitext, write_bitext
 
 
 def folder(place: Path, train: Sequence[tuple[str, str]]) -> Path:
@@ -45,8 +45,8 @@ def test_rows_languages_and_places_of_what_is_kept(
 ) -> None:
     monkeypatch.setattr(module, "BLOCK", block)
     with caplog.at_level("INFO"):
-        tokenise_bitext(folders, "train", codes, tmp_path / "store")
-    data = tokenised_bitext(folders, "train", tmp_path / "store")
+        write_bitext(folders, "train", codes, tmp_path / "store")
+    data = read_bitext(folders, "train", tmp_path / "store")
     assert data.sizes == (2, 1)
     assert len(data) == 3
     assert data.kept.tolist() == [0, 2, 1]
@@ -59,12 +59,12 @@ def test_rows_languages_and_places_of_what_is_kept(
 
 
 def test_what_is_there_is_not_made_again(folders: list[Path], tmp_path: Path) -> None:
-    tokenise_bitext(folders, "train", codes, tmp_path / "store")
+    write_bitext(folders, "train", codes, tmp_path / "store")
 
     def never(sentences: Sequence[str], language: str) -> Ragged:
         raise AssertionError("tokenised again")
 
-    tokenise_bitext(folders, "train", never, tmp_path / "store")
+    write_bitext(folders, "train", never, tmp_path / "store")
 
 
 def test_an_interrupted_writing_leaves_nothing_to_be_taken_for_whole(
@@ -76,15 +76,15 @@ def test_an_interrupted_writing_leaves_nothing_to_be_taken_for_whole(
         return codes(sentences, language)
 
     with pytest.raises(KeyboardInterrupt):
-        tokenise_bitext(folders, "train", broken, tmp_path / "store")
+        write_bitext(folders, "train", broken, tmp_path / "store")
     assert list((tmp_path / "store").iterdir()) == []
-    tokenise_bitext(folders, "train", codes, tmp_path / "store")
-    assert tokenised_bitext(folders, "train", tmp_path / "store").sizes == (2, 1)
+    write_bitext(folders, "train", codes, tmp_path / "store")
+    assert read_bitext(folders, "train", tmp_path / "store").sizes == (2, 1)
 
 
 def test_no_pair_at_all_is_refused(folders: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="valid: no sentence pair"):
-        tokenise_bitext(folders, "valid", codes, tmp_path / "store")
+    with pytest.raises(DataError, match="valid: no sentence in"):
+        write_bitext(folders, "valid", codes, tmp_path / "store")
     assert list((tmp_path / "store").iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""What is lost when vectors are stored as float16."""
+"""What is lost when vectors are stored as float16: for the tests and `benchmarks/encode.py`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orthoglot.embeddings.store import MOST, as_stored
 from orthoglot.errors import DataError
-
-# Rounding to float16 moves a value in its normal range (6.1e-5 to 65504) by at most 2^-11 of itself.
-MOST = 2.0**-10
 
 
 @dataclass(frozen=True)
@@ -29,20 +27,6 @@ class Effect:
     moved: float
 
 
-def stored(vectors: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Finite float32 vectors (n, D) as they are stored, and the rows that are not held to 2^-10 of their length.
-
-    Such a row has values beyond 65504, or so small ones that their digits are lost. float32 holds every row.
-    """
-    if dtype == np.float32:
-        return vectors.astype(dtype, copy=False), np.empty(0, dtype=np.int64)
-    with np.errstate(over="ignore"):
-        cast = vectors.astype(dtype)
-    exact = vectors.astype(np.float64)
-    held = np.linalg.norm(cast - exact, axis=1) <= MOST * np.linalg.norm(exact, axis=1)
-    return cast, np.flatnonzero(~held)
-
-
 def effect(first: np.ndarray, second: np.ndarray) -> Effect:
     """Compare cosines and cross-set retrieval before and after rounding to float16.
 
@@ -53,7 +37,7 @@ def effect(first: np.ndarray, second: np.ndarray) -> Effect:
     """
     halves = []
     for side in (first, second):
-        cast, bad = stored(side, np.dtype(np.float16))
+        cast, bad = as_stored(side, np.dtype(np.float16))
         if len(bad):
             raise DataError(f"float16 does not hold row {bad[0]} to {MOST:.1g} of its length")
         halves.append(cast)

@@ -1,0 +1,158 @@
+"""The kinds of encoders: one line each.
+
+To add a kind, write its settings and the functions that make and open an encoder folder, and add a line to `KINDS`.
+Functions are imported when they are called, so that reading params.yaml stays fast.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union
+
+from pydantic import Field
+
+from orthoglot.encoders.folder import card
+from orthoglot.encoders.settings import (
+    DistillationSettings,
+    EmmaXSettings,
+    EmsSettings,
+    FrozenSettings,
+    LaserSettings,
+    MlmSettings,
+    PretrainedSettings,
+    SentenceTransformersSettings,
+    TrainingSettings,
+)
+from orthoglot.errors import ConfigError
+from orthoglot.settings import Settings
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.base import Encoder
+
+
+class Kind(NamedTuple):
+    """A kind of encoder.
+
+    Attributes:
+        settings: its class; the field `kind` holds the name of the kind.
+        make: "module:function" that writes an encoder folder: of a trained kind (settings, name, inputs, run, output),
+            of a kind that was trained elsewhere (settings, name, output).
+        load: "module:class" with `load(folder, device)`, which opens a folder of this kind; empty where `make` writes
+            folders of other kinds.
+        tokenizer: "module:function" from the folder of a checkpoint and a name to a tokenizer with `encode` and
+            `unknown`; see `TextTokenizer`.
+    """
+
+    settings: type[Settings]
+    make: str
+    load: str = ""
+    tokenizer: str = "orthoglot.encoders.tokenization:open_tokenizer"
+
+
+PRETRAINED = "orthoglot.encoders.pretrained:PretrainedEncoder"
+KINDS = {
+    "ems": Kind(EmsSettings, "orthoglot.pretraining.ems:pretrain_ems", PRETRAINED),
+    "distillation": Kind(DistillationSettings, "orthoglot.pretraining.distillation:distill"),
+    "emma-x": Kind(EmmaXSettings, "orthoglot.pretraining.emma_x:pretrain_emma_x"),
+    "mlm": Kind(MlmSettings, "orthoglot.pretraining.mlm:pretrain_mlm", PRETRAINED),
+    "pretrained": Kind(PretrainedSettings, "orthoglot.encoders.pretrained:link_pretrained", PRETRAINED),
+    "sentence-transformers": Kind(
+        SentenceTransformersSettings,
+        "orthoglot.encoders.sentence_transformer:link_sentence_transformers",
+        "orthoglot.encoders.sentence_transformer:SentenceTransformersEncoder",
+        "orthoglot.encoders.sentence_transformer:open_first_tokenizer",
+    ),
+    "laser": Kind(
+        LaserSettings,
+        "orthoglot.encoders.laser:link_laser",
+        "orthoglot.encoders.laser:LaserEncoder",
+        "orthoglot.encoders.laser:LaserTokenizer",
+    ),
+}
+
+if TYPE_CHECKING:
+    EncoderSettings = TrainingSettings | MlmSettings | FrozenSettings
+else:
+    EncoderSettings = Annotated[
+        Union[tuple(kind.settings for kind in KINDS.values())],  # noqa: UP007 - known at run time
+        Field(discriminator="kind"),
+    ]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The folders that a training reads.
+
+    Attributes:
+        bitext: prepared pair folders; a folder's name is its pair.
+        corpora: prepared text folders; a folder's name is its language.
+        tokens: as `tokenise` wrote it for these folders.
+        encoders: other encoders by their role in `TrainingSettings.origins`: "start", "teacher".
+    """
+
+    bitext: Sequence[Path]
+    corpora: Sequence[Path] = ()
+    tokens: Path | None = None
+    encoders: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where a training runs and writes; it does not change what is computed on one kind of device.
+
+    Attributes:
+        device: as `resolve_device` reads it.
+        checkpoint: folder for the state from which an interrupted training resumes.
+        curves: folder for the curves of `tools`.
+        tools: names in `orthoglot.training.curves.TOOLS`.
+    """
+
+    device: str
+    checkpoint: Path
+    curves: Path | None = None
+    tools: tuple[str, ...] = ()
+
+
+def make_encoder(settings: EncoderSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
+    """Train an encoder, or link one that was trained elsewhere, and write its folder.
+
+    Args:
+        settings: of any kind.
+        name: of the encoder, kept in encoder.json.
+        inputs: what a training reads.
+        run: where a training runs.
+        output: an existing empty folder.
+    """
+    make = imported(KINDS[settings.kind].make)
+    if isinstance(settings, FrozenSettings):
+        make(settings, name, output)
+    else:
+        make(settings, name, inputs, run, output)
+
+
+def load_encoder(folder: Path, device: str = "auto") -> Encoder:
+    """Open an encoder folder.
+
+    Args:
+        folder: as written by `make_encoder`.
+        device: as `resolve_device` reads it.
+    Raises:
+        ConfigError: of an unknown kind.
+        DataError: no such folder, or a damaged one.
+    """
+    kind = card(folder)["kind"]
+    known = {name: one.load for name, one in KINDS.items() if one.load}
+    if kind not in known:
+        near = difflib.get_close_matches(str(kind), known, n=len(known), cutoff=0.0)
+        raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(near)}")
+    return imported(known[kind]).load(folder, device)
+
+
+def imported(path: str) -> Any:
+    """What "module:name" names."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,146 @@
+"""Train the subword tokenizer of a new encoder."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+import tokenizers
+from tokenizers import decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
+from orthoglot.encoders.settings import TokenizerSettings
+from orthoglot.encoders.tokenization import MOSES_MODEL
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.streams import derive
+
+RESERVED = ("<pad>", "<unk>", "<mask>")
+PAD, UNKNOWN, _ = range(len(RESERVED))
+# Characters of the longest token, as in SentencePiece.
+LONGEST_TOKEN = 16
+
+
+def language_symbol(language: str) -> str:
+    """The token reserved for a language."""
+    return f"<2{language}>"
+
+
+def train_tokenizer(
+    settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]], max_tokens: int, output: Path
+) -> None:
+    """Train a BPE model on the words of every language's text and write it into a folder.
+
+    Ids: 0 padding, 1 unknown, 2 mask, then one symbol per language, then tokens; no BOS, no EOS. Text never
+    encodes to a reserved id other than unknown. The same settings and sentences give the same bytes.
+
+    Args:
+        settings: size and sample. With `words: unicode` the `tokenizers` library trains, and the folder opens with
+            transformers' AutoTokenizer; with `words: moses` SentencePiece does, whose thread count changes the model.
+        sentences: text by language.
+        max_tokens: at which the tokenizer truncates.
+        output: an existing folder.
+    Raises:
+        ConfigError: more tokens are asked for than the text has.
+        DataError: no text.
+    """
+    if not any(sentences.values()):
+        raise DataError(f"tokenizer {output}: no sentence to train on")
+    reserved = [*RESERVED, *map(language_symbol, sentences)]
+    sample = _sample(settings, sentences)
+    if settings.words == "moses":
+        words = (moses_words(sentence, language) for language, sentence in sample)
+        (output / MOSES_MODEL).write_bytes(_sentencepiece(settings, words, reserved))
+        return
+    lines = [NORMALIZER.normalize_str(sentence) for _, sentence in sample]
+    rare = dict.fromkeys(_rare(lines, settings.character_coverage), " ")
+    tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
+    tokenizer.normalizer = NORMALIZER
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [WORDS, pre_tokenizers.Metaspace(prepend_scheme="always", split=False)]
+    )
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    text = (line.translate(rare) for line in lines)
+    train_bpe(tokenizer, text, settings.vocabulary, reserved)
+    if (found := tokenizer.get_vocab_size()) < settings.vocabulary:
+        raise ConfigError(
+            f"tokenizer with vocabulary {settings.vocabulary}: the text gives only {found} tokens"
+        )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=RESERVED[0],
+        unk_token=RESERVED[1],
+        mask_token=RESERVED[2],
+        model_max_length=max_tokens,
+        model_input_names=["input_ids", "attention_mask"],
+        split_special_tokens=True,  # "<pad>" in a text is text
+    ).save_pretrained(output)
+
+
+def train_bpe(
+    tokenizer: tokenizers.Tokenizer, sentences: Iterable[str], vocabulary: int, reserved: Sequence[str]
+) -> None:
+    """Train a BPE tokenizer whose first ids are `reserved`.
+
+    The same sentences give the same tokens, whatever the number of threads.
+    """
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(reserved),
+        max_token_length=LONGEST_TOKEN,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+
+
+def _sentencepiece(settings: TokenizerSettings, words: Iterator[str], reserved: Sequence[str]) -> bytes:
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=words,
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=settings.vocabulary,
+            character_coverage=settings.character_coverage,
+            num_threads=settings.threads,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=-1,
+            eos_id=-1,
+            control_symbols=list(reserved[UNKNOWN + 1 :]),
+            normalization_rule_name="nmt_nfkc",
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        cause = " ".join(str(error).split())
+        raise ConfigError(f"tokenizer with vocabulary {settings.vocabulary}: {cause}") from error
+    return model.getvalue()
+
+
+def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """At most `settings.sentences` pairs (language, sentence), as many of each language as far as it has them."""
+    left = settings.sentences
+    # Smallest first: what a small language leaves over, the larger ones share.
+    names = sorted(sentences, key=lambda name: (len(sentences[name]), name))
+    for done, name in enumerate(names):
+        text = sentences[name]
+        share = min(left // (len(names) - done), len(text))
+        left -= share
+        generator = np.random.default_rng(derive(settings.seed, "tokenizer", name))
+        for row in generator.choice(len(text), size=share, replace=False):
+            yield name, text[row]
+
+
+def _rare(lines: Sequence[str], coverage: float) -> set[int]:
+    """Code points that are left out so that the others make up this share of all characters but white space."""
+    if coverage == 1:
+        return set()
+    counts = Counter(chain.from_iterable(lines))
+    ordered = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
+    before = np.cumsum([0, *(counts[one] for one in ordered)])
+    return {ord(one) for one, seen in zip(ordered, before[:-1], strict=True) if seen >= coverage * before[-1]}
