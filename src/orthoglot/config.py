@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -29,7 +29,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.papers.ablation_claims import ABLATION_PAPERS
-from orthoglot.settings import Settings, Whole
+from orthoglot.settings import Name, Settings, Whole
 from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
@@ -79,12 +79,12 @@ class Params(Settings):
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
     curves: list[Literal["dvclive", "tensorboard"]]
     opus_api: str
-    presets: dict[str, Preset]
-    corpora: dict[str, CorpusSettings]
-    benchmarks: dict[str, BenchmarkSettings]
-    encoders: dict[str, EncoderSettings]
-    variants: dict[str, dict[str, dict[str, Any]]]
-    methods: dict[str, MethodSettings]
+    presets: dict[Name, Preset]
+    corpora: dict[Name, CorpusSettings]
+    benchmarks: dict[Name, BenchmarkSettings]
+    encoders: dict[Name, EncoderSettings]
+    variants: dict[Name, dict[Name, dict[str, Any]]]
+    methods: dict[Name, MethodSettings]
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
@@ -213,8 +213,8 @@ class Params(Settings):
         return [*self.selected.baselines, *(name for name in chosen if name not in self.selected.baselines)]
 
 
-def load(path: Path) -> Params:
-    """Read and check params.yaml.
+def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
+    """Read and check params.yaml; `overrides` replace values of the file, such as {"loss": "seed"}.
 
     Raises:
         ConfigError: one line with the key, what is wrong and, for an unknown name, the nearest known one.
@@ -223,7 +223,7 @@ def load(path: Path) -> Params:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
-    return check(values, str(path))
+    return check(_merged(values, overrides or {}), str(path))
 
 
 def shipped() -> Path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from orthoglot.languages import canonical
 
@@ -12,6 +13,18 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Whole = Annotated[int, Field(ge=0)]
+
+NAME_PATTERN = r"[A-Za-z0-9](\.?[A-Za-z0-9_+-])*\.?"
+
+
+def _name(name: str) -> str:
+    # Names become parts of paths and words of shell commands.
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise ValueError(
+            "a name consists of letters (A-Z, a-z), digits and the characters . _ + -; it begins with a letter or a "
+            "digit and has no two dots in a row"
+        )
+    return name
 
 
 def _norwegian(code: object) -> object:
@@ -25,6 +38,9 @@ def _canonical(code: str) -> str:
     return code
 
 
+Name = Annotated[
+    str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME_PATTERN}$"})
+]
 Language = Annotated[str, BeforeValidator(_norwegian), AfterValidator(_canonical)]
 
 

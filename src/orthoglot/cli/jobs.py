@@ -1,18 +1,18 @@
-"""One verb per workflow rule, in the order of the walk from text to number.
+"""One verb per workflow rule, in the order from text to numbers.
 
-A verb takes a job file (JSON: settings, input folders, output folder) that the workflow writes, calls one function
-and leaves the whole output folder with its receipt, or nothing.
+A verb reads a job as JSON (settings, input folders, output folder, key), calls one function, and leaves the complete
+output folder with its receipt, or nothing.
 """
 
 from __future__ import annotations
 
 import fcntl
-import functools
 import json
 import logging
 import shutil
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,83 +20,85 @@ from typing import Annotated, Any
 import typer
 
 from orthoglot import atomic, receipts
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError
 
 app = typer.Typer()
 logger = logging.getLogger("orthoglot")
-JobFile = Annotated[Path, typer.Argument(help="job file written by the workflow under .jobs/")]
+LOCKS = Path(".cache/locks")
+JobFile = Annotated[
+    Path, typer.Argument(help="JSON of a job, as workflow/plan.py makes it; - for standard input")
+]
 
 
 class Job:
-    """What one verb has to do, read from its job file."""
+    """What one verb has to do."""
 
     def __init__(self, path: Path) -> None:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            self.text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+            content = json.loads(self.text)
             self.key: str = content["key"]
             self.output = Path(content["output"])
             self.settings: dict[str, Any] = content["settings"]
-            self._inputs: dict[str, list[str]] = content["inputs"]
-            self._before: dict[str, str] = content["before"]
-        except (OSError, ValueError, KeyError) as error:
+            self._inputs: dict[str, dict[str, str]] = content["inputs"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{path}: not a job file ({error})") from error
         self.device: str = content.get("device", "auto")
         self.api: str = content.get("api", "")
         self.curves: dict[str, Any] = content.get("curves", {})
-        self.checkpoint = Path("checkpoints") / self.key[:16]
+        self.checkpoint = Path("checkpoints") / self.key
 
     def folders(self, role: str) -> list[Path]:
-        """The input folders that play this role."""
-        return [Path(folder) for folder in self._inputs.get(role, [])]
+        """The input folders with this role."""
+        return [Path(folder) for folder in self._inputs.get(role, {})]
 
     def folder(self, role: str) -> Path:
-        """The only input folder that plays this role."""
+        """The only input folder with this role."""
         (folder,) = self.folders(role)
         return folder
 
+    def seeds(self, role: str) -> list[Path]:
+        """The folders seed1, seed2, ... in the input folders with this role, by number."""
+        return [
+            seed
+            for folder in self.folders(role)
+            for seed in sorted(folder.glob("seed*"), key=lambda one: int(one.name.removeprefix("seed")))
+        ]
+
     def run(self, work: Callable[[Path], None]) -> None:
-        """Let `work` fill the output folder, then seal it with the job's receipt.
+        """Let `work` fill the output folder, then write its receipt.
 
         Raises:
-            DataError: an input folder is not the result that the job's key speaks of.
+            DataError: an input folder is not the result of the job in the plan, or is damaged.
         """
-        with self.due() as due:
-            if due:
-                with self.building() as output:
+        for folders in self._inputs.values():
+            for folder, key in folders.items():
+                receipts.check(Path(folder), key)
+        with self._lock() as waited:
+            if not waited or receipts.read_key(self.output) != self.key:
+                with atomic.building(self.output) as output:
                     work(output)
-        self.end()
-
-    @contextmanager
-    def due(self) -> Iterator[bool]:
-        """Hold the job's lock; yields whether it is still to be done.
-
-        Raises:
-            DataError: an input folder is not the result that the job's key speaks of.
-        """
-        for folder, key in self._before.items():
-            if receipts.read_key(Path(folder)) != key:
-                raise DataError(
-                    f"{folder} is not what {self.output} builds on: run the stages before it first"
-                )
-        lock = Path(".jobs") / f"{self.output}.lock"
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with open(lock, "w") as held:
-            # A killed workflow may have left this very job running: wait for it, then find its work done.
-            fcntl.flock(held, fcntl.LOCK_EX)
-            self.lock = held
-            yield receipts.read_key(self.output) != self.key
-
-    @contextmanager
-    def building(self) -> Iterator[Path]:
-        """Yield the folder to fill, which becomes the output, sealed with the job's receipt."""
-        with atomic.building(self.output) as output:
-            yield output
-            receipts.write(output, self.key)
-
-    def end(self) -> None:
-        """Clear away what an interrupted run would have gone on from."""
+                    receipts.write(output, self.key)
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
+
+    @contextmanager
+    def _lock(self) -> Iterator[bool]:
+        """Be the only process that makes this folder; yields whether another one made it meanwhile.
+
+        A killed workflow may leave the process of a job running.
+        """
+        path = LOCKS / f"{self.output}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "w") as self.lock:
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                waited = False
+            except BlockingIOError:
+                logger.info("%s: another process makes it; waiting", self.output)
+                fcntl.flock(self.lock, fcntl.LOCK_EX)
+                waited = True
+            yield waited
 
 
 @app.command()
@@ -174,74 +176,61 @@ def tokenise(job_file: JobFile) -> None:
 @app.command()
 def pretrain(job_file: JobFile) -> None:
     """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
-    from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
-
     job = Job(job_file)
-    name, settings = job.settings["name"], _encoder_settings(job)
-    if isinstance(settings, SentenceTransformersSettings):
-        from orthoglot.encoders.sentence_transformer import link_sentence_transformers
+    if (count := job.settings["encoder"].get("processes", 1)) == 1:
+        job.run(lambda output: _make_encoder(job, output))
+        return
+    from orthoglot.training.distributed import launch
 
-        job.run(lambda output: link_sentence_transformers(settings, name, output))
-    elif isinstance(settings, LaserSettings):
-        from orthoglot.encoders.laser import link_laser
+    def start_processes(output: Path) -> None:
+        file = job.checkpoint / "job.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(job.text, encoding="utf-8")
+        launch(count, ["train-together", str(file), str(output)], job.lock)
 
-        job.run(lambda output: link_laser(settings, name, output))
-    elif isinstance(settings, PretrainedSettings):
-        from orthoglot.encoders.pretrained import link_pretrained
-
-        job.run(lambda output: link_pretrained(settings, name, output))
-    elif (count := getattr(settings, "processes", 1)) > 1:
-        from orthoglot.training.distributed import launch
-
-        job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)], job.lock))
-    else:
-        job.run(lambda output: _train(job, settings, output))
+    job.run(start_processes)
 
 
 @app.command()
 def train_together(
     job_file: JobFile, output: Annotated[Path, typer.Argument(help="an empty folder")]
 ) -> None:
-    """Be one of the processes of a training: what `pretrain` starts through torchrun."""
-    job = Job(job_file)
-    _train(job, _encoder_settings(job), output)
+    """Be one of the processes of a training: `pretrain` starts them through torchrun."""
+    _make_encoder(Job(job_file), output)
 
 
-def _encoder_settings(job: Job) -> Any:
+# What makes an encoder's folder, by kind.
+MAKERS = {
+    "ems": "orthoglot.pretraining.ems:pretrain_ems",
+    "emma-x": "orthoglot.pretraining.emma_x:pretrain_emma_x",
+    "distillation": "orthoglot.pretraining.distillation:distill",
+    "mlm": "orthoglot.pretraining.mlm:pretrain_mlm",
+    "pretrained": "orthoglot.encoders.pretrained:link_pretrained",
+    "sentence-transformers": "orthoglot.encoders.sentence_transformer:link_sentence_transformers",
+    "laser": "orthoglot.encoders.laser:link_laser",
+}
+
+
+def _make_encoder(job: Job, output: Path) -> None:
+    import importlib
+
     from pydantic import TypeAdapter
 
-    from orthoglot.encoders.settings import EncoderSettings
-
-    return TypeAdapter(EncoderSettings).validate_python(job.settings["encoder"])
-
-
-def _train(job: Job, settings: Any, output: Path) -> None:
-    from orthoglot.encoders.settings import DistillationSettings, EmsSettings, MlmSettings
+    from orthoglot.encoders.settings import EncoderSettings, FrozenSettings
     from orthoglot.pretraining.trainer import Place
 
-    name, bitext = job.settings["name"], job.folders("bitext")
-    place = Place(job.device, job.checkpoint)
-    if job.curves:
-        place = replace(place, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
-    if isinstance(settings, MlmSettings):
-        from orthoglot.pretraining.mlm import pretrain_mlm
-
-        pretrain_mlm(settings, name, bitext, place=place, output=output)
-        return
-    start = next(iter(job.folders("start")), None)
-    given: dict[str, Any] = {"tokens": job.folder("tokens"), "place": place, "start": start, "output": output}
-    if isinstance(settings, EmsSettings):
-        from orthoglot.pretraining.ems import pretrain_ems
-
-        pretrain_ems(settings, name, bitext, **given)
-    elif isinstance(settings, DistillationSettings):
-        from orthoglot.pretraining.distillation import distill
-
-        distill(settings, name, bitext, teacher=job.folder("teacher"), **given)
-    else:
-        from orthoglot.pretraining.emma_x import pretrain_emma_x
-
-        pretrain_emma_x(settings, name, bitext, corpora=job.folders("corpora"), **given)
+    settings: Any = TypeAdapter(EncoderSettings).validate_python(job.settings["encoder"])
+    module, _, function = MAKERS[settings.kind].partition(":")
+    make = getattr(importlib.import_module(module), function)
+    given: dict[str, Any] = {}
+    if not isinstance(settings, FrozenSettings):
+        place = Place(job.device, job.checkpoint)
+        if job.curves:
+            place = replace(place, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
+        given = {"bitext": job.folders("bitext"), "place": place}
+    given |= {role: job.folder(role) for role in ("tokens", "start", "teacher") if job.folders(role)}
+    given |= {"corpora": job.folders("corpora")} if job.folders("corpora") else {}
+    make(settings, job.settings["name"], output=output, **given)
 
 
 @app.command()
@@ -265,43 +254,33 @@ def embed(job_file: JobFile) -> None:
 
 
 @app.command()
-def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of one encoder")]) -> None:
-    """Train decomposers on stored vectors: all seeds of a method together, one method after the other."""
+def decompose(job_file: JobFile) -> None:
+    """Train a method's decomposers on stored vectors, one for each seed, or compute its closed form."""
     from orthoglot.embeddings.store import EmbeddingStore
     from orthoglot.encoders.folder import identity
     from orthoglot.training import decompose as training
     from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
-    @functools.cache
-    def stored(encoder: Path, folder: Path) -> EmbeddingStore:
-        return EmbeddingStore.open(folder, identity(encoder))
+    job = Job(job_file)
+    settings = job.settings
 
-    @functools.cache
-    def collected(store: Path, encoder: Path, bitext: tuple[Path, ...], train_pairs: int) -> training.Data:
-        return training.collect(stored(encoder, store), bitext, train_pairs)
+    def work(output: Path) -> None:
+        store = EmbeddingStore.open(job.folder("embeddings"), identity(job.folder("encoder")))
+        outputs = {seed: output / f"seed{seed}" for seed in settings["seeds"]}
+        for folder in outputs.values():
+            folder.mkdir()
+        training.decompose(
+            MethodSettings.model_validate(settings["method"]),
+            DecompositionSettings.model_validate(settings["recipe"]) if settings["recipe"] else None,
+            settings["name"],
+            store,
+            training.collect(store, job.folders("bitext"), settings["train_pairs"]),
+            device=job.device,
+            checkpoint=job.checkpoint,
+            outputs=outputs,
+        )
 
-    methods: dict[str, list[Job]] = {}
-    for job in map(Job, job_files):
-        methods.setdefault(str(job.output.parent), []).append(job)
-    for jobs in methods.values():
-        with ExitStack() as held:
-            due = [job for job in jobs if held.enter_context(job.due())]
-            if due:
-                (first, *_), settings = due, due[0].settings
-                encoder, store = first.folder("encoder"), first.folder("embeddings")
-                recipe = settings["recipe"]
-                training.decompose(
-                    MethodSettings.model_validate(settings["method"]),
-                    DecompositionSettings.model_validate(recipe) if recipe else None,
-                    settings["name"],
-                    stored(encoder, store),
-                    collected(store, encoder, tuple(first.folders("bitext")), settings["train_pairs"]),
-                    device=first.device,
-                    checkpoint=first.checkpoint,
-                    outputs={job.settings["seed"]: held.enter_context(job.building()) for job in due},
-                )
-        for job in jobs:
-            job.end()
+    job.run(work)
 
 
 @app.command()
@@ -318,7 +297,7 @@ def evaluate(job_file: JobFile) -> None:
             job.folder("embeddings"),
             job.folders("bitext"),
             job.folders("benchmarks"),
-            job.folders("decomposers"),
+            job.seeds("decomposers"),
             encoder=job.settings["encoder"],
             identity=identity(job.folder("encoder")),
             method=job.settings["method"],
@@ -336,7 +315,7 @@ def report(job_file: JobFile) -> None:
     job = Job(job_file)
     histories = [
         path
-        for folder in [*job.folders("encoders"), *job.folders("decomposers")]
+        for folder in [*job.folders("encoders"), *job.seeds("decomposers")]
         if (path := folder / "history.jsonl").exists()
     ]
     job.run(
