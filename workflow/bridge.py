@@ -81,7 +81,9 @@ class Bridge:
             result = subprocess.run(command, text=True, capture_output=True, check=False)
             if result.returncode:
                 cause = (result.stderr.strip().splitlines() or ["no cause given"])[-1]
-                logger.warning(f"the results are complete, but DVC did not record them ({cause}); run dvc repro")
+                logger.warning(
+                    f"the results are complete, but DVC did not record them ({cause}); run dvc repro"
+                )
 
     def _drop_conda_if_absent(self) -> None:
         settings = self.workflow.deployment_settings

@@ -39,7 +39,7 @@ class Part(NamedTuple):
     """
 
     code: str
-    uses: frozenset[str]
+    uses: Collection[str]
     entries: dict[str, Part]
 
 
@@ -51,6 +51,7 @@ def digest(value: Any) -> str:
 
 def files_digest(paths: Sequence[str]) -> list[str]:
     """SHA-256 of outside files, cached by path, size and modification time; "missing" where there is none."""
+    known = _cache()["files"]
     found = []
     for path in paths:
         if not Path(path).is_file():
@@ -58,31 +59,32 @@ def files_digest(paths: Sequence[str]) -> list[str]:
             continue
         stat = Path(path).stat()
         version = f"{path}:{stat.st_size}:{stat.st_mtime_ns}"
-        if version not in _cache():
+        if version not in known:
             with open(path, "rb") as handle:
-                _cache()[version] = hashlib.file_digest(handle, "sha256").hexdigest()
-        found.append(_cache()[version])
+                known[version] = hashlib.file_digest(handle, "sha256").hexdigest()
+        found.append(known[version])
     return found
 
 
 @functools.cache
-def _cache() -> dict[str, str]:
+def _cache() -> dict[str, dict[str, Any]]:
+    """What earlier runs have found: digests of outside files, and by module its version and its definitions."""
     try:
-        return dict(json.loads(CACHE.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
+        found = json.loads(CACHE.read_text(encoding="utf-8"))
+        return {"files": dict(found["files"]), "code": dict(found["code"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"files": {}, "code": {}}
 
 
 def save_cache() -> None:
-    """Keep the digests of outside files for the next process."""
-    if _cache():
-        with replacing(CACHE) as partial:
-            partial.write_text(json.dumps(_cache()), encoding="utf-8")
+    """Spare the next process what this one has found."""
+    with replacing(CACHE) as partial:
+        partial.write_text(json.dumps(_cache()), encoding="utf-8")
 
 
 def forget() -> None:
-    """Read every module again when it is next asked for."""
-    for cached in (_module, _part, _cache, code):
+    """Read every module again when it is next needed."""
+    for cached in (_module, _definitions, _rules, _part, _cache, code):
         cached.cache_clear()
 
 
@@ -150,11 +152,42 @@ def _module(name: str) -> _Module:
 
 
 @functools.cache
+def _definitions(module: str) -> dict[str, Any]:
+    """What is known of a module's definitions as it is now, to be added to."""
+    path = path_of(module)
+    assert path is not None
+    version = digest([_rules(), path.read_text(encoding="utf-8")])
+    known = _cache()["code"]
+    if module not in known or known[module][0] != version:
+        known[module] = [version, {}]
+    found: dict[str, Any] = known[module][1]
+    return found
+
+
+@functools.cache
+def _rules() -> str:
+    """Digest of all on which the digest of a definition depends besides its module."""
+    texts = [Path(__file__), *sorted(SOURCE.rglob("*.j2"))]
+    modules = [str(path.relative_to(SOURCE)) for path in sorted((SOURCE / PACKAGE).rglob("*.py"))]
+    return digest([*(path.read_text(encoding="utf-8") for path in texts), *modules])
+
+
+@functools.cache
 def _part(place: str) -> Part:
     """The definition "module:name"; "module:name@" is one that only an annotation names."""
-    name, _, wanted = place.partition(":")
-    if path_of(name) is None:
+    module, _, name = place.partition(":")
+    if path_of(module) is None:
         return Part("", frozenset(), {})
+    known = _definitions(module)
+    if name not in known:
+        found = _read_part(module, name)
+        entries = {one: [part.code, sorted(part.uses), {}] for one, part in found.entries.items()}
+        known[name] = [found.code, sorted(found.uses), entries]
+    code, uses, entries = known[name]
+    return Part(code, uses, {one: Part(*part) for one, part in entries.items()})
+
+
+def _read_part(name: str, wanted: str) -> Part:
     module = _module(name)
     wanted, annotated = wanted.removesuffix("@"), wanted.endswith("@")
     if wanted == ALL:
@@ -202,7 +235,9 @@ def _located(module: _Module, target: str) -> str:
 
 
 def _texts(node: ast.AST) -> list[str]:
-    return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return [
+        one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
 
 
 def _code(nodes: Sequence[ast.AST]) -> str:
@@ -289,21 +324,21 @@ class _Uses(ast.NodeVisitor):
         self.annotation = False
         self.found: set[str] = set()
 
-    def visit_Name(self, node: ast.Name) -> None:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> None:
         target = self.bound.get(node.id)
         if target is None and node.id in self.module.definitions:
             target = f"{self.module.name}:{node.id}"
         if target is not None and target.split(".")[0].split(":")[0] == PACKAGE:
             self._add(target if ":" in target else f"{target}:{ALL}")
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> None:
         owner = self._module_of(node.value)
         if owner is None:
             self.generic_visit(node)
         else:
             self._add(f"{owner}:{node.attr}")
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         # Classes that a field may hold; the annotation itself is not part of the code.
         if node.value is not None:
             self.visit(node.value)
@@ -332,10 +367,10 @@ class _Essential(ast.NodeTransformer):
     def __init__(self) -> None:
         self.depth = 0
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.AST | None:
         return None if _typing_only(node) else self.generic_visit(node)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         value = node.value
         if isinstance(value, ast.Constant):
             return None
@@ -345,36 +380,36 @@ class _Essential(ast.NodeTransformer):
                 return None if value.func.attr in LOGGING else self.generic_visit(node)
         return self.generic_visit(node)
 
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:  # noqa: N802
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
         if isinstance(node.exc, ast.Call):
             node.exc = node.exc.func
         return self.generic_visit(node)
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: N802
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         node.msg = None
         return self.generic_visit(node)
 
-    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:  # noqa: N802
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
         return None if node.arg in WORDS else self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         self.depth += 1
         self.generic_visit(node)
         self.depth -= 1
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.depth, before = 0, self.depth
         self.generic_visit(node)
         self.depth = before
         return node
 
-    def visit_arg(self, node: ast.arg) -> ast.AST:  # noqa: N802
+    def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if not self.depth:
             return self.generic_visit(node)
         if node.value is None:

@@ -46,10 +46,9 @@ STAGES = {
 TABULATE = ("tabulate", "tabulate_variants")
 # Files that users name as targets, by verb.
 FILES = {
-    "report": ("report.html", "tables.md", "records.jsonl", "records.parquet", "metrics.json")
-    + ("plots/corner.csv", "plots/curves.csv"),
-    "tabulate": ("{paper}-table.html",),
-    "tabulate_variants": ("{paper}-table.html",),
+    "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv",
+    "tabulate": "{paper}-table.html",
+    "tabulate_variants": "{paper}-table.html",
 }
 # The published numbers, one file for each paper.
 PUBLISHED = SOURCE / "orthoglot/papers/published"
@@ -128,7 +127,9 @@ class Plan:
             ConfigError: there is none: parameters or code have changed; or a file of the user's is absent.
         """
         if key not in self._by_key:
-            raise ConfigError(f"no job has the key {key}: params.yaml or the code has changed; run snakemake again")
+            raise ConfigError(
+                f"no job has the key {key}: params.yaml or the code has changed; run snakemake again"
+            )
         self._by_key[key].check_files()
         return self._by_key[key]
 
@@ -136,9 +137,16 @@ class Plan:
         """The job as the JSON that its verb reads."""
         job = self.of_key(key)
         inputs = {
-            role: {folder: self.jobs[folder].key for folder in folders} for role, folders in job.inputs.items()
+            role: {folder: self.jobs[folder].key for folder in folders}
+            for role, folders in job.inputs.items()
         }
-        content = {"key": job.key, "output": job.folder, "settings": job.settings, "inputs": inputs, **job.free}
+        content = {
+            "key": job.key,
+            "output": job.folder,
+            "settings": job.settings,
+            "inputs": inputs,
+            **job.free,
+        }
         return json.dumps(content, ensure_ascii=False)
 
     def receipts(self, *verbs: str) -> list[str]:
@@ -152,7 +160,7 @@ class Plan:
             yield folder, job.receipt
             for seed in job.settings.get("seeds", []):
                 yield f"{folder}/seed{seed}", job.receipt
-            for name in FILES.get(job.verb, ()):
+            for name in FILES.get(job.verb, "").split():
                 yield f"{folder}/{name.format(**job.settings)}", job.receipt
 
     def tables(self) -> list[tuple[str, str]]:

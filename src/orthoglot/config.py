@@ -223,7 +223,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
-    return check(_merged(values, overrides or {}), str(path))
+    return check(_merged(values, dict(overrides or {})), str(path))
 
 
 def shipped() -> Path:

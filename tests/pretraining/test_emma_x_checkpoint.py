@@ -16,8 +16,8 @@ from checkpoints import bert, xlmr
 from cut_text import tokens_of
 from safetensors.torch import load_file
 from test_emma_x_training import EMMA, KNOWN, changed, same, together
-from test_mlm import SETTINGS as MLM
 from test_ems_training import word_for_word, write_folder
+from test_mlm import SETTINGS as MLM
 from torch.nn import functional
 from transformers import AutoModelForMaskedLM
 

@@ -1,39 +1,18 @@
-"""The miniature workflow, run once and copied for every test."""
+"""The miniature workflow: with verbs that write fixed bytes, for the situations, and once for real."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
-from workspace import ROOT, Workspace, tiny
+from workspace import Workspace, stub_programs
 
 
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The checkout's own files with the miniature parameters, committed, nothing run."""
-    folder = tmp_path_factory.mktemp("workspace") / "fresh"
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=True,
-    ).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith(("docs/", "results/")) and name != "dvc.lock":
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    params = folder / "params.yaml"
-    params.write_text(yaml.safe_dump(tiny(yaml.safe_load(params.read_text())), sort_keys=False))
-    workspace = Workspace(folder)
-    workspace.run("git", "init", "-q", "-b", "main")
-    workspace.run("git", "config", "user.name", "t")  # dvc exp run commits, too
-    workspace.run("git", "config", "user.email", "t@t")
-    workspace.commit("miniature")
-    return workspace
+    """The miniature workflow with stub verbs, committed, nothing run."""
+    folder = tmp_path_factory.mktemp("workspace")
+    return Workspace.make(folder / "fresh", stub_programs(folder / "bin"))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from orthoglot.cli import jobs, tools
+from orthoglot.cli import doctor, jobs, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 EXIT_RUN, EXIT_CONFIG, EXIT_OFFLINE, EXIT_DATA = 1, 2, 3, 4
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.add_typer(jobs.app)
 app.add_typer(tools.app)
+app.add_typer(doctor.app)
 
 
 def main() -> None:
