@@ -3,7 +3,7 @@
 The code of a job is every definition (function, class, constant) that its verb uses, directly or through others, found
 from the syntax trees without running anything. Comments, docstrings, annotations and the texts of errors and log lines
 do not count. A module that is used as a value counts as a whole. A registry (a dictionary whose values each name a
-"module:function") counts only with the entries that the job's settings name, or with all if they name none.
+"module:function") counts only with the entries that the job's settings name.
 """
 
 from __future__ import annotations
@@ -110,8 +110,7 @@ def reached(entry: str, names: Collection[str]) -> dict[str, str]:
         part = _part(place)
         found[place] = part.code
         waiting += part.uses
-        chosen = part.entries.keys() & set(names) or part.entries.keys()
-        for name in chosen:
+        for name in part.entries.keys() & set(names):
             found[f"{place}[{name}]"] = part.entries[name].code
             waiting += part.entries[name].uses
     return {place: found[place] for place in sorted(found) if found[place]}

@@ -64,6 +64,7 @@ class Job:
         inputs: folders of earlier jobs, by role.
         free: reach the verb without being part of the key (device, addresses).
         own: the user's files that it reads, each with the entry of params.yaml that names it.
+        names: strings that select entries of registries.
     """
 
     verb: str
@@ -73,6 +74,7 @@ class Job:
     key: str
     free: dict[str, Any]
     own: Mapping[str, str]
+    names: frozenset[str]
 
     @property
     def receipt(self) -> str:
@@ -238,10 +240,11 @@ class Plan:
     ) -> str:
         """Plan a job; `selects` names entries of registries that it uses without its settings naming them."""
         own = own or {}
+        names = frozenset([*_strings(settings), *selects])
         keys = {role: {one: self.jobs[one].key for one in folders} for role, folders in inputs.items()}
-        run = code(f"orthoglot.cli.jobs:{verb}", frozenset([*_strings(settings), *selects]))
+        run = code(f"orthoglot.cli.jobs:{verb}", names)
         key = digest([verb, folder, _decisive(settings), run, files_digest([*own, *files]), keys])
-        self.jobs[folder] = Job(verb, folder, settings, inputs, key, free or {}, own)
+        self.jobs[folder] = Job(verb, folder, settings, inputs, key, free or {}, own, names)
         return folder
 
     def _corpora(self) -> None:
@@ -570,9 +573,9 @@ def _decisive(settings: Any) -> Any:
 
 
 def _strings(settings: Any) -> Iterator[str]:
-    """Every string in the settings, names of keys included."""
+    """Every string in the settings: values, and keys but those of nested settings."""
     if isinstance(settings, dict):
-        yield from settings
+        yield from (name for name, value in settings.items() if not isinstance(value, dict))
     if isinstance(settings, dict | list):
         for value in settings.values() if isinstance(settings, dict) else settings:
             yield from _strings(value)

@@ -183,7 +183,7 @@ def test_ablations_are_targets_of_their_own(fresh: Workspace, tmp_path: Path) ->
     assert workspace.jobs_due("ablation") == {}
     workspace.edit(**{"variants__emma-x__full": {"ranks": 3}})
     assert workspace.jobs_due("ablation_ems") == {}
-    due = {"pretrain": 1, "embed": 1, "evaluate": 1, "tables_emma_x": 1}
+    due = {"pretrain": 1, "embed": 1, "evaluate": 1, "tabulate_emma-x": 1}
     assert workspace.jobs_due("ablation_emma_x") == workspace.jobs_due("ablation") == due
     workspace.edit(presets__mini__ablations=[])
     refused = workspace.run(*SNAKEMAKE, "ablation", check=False)

@@ -18,39 +18,34 @@ if workflow.local_exec:
 
 def of(role, folder=None):
     """Input function: the receipts of a job's inputs with this role. The wildcards name the job by its key."""
-    return lambda wildcards: receipts_of(plan.job(folder) if folder else plan.of_key(wildcards.key), role)
+    return lambda wildcards: receipts_of(
+        plan.job(folder) if folder else plan.of_key(wildcards.key), role
+    )
 
 
 def job(folder=None):
     """Parameter function: the job as its verb reads it."""
-    return lambda wildcards: plan.as_json(plan.job(folder).key if folder else wildcards.key)
+    return lambda wildcards: plan.as_json(
+        plan.job(folder).key if folder else wildcards.key
+    )
 
 
 def receipts_of(job, role):
     """Receipts of inputs; none for a job that is done, so that an input that is made again does not repeat it."""
     forced = workflow.dag_settings.forceall or workflow.dag_settings.forcerun
     needed = [plan.jobs[folder] for folder in job.inputs.get(role, [])]
-    if plan.done(job.folder) and not forced and not all(plan.done(one.folder) for one in needed):
+    if (
+        plan.done(job.folder)
+        and not forced
+        and not all(plan.done(one.folder) for one in needed)
+    ):
         return []
     damaged = Path(job.receipt).exists() and not plan.done(job.folder)
-    return [ancient(one.receipt) for one in needed] + [f".cache/discarded/{job.key}"] * damaged
+    return [ancient(one.receipt) for one in needed] + [
+        f".cache/discarded/{job.key}"
+    ] * damaged
 
 
 def gpu(wildcards):
     """Resource function: how many GPUs the job takes."""
     return plan.gpus(wildcards.key)
-
-
-# A folder that lacks a file of its receipt is not done.
-rule discard:
-    output:
-        temp(".cache/discarded/{key}"),
-    log:
-        "logs/discard.{key}.log",
-    params:
-        folder=lambda wildcards: plan.of_key(wildcards.key).folder,
-    conda:
-        "../envs/orthoglot.yaml"
-    threads: 1
-    shell:
-        "rm -rf {params.folder:q}/receipt 2> {log:q} && touch {output:q}"

@@ -8,14 +8,14 @@ rule generate:
         "logs/{folder}.{key}.log",
     wildcard_constraints:
         folder="data/[^/]+/invented/[^/]+",
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        job=job(),
     shell:
         "orthoglot generate - <<< {params.job:q} 2>&1 | tee {log:q}"
 
@@ -30,14 +30,14 @@ rule fetch:
         "logs/{folder}.{key}.log",
     wildcard_constraints:
         folder="data/[^/]+/opus/[^/]+",
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=720,
+    params:
+        job=job(),
     shell:
         "orthoglot fetch - <<< {params.job:q} 2>&1 | tee {log:q}"
 
@@ -52,14 +52,14 @@ rule benchmark:
         "logs/{folder}.{key}.log",
     wildcard_constraints:
         folder="data/[^/]+/benchmarks/[^/]+",
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        job=job(),
     shell:
         "orthoglot benchmark - <<< {params.job:q} 2>&1 | tee {log:q}"
 
@@ -75,14 +75,14 @@ rule prepare:
         "logs/{folder}.{key}.log",
     wildcard_constraints:
         folder="data/[^/]+/bitext/[^/]+",
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=4000,
         runtime=60,
+    params:
+        job=job(),
     shell:
         "orthoglot prepare - <<< {params.job:q} 2>&1 | tee {log:q}"
 
@@ -99,13 +99,13 @@ rule shard:
         "logs/{folder}.{key}.log",
     wildcard_constraints:
         folder="data/[^/]+/text/[^/]+",
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=4000,
         runtime=60,
+    params:
+        job=job(),
     shell:
         "orthoglot shard - <<< {params.job:q} 2>&1 | tee {log:q}"

@@ -11,8 +11,6 @@ rule decompose:
     wildcard_constraints:
         folder="models/[^/]+/decomposers/[^/]+/[^/]+",
     priority: 1
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -20,5 +18,7 @@ rule decompose:
         mem_mb=8000,
         runtime=720,
         gpu=gpu,
+    params:
+        job=job(),
     shell:
         "orthoglot decompose - <<< {params.job:q} 2>&1 | tee {log:q}"

@@ -11,8 +11,6 @@ rule embed:
     wildcard_constraints:
         folder="embeddings/[^/]+/[^/]+|ablation/[^/]+/.+/embeddings",
     priority: 2
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -20,5 +18,7 @@ rule embed:
         mem_mb=8000,
         runtime=720,
         gpu=gpu,
+    params:
+        job=job(),
     shell:
         "orthoglot embed - <<< {params.job:q} 2>&1 | tee {log:q}"

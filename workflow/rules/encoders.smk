@@ -11,14 +11,14 @@ rule tokenise:
     wildcard_constraints:
         folder="(models|ablation)/[^/]+/tokens/[^/]+",
     priority: 3
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
     resources:
         mem_mb=8000,
         runtime=240,
+    params:
+        job=job(),
     shell:
         "RAYON_NUM_THREADS={threads} orthoglot tokenise - <<< {params.job:q} 2>&1 | tee {log:q}"
 
@@ -38,8 +38,6 @@ rule pretrain:
     wildcard_constraints:
         folder="models/[^/]+/encoders/[^/]+|ablation/[^/]+/.+/encoder",
     priority: 3
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
@@ -47,5 +45,7 @@ rule pretrain:
         mem_mb=16000,
         runtime=1440,
         gpu=gpu,
+    params:
+        job=job(),
     shell:
         "orthoglot pretrain - <<< {params.job:q} 2>&1 | tee {log:q}"

@@ -12,14 +12,14 @@ rule evaluate:
         "logs/{folder}.{key}.log",
     wildcard_constraints:
         folder="evaluations/[^/]+/[^/]+/[^/]+|ablation/[^/]+/.+/evaluation",
-    params:
-        job=job(),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=8000,
         runtime=240,
+    params:
+        job=job(),
     shell:
         "orthoglot evaluate - <<< {params.job:q} 2>&1 | tee {log:q}"
 
@@ -34,19 +34,31 @@ rule report:
         text=of("text", "results"),
     output:
         plan.job("results").receipt,
-        page=report("results/report.html", caption="../report/page.rst", category="Report"),
-        tables=report("results/tables.md", caption="../report/tables.rst", category="Report"),
-        corner=report("results/plots/corner.csv", caption="../report/corner.rst", category="Plots"),
-        curves=report("results/plots/curves.csv", caption="../report/curves.rst", category="Plots"),
+        page=report(
+            "results/report.html", caption="../report/page.rst", category="Report"
+        ),
+        tables=report(
+            "results/tables.md", caption="../report/tables.rst", category="Report"
+        ),
+        corner=report(
+            "results/plots/corner.csv",
+            caption="../report/corner.rst",
+            category="Plots",
+        ),
+        curves=report(
+            "results/plots/curves.csv",
+            caption="../report/curves.rst",
+            category="Plots",
+        ),
     log:
         f"logs/results.{plan.job('results').key}.log",
-    params:
-        job=job("results"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
         mem_mb=8000,
         runtime=60,
+    params:
+        job=job("results"),
     shell:
         "orthoglot report - <<< {params.job:q} 2>&1 | tee {log:q}"

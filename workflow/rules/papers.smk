@@ -3,24 +3,28 @@ for folder, verb in plan.tables():
 
     rule:
         name:
-            folder.replace("/", "_")
+            f"tabulate_{Path(folder).name}"
         input:
             results=of("results", folder),
             evaluations=of("evaluations", folder),
             encoders=of("encoders", folder),
         output:
             plan.job(folder).receipt,
-            report(f"{folder}/{Path(folder).name}-table.html", caption="../report/paper.rst", category="Papers"),
+            report(
+                f"{folder}/{Path(folder).name}-table.html",
+                caption="../report/paper.rst",
+                category="Papers",
+            ),
         log:
             f"logs/{folder}.{plan.job(folder).key}.log",
-        params:
-            job=job(folder),
-            verb=verb.replace("_", "-"),
         conda:
             "../envs/orthoglot.yaml"
         threads: 1
         resources:
             mem_mb=8000,
             runtime=60,
+        params:
+            job=job(folder),
+            verb=verb.replace("_", "-"),
         shell:
             "orthoglot {params.verb} - <<< {params.job:q} 2>&1 | tee {log:q}"
