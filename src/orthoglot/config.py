@@ -29,7 +29,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.papers.ablation_claims import ABLATION_PAPERS
-from orthoglot.settings import Name, Settings, Whole
+from orthoglot.settings import Settings, Whole, check_name
 from orthoglot.statistics.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
@@ -79,15 +79,18 @@ class Params(Settings):
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
     curves: list[Literal["dvclive", "tensorboard"]]
     opus_api: str
-    presets: dict[Name, Preset]
-    corpora: dict[Name, CorpusSettings]
-    benchmarks: dict[Name, BenchmarkSettings]
-    encoders: dict[Name, EncoderSettings]
-    variants: dict[Name, dict[Name, dict[str, Any]]]
-    methods: dict[Name, MethodSettings]
+    presets: dict[str, Preset]
+    corpora: dict[str, CorpusSettings]
+    benchmarks: dict[str, BenchmarkSettings]
+    encoders: dict[str, EncoderSettings]
+    variants: dict[str, dict[str, dict[str, Any]]]
+    methods: dict[str, MethodSettings]
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
+        for section in ("presets", "corpora", "benchmarks", "encoders", "methods"):
+            for name in getattr(self, section):
+                check_name(name, section)
         _known(self.preset, self.presets, "preset")
         _known(self.loss, [ALL, *self.methods], "loss")
         for kind in self.variants:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from orthoglot.languages import canonical
 
@@ -17,14 +17,13 @@ Whole = Annotated[int, Field(ge=0)]
 NAME_PATTERN = r"[A-Za-z0-9](\.?[A-Za-z0-9_+-])*\.?"
 
 
-def _name(name: str) -> str:
-    # Names become parts of paths and words of shell commands.
+def check_name(name: str, section: str) -> None:
+    """Refuse a name that a shell or a path could read as something else."""
     if not re.fullmatch(NAME_PATTERN, name):
         raise ValueError(
-            "a name consists of letters (A-Z, a-z), digits and the characters . _ + -; it begins with a letter or a "
-            "digit and has no two dots in a row"
+            f"{section}: {name!r}: a name consists of letters (A-Z, a-z), digits and the characters . _ + -; it begins "
+            "with a letter or a digit and has no two dots in a row"
         )
-    return name
 
 
 def _norwegian(code: object) -> object:
@@ -38,9 +37,6 @@ def _canonical(code: str) -> str:
     return code
 
 
-Name = Annotated[
-    str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME_PATTERN}$"})
-]
 Language = Annotated[str, BeforeValidator(_norwegian), AfterValidator(_canonical)]
 
 

@@ -1,5 +1,5 @@
 # What every rule shares. The plan (workflow/plan.py) knows each job by its key: a digest of settings, code and inputs.
-# A rule's output is the receipt of a folder, FOLDER/receipt/KEY.json; it exists when the job with this key is done.
+# The output of a rule is the receipt of a folder, FOLDER/receipt/KEY.json; it exists when the job with this key is done.
 # Inputs only give the order: their times do not count (ancient). Jobs that most others wait for go first (priority).
 import shlex
 
