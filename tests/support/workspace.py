@@ -19,12 +19,11 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def stub_programs(folder: Path) -> str:
-    """A folder with a command `orthoglot` that writes fixed bytes at once (stub_verb.py)."""
+def programs(folder: Path, script: str) -> str:
+    """A folder with a command `orthoglot` that runs a script of this folder, such as stub_verb.py."""
     folder.mkdir(parents=True)
     program = folder / "orthoglot"
-    stub = Path(__file__).with_name("stub_verb.py")
-    program.write_text(f"#!{sys.executable}\n{stub.read_text()}")
+    program.write_text(f"#!{sys.executable}\n{Path(__file__).with_name(script).read_text()}")
     program.chmod(0o755)
     return str(folder)
 
@@ -97,7 +96,7 @@ class Workspace:
 
     Attributes:
         folder: with its own git repository.
-        programs: first on PATH: this Python's, or those of `stub_programs`.
+        programs: first on PATH: this Python's, or those of `programs`.
     """
 
     folder: Path

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from workspace import Workspace, stub_programs
+from real_run import RealRun, run_for_real
+from workspace import Workspace, programs
 
 
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The miniature workflow with stub verbs, committed, nothing run."""
     folder = tmp_path_factory.mktemp("workspace")
-    return Workspace.make(folder / "fresh", stub_programs(folder / "bin"))
+    return Workspace.make(folder / "fresh", programs(folder / "bin", "stub_verb.py"))
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +29,9 @@ def finished(fresh: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Work
 def done(finished: Workspace, tmp_path: Path) -> Workspace:
     """A copy of the finished workspace for one test to change."""
     return finished.copy(tmp_path / "w")
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    """The one real run of a test session."""
+    return run_for_real(tmp_path_factory.mktemp("real"))
