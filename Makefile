@@ -25,4 +25,4 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf data embeddings models evaluations ablation tables results/report.html results/records.* logs checkpoints .snakemake .jobs
+	rm -rf data embeddings models evaluations ablation tables results/receipt results/report.html results/records.* results/tables.md logs checkpoints .snakemake .cache

@@ -4,18 +4,15 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 min_version("9.20")
-HERE = workflow.basedir
-sys.path[:0] = [f"{HERE}/src", f"{HERE}/workflow"]
+sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"]
 
-from orthoglot import config as parameters
-from orthoglot.papers.published import ENCODER_PAPERS
 from bridge import Bridge
-from jobs import Plan
+from orthoglot import config as parameters
+from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
+from plan import STAGES, Plan
 
-if config:
-    raise ValueError("--config is not read: edit params.yaml, or use `dvc exp run -S`")
-plan = Plan(parameters.load(Path("params.yaml")), workflow.resource_settings.cores or 1)
-bridge = Bridge(workflow, plan)
+plan = Plan(parameters.load(Path("params.yaml"), config))
+bridge = Bridge(workflow, plan, lambda: Plan(parameters.load(Path("params.yaml"))))
 
 
 include: "workflow/rules/common.smk"
@@ -24,13 +21,14 @@ include: "workflow/rules/encoders.smk"
 include: "workflow/rules/embeddings.smk"
 include: "workflow/rules/decomposers.smk"
 include: "workflow/rules/evaluation.smk"
-include: "workflow/rules/ablation.smk"
+include: "workflow/rules/papers.smk"
+include: "workflow/rules/targets.smk"
 
 
 rule all:
     default_target: True
     input:
-        plan.markers(),
+        plan.receipts(),
 
 
 onsuccess:
@@ -38,4 +36,4 @@ onsuccess:
 
 
 onerror:
-    bridge.tell_causes()
+    bridge.repeat_causes()

@@ -1,7 +1,7 @@
 """Keeps Snakemake and DVC in step; imported by the Snakefile.
 
-Whether a job is due is the plan's business (jobs.py); this module only announces it, records finished work
-with DVC, clears the lock of a killed run and lets `--use-conda` work where there is no conda.
+Which jobs run is decided by the plan (plan.py) and Snakemake. This module waits for a run that is still at work,
+records finished stages with DVC, repeats the causes of failures, and makes `--use-conda` work without conda.
 """
 
 from __future__ import annotations
@@ -11,33 +11,50 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
 from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
-from jobs import Plan
+import digests
+from orthoglot.errors import ConfigError
+from plan import STAGES, Plan
+
+LOCK = Path(".cache/run.lock")
 
 
 class Bridge:
-    """One Snakemake run beside DVC."""
+    """One Snakemake run.
 
-    def __init__(self, workflow: Any, plan: Plan) -> None:
+    Args:
+        workflow: Snakemake's.
+        plan: the jobs of this run.
+        again: makes the plan anew, from params.yaml as it is then.
+    """
+
+    def __init__(self, workflow: Any, plan: Plan, again: Callable[[], Plan]) -> None:
         self.workflow = workflow
         self.plan = plan
+        self.again = again
+        self.started = time.time()
         if not workflow.is_main_process:
             return
         if plan.unread:
             logger.warning(plan.unread)
-        self._conda_fallback()
-        self._be_the_only_run()
-        plan.announce()
-        self.started = time.time()
+        self._drop_conda_if_absent()
+        execute = workflow.execute
 
-    def tell_causes(self) -> None:
-        """After a failed run, repeat the cause of each failed job where it is seen: at the end."""
+        def execute_alone(*arguments: Any, **named: Any) -> Any:
+            if not workflow.output_settings.dryrun:
+                self._prepare()
+            return execute(*arguments, **named)
+
+        workflow.execute = execute_alone
+
+    def repeat_causes(self) -> None:
+        """After a failed run, print the cause of each failed job once more, at the end."""
         for log in sorted(Path("logs").rglob("*.log")):
             if log.stat().st_mtime >= self.started:
                 lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -45,22 +62,30 @@ class Bridge:
                     logger.error(f"{log}: {lines[-1].removeprefix('orthoglot: ')}")
 
     def commit(self) -> None:
-        """After a successful run, tell DVC that the outputs of all stages are what their inputs make."""
-        asked = {job.rule.name for job in self.workflow.dag.jobs}
-        stages = yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))["stages"]
-        whole = asked & {"all", "tabulate"}  # a table stands on every job before it
-        done = list(stages) if whole else [name for name in stages if f"stage_{name}" in asked]
-        inside_dvc = "DVC_STAGE" in os.environ
-        if done and not inside_dvc and Path(".dvc").is_dir() and shutil.which("dvc"):
+        """After a successful run, record with DVC every stage whose jobs are all done and still as planned."""
+        if "DVC_STAGE" in os.environ or not Path(".dvc").is_dir() or not shutil.which("dvc"):
+            return
+        digests.forget()
+        try:
+            now = self.again()
+        except ConfigError as error:
+            logger.warning(f"DVC records nothing: {error}")
+            return
+        kept = [stage for stage in STAGES if now.keys(stage) == self.plan.keys(stage)]
+        if changed := [stage for stage in STAGES if stage not in kept]:
+            logger.warning(
+                f"DVC does not record {', '.join(changed)}: this run used other parameters or code than are here now"
+            )
+        if done := [stage for stage in kept if all(map(now.done, now.keys(stage)))]:
             command = ["dvc", "commit", "--force", "--quiet", *done]
             result = subprocess.run(command, text=True, capture_output=True, check=False)
             if result.returncode:
                 cause = (result.stderr.strip().splitlines() or ["no cause given"])[-1]
                 logger.warning(
-                    f"the results are complete, but DVC did not record them ({cause}); dvc repro will"
+                    f"the results are complete, but DVC did not record them ({cause}); run dvc repro"
                 )
 
-    def _conda_fallback(self) -> None:
+    def _drop_conda_if_absent(self) -> None:
         settings = self.workflow.deployment_settings
         if DeploymentMethod.CONDA in settings.deployment_method and shutil.which("conda") is None:
             logger.warning(
@@ -68,21 +93,22 @@ class Bridge:
             )
             settings.deployment_method = set(settings.deployment_method) - {DeploymentMethod.CONDA}
 
-    def _be_the_only_run(self) -> None:
+    def _prepare(self) -> None:
         """Wait for a run that is at work, and clear the lock of one that was killed.
 
-        A killed run leaves .snakemake/locks behind; a file lock dies with its process and tells dead from alive.
+        A killed run leaves .snakemake/locks behind; a file lock ends with its process.
         """
-        Path(".snakemake").mkdir(exist_ok=True)
-        self._alive = open(".snakemake/alive", "w")  # noqa: SIM115 - held until this process ends
+        LOCK.parent.mkdir(exist_ok=True)
+        self._running = open(LOCK, "w")  # noqa: SIM115 - held until this process ends
         try:
-            fcntl.flock(self._alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._running, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            if self.workflow.dryrun:
-                return
-            # A killed `dvc repro` leaves its Snakemake at work, for example.
+            # A killed `dvc repro` leaves its Snakemake running, for example.
             logger.warning("another run is at work in this folder: waiting for its end")
-            fcntl.flock(self._alive, fcntl.LOCK_EX)
+            fcntl.flock(self._running, fcntl.LOCK_EX)
         for lock in Path(".snakemake/locks").glob("*.lock"):
             logger.warning(f"removing {lock}, left by a run that was killed")
             lock.unlink()
+        # DVC needs the folder even if no encoder is trained on sentence pairs.
+        Path(f"models/{self.plan.name}/tokens").mkdir(parents=True, exist_ok=True)
+        digests.save_cache()

@@ -18,6 +18,22 @@ from orthoglot.encoders.settings import (
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 
+# Architectures that have weights for each language, and so none for a language without training pairs.
+BY_LANGUAGE = {"centering", "pair_centering", "lir", "whitening", "procrustes"}
+
+
+def check_benchmarks(params: Params, pairs: Sequence[str]) -> None:
+    """Refuse a benchmark in a language that no pair of the preset has, where a method needs weights for it."""
+    covered = {code for pair in pairs for code in parse_pair(pair)}
+    methods = [name for name in params.losses if params.methods[name].architecture in BY_LANGUAGE]
+    for name in params.selected.benchmarks if methods else []:
+        if missing := sorted(set(params.benchmarks[name].codes) - covered):
+            raise ConfigError(
+                f"benchmarks.{name}: no corpus of presets.{params.preset} has a sentence pair in "
+                f"{', '.join(missing)}, and {', '.join(methods)} need one; leave out the benchmark, its language, "
+                "or these methods"
+            )
+
 
 class EncoderChecks:
     """Whether encoders fit the data of the selected preset.

@@ -1,4 +1,10 @@
-"""Digests of what a job's result depends on besides its settings: code and outside files."""
+"""Digests of what a job's result depends on besides its settings: the code that it runs, and outside files.
+
+The code of a job is every definition (function, class, constant) that its verb uses, directly or through others, found
+from the syntax trees without running anything. Comments, docstrings, annotations and the texts of errors and log lines
+do not count. A module that is used as a value counts as a whole. A registry (a dictionary whose values each name a
+"module:function") counts only with the entries that the job's settings name.
+"""
 
 from __future__ import annotations
 
@@ -6,145 +12,405 @@ import ast
 import functools
 import hashlib
 import json
-import sys
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orthoglot import settings
 from orthoglot.atomic import replacing
 
-SOURCE = Path(settings.__file__).parent
-MEMORY = Path(".jobs/digests.json")
-SHAPES = Path(".jobs/shapes.json")
-# What is remembered of a module depends on how this file tells it.
-OWN = Path(__file__).read_text(encoding="utf-8")
+SOURCE = Path(settings.__file__).parents[1]
+PACKAGE = "orthoglot"
+CACHE = Path(".cache/digests.json")
+TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+TEMPLATE = re.compile(r"[\w.-]+\.(?:j2|js)\b")
+ALL = "*"  # every definition of a module
+LOGGING = {"debug", "info", "warning", "error", "exception", "warn"}
+WORDS = {"description", "help", "title"}  # arguments for readers
+
+
+class Part(NamedTuple):
+    """One definition: the digest of its code, and what it uses, as "module:name".
+
+    Attributes:
+        code: empty for a definition that only passes on what it uses.
+        entries: of a registry, by name.
+    """
+
+    code: str
+    uses: Collection[str]
+    entries: dict[str, Part]
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of a JSON value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    """The first 16 hex digits of the SHA-256 of a JSON value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def files_digest(paths: Sequence[str]) -> list[str]:
-    """SHA-256 of outside files, remembered by path, size and time; "missing" where there is none."""
-    memory = json.loads(MEMORY.read_text()) if paths and MEMORY.exists() else {}
+    """SHA-256 of outside files, cached by path, size and modification time; "missing" where there is none."""
+    known = _cache()["files"]
     found = []
     for path in paths:
         if not Path(path).is_file():
             found.append("missing")
             continue
         stat = Path(path).stat()
-        identity = f"{Path(path).resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
-        if identity not in memory:
+        version = f"{path}:{stat.st_size}:{stat.st_mtime_ns}"
+        if version not in known:
             with open(path, "rb") as handle:
-                memory[identity] = hashlib.file_digest(handle, "sha256").hexdigest()
-            with replacing(MEMORY) as partial:
-                partial.write_text(json.dumps(memory))
-        found.append(memory[identity])
+                known[version] = hashlib.file_digest(handle, "sha256").hexdigest()
+        found.append(known[version])
     return found
 
 
-def modules(*entries: str) -> list[str]:
-    """The `entries` and all orthoglot modules they import, directly or not, at any depth of the code."""
-    found: set[str] = set()
-    waiting = list(entries)
+@functools.cache
+def _cache() -> dict[str, dict[str, Any]]:
+    """What earlier runs have found: digests of outside files, and by module its version and its definitions."""
+    try:
+        found = json.loads(CACHE.read_text(encoding="utf-8"))
+        return {"files": dict(found["files"]), "code": dict(found["code"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"files": {}, "code": {}}
+
+
+def save_cache() -> None:
+    """Spare the next process what this one has found."""
+    with replacing(CACHE) as partial:
+        partial.write_text(json.dumps(_cache()), encoding="utf-8")
+
+
+def forget() -> None:
+    """Read every module again when it is next needed."""
+    for cached in (_module, _definitions, _rules, _part, _cache, code):
+        cached.cache_clear()
+
+
+@functools.cache
+def code(entry: str, names: frozenset[str]) -> str:
+    """Digest of the code behind "module:function".
+
+    Args:
+        entry: where the work starts.
+        names: strings of the job's settings, which select entries of registries.
+    """
+    return digest(reached(entry, names))
+
+
+def reached(entry: str, names: Collection[str]) -> dict[str, str]:
+    """The digest of each definition that the work uses, by "module:name"."""
+    found: dict[str, str] = {}
+    waiting = [entry]
     while waiting:
-        module = waiting.pop()
-        if module not in found:
-            found.add(module)
-            waiting += _parsed(module)[1]
-    return sorted(found)
+        place = waiting.pop()
+        if place in found:
+            continue
+        part = _part(place)
+        found[place] = part.code
+        waiting += part.uses
+        for name in part.entries.keys() & set(names):
+            found[f"{place}[{name}]"] = part.entries[name].code
+            waiting += part.entries[name].uses
+    return {place: found[place] for place in sorted(found) if found[place]}
 
 
 def path_of(module: str) -> Path | None:
-    """The file of an orthoglot module, or None if the name is not one."""
-    stem = SOURCE.parent.joinpath(*module.split("."))
+    """The file of a module of the package, or None."""
+    stem = SOURCE.joinpath(*module.split("."))
+    if module.split(".")[0] != PACKAGE:
+        return None
     return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
 
 
-@functools.cache
-def code(verb: str, *entries: str) -> str:
-    """Digest of what a job of this verb runs: the verb itself, and the shape of each module its entries import."""
-    return digest([verb_code(verb), {module: _parsed(module)[0] for module in modules(*entries)}])
+class _Module:
+    """The definitions and imports of one module, by name."""
+
+    def __init__(self, name: str) -> None:
+        path = path_of(name)
+        assert path is not None, name
+        self.name = name
+        self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        self.imports = dict(_imports([one for node in body if not _inner(node) for one in ast.walk(node)]))
+        self.definitions: dict[str, list[ast.stmt]] = {}
+        for node in body:
+            for defined in _defined(node):
+                self.definitions.setdefault(defined, []).append(node)
+
+    def essence(self, name: str) -> list[ast.stmt]:
+        """The statements that define a name, without what changes no result."""
+        visited = (_Essential().visit(node) for node in self.definitions[name])
+        return [node for node in visited if node is not None]
 
 
 @functools.cache
-def _parsed(module: str) -> tuple[str, list[str]]:
-    """A digest of the module's syntax tree (and of templates beside it), and the orthoglot modules it names."""
+def _module(name: str) -> _Module:
+    return _Module(name)
+
+
+@functools.cache
+def _definitions(module: str) -> dict[str, Any]:
+    """What is known of a module's definitions as it is now, to be added to."""
     path = path_of(module)
-    assert path is not None, module
-    source = path.read_text(encoding="utf-8")
-    templates = "".join(p.read_text(encoding="utf-8") for p in sorted(path.parent.glob(f"{path.stem}*.j2")))
-    text = digest([OWN, sys.version_info[:2], source, templates])
-    shapes = _shapes()
-    if module not in shapes or shapes[module][0] != text:
-        tree = ast.parse(source)
-        shapes[module] = [text, digest([_shape(tree), templates]), _imported(tree)]
-    _, shape, names = shapes[module]
-    known = [name for name in names if path_of(name)]
-    parents = {name.rpartition(".")[0] for name in known if name.count(".") > 1}
-    return shape, sorted({*known, *parents} - {module, "orthoglot"})
-
-
-@functools.cache
-def _shapes() -> dict[str, list[Any]]:
-    """By module: the digest of its text, that of its shape, and what it imports, as the last process left them."""
-    return json.loads(SHAPES.read_text()) if SHAPES.exists() else {}
-
-
-def remember_shapes() -> None:
-    """Spare the next process the parsing of modules that stay as they are: about a second."""
-    text = json.dumps(_shapes())
-    if not SHAPES.exists() or SHAPES.read_text() != text:
-        with replacing(SHAPES) as partial:
-            partial.write_text(text)
-
-
-def _imported(tree: ast.Module) -> list[str]:
-    """What a module names in its imports that may be an orthoglot module."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return sorted(name for name in names if name.startswith("orthoglot"))
-
-
-@functools.cache
-def verb_code(verb: str) -> str:
-    """Digest of the part of the command line that runs a verb."""
-    return digest([_shape(node) for node in verb_parts(verb)])
-
-
-def verb_parts(verb: str) -> list[ast.stmt]:
-    """What runs a verb: its function, those that it calls in the same files, and what every verb runs."""
-    found: list[ast.stmt] = []
-    for module in ("orthoglot.cli", "orthoglot.cli.jobs"):
-        path = path_of(module)
-        assert path is not None
-        there = _definitions(path.read_text(encoding="utf-8"))
-        wanted: set[str] = set()
-        called = {verb, "Job", "main"} & there.keys()
-        while called - wanted:
-            wanted |= called
-            inside = [node for name in called for node in ast.walk(there[name])]
-            called = {node.id for node in inside if isinstance(node, ast.Name)} & there.keys()
-        found += [node for name, node in there.items() if name in wanted]
+    assert path is not None
+    version = digest([_rules(), path.read_text(encoding="utf-8")])
+    known = _cache()["code"]
+    if module not in known or known[module][0] != version:
+        known[module] = [version, {}]
+    found: dict[str, Any] = known[module][1]
     return found
 
 
 @functools.cache
-def _definitions(source: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
-    """The functions and classes of a module's text, by name."""
-    found = ast.parse(source).body
-    return {node.name: node for node in found if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+def _rules() -> str:
+    """Digest of all on which the digest of a definition depends besides its module."""
+    texts = [Path(__file__), *sorted(SOURCE.rglob("*.j2")), *sorted(SOURCE.rglob("*.js"))]
+    modules = [str(path.relative_to(SOURCE)) for path in sorted((SOURCE / PACKAGE).rglob("*.py"))]
+    return digest([*(path.read_text(encoding="utf-8") for path in texts), *modules])
 
 
-def _shape(node: Any) -> Any:
-    """A syntax tree as plain lists, the same on every Python version: empty fields and positions left out."""
+@functools.cache
+def _part(place: str) -> Part:
+    """The definition "module:name"; "module:name@" is one that only an annotation names."""
+    module, _, name = place.partition(":")
+    if path_of(module) is None:
+        return Part("", frozenset(), {})
+    known = _definitions(module)
+    if name not in known:
+        found = _read_part(module, name)
+        entries = {one: [part.code, sorted(part.uses), {}] for one, part in found.entries.items()}
+        known[name] = [found.code, sorted(found.uses), entries]
+    code, uses, entries = known[name]
+    return Part(code, uses, {one: Part(*part) for one, part in entries.items()})
+
+
+def _read_part(name: str, wanted: str) -> Part:
+    module = _module(name)
+    wanted, annotated = wanted.removesuffix("@"), wanted.endswith("@")
+    if wanted == ALL:
+        return Part("", frozenset(f"{name}:{one}" for one in module.definitions), {})
+    if wanted not in module.definitions:
+        if wanted in module.imports:
+            target = module.imports[wanted]
+            return Part("", frozenset([target + "@" * annotated if ":" in target else f"{target}:{ALL}"]), {})
+        if path_of(f"{name}.{wanted}"):
+            return Part("", frozenset([f"{name}.{wanted}:{ALL}"]), {})
+        return Part("", frozenset() if wanted.startswith("__") else frozenset([f"{name}:{ALL}"]), {})
+    nodes = module.essence(wanted)
+    if annotated:
+        if any(isinstance(node, ast.ClassDef) for node in nodes):
+            return Part("", frozenset([f"{name}:{wanted}"]), {})
+        values = [node.value for node in nodes if isinstance(node, ast.Assign | ast.AnnAssign)]
+        return Part("", _uses(module, values, annotations=True), {})
+    if entries := _entries(module, nodes):
+        return Part("", frozenset(), entries)
+    return Part(_code(nodes), _uses(module, nodes), {})
+
+
+def _entries(module: _Module, nodes: list[ast.stmt]) -> dict[str, Part]:
+    """The entries of a registry; empty if the definition is none."""
+    value = getattr(nodes[0], "value", None) if nodes else None
+    if len(nodes) != 1 or not isinstance(value, ast.Dict) or not value.values:
+        return {}
+    entries = {}
+    for key, entry in zip(value.keys, value.values, strict=True):
+        targets = [text for text in _texts(entry) if TARGET.fullmatch(text)]
+        if not targets or not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            return {}
+        uses = _uses(module, [entry]) | {_located(module, target) for target in targets}
+        entries[key.value] = Part(_code([entry]), uses, {})
+    return entries
+
+
+def _located(module: _Module, target: str) -> str:
+    """The "module:name" of a registry's entry, which may leave out the registry's own package."""
+    name, _, attribute = target.partition(":")
+    for prefix in ("", f"{module.package}.", f"{PACKAGE}."):
+        if path_of(f"{prefix}{name}"):
+            return f"{prefix}{name}:{attribute}"
+    raise ValueError(f"{module.name}: {target} names no module of {PACKAGE}")
+
+
+def _texts(node: ast.AST) -> list[str]:
+    return [
+        one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+
+
+def _code(nodes: Sequence[ast.AST]) -> str:
+    """Digest of syntax trees and of the templates that they name."""
+    shape = "".join(map(_shape, nodes))
+    templates: dict[str, str] = {}
+    waiting = re.findall(TEMPLATE, shape)
+    while waiting:
+        name = waiting.pop()
+        if name not in templates:
+            templates[name] = "".join(path.read_text("utf-8") for path in sorted(SOURCE.rglob(name)))
+            waiting += re.findall(TEMPLATE, templates[name])
+    return digest([shape, templates])
+
+
+def _shape(node: Any) -> str:
+    """A syntax tree as text, the same on every Python version: positions, annotations, empty fields left out."""
     if isinstance(node, ast.AST):
-        fields = [[name, _shape(value)] for name, value in ast.iter_fields(node) if value not in (None, [])]
-        return [type(node).__name__, *fields]
-    return [_shape(item) for item in node] if isinstance(node, list) else repr(node)
+        fields = node.__dict__
+        parts = [
+            f"{name}={_shape(fields[name])}"
+            for name in node._fields
+            if name != "annotation" and fields.get(name) not in (None, [])
+        ]
+        return f"{type(node).__name__}({','.join(parts)})"
+    return f"[{','.join(map(_shape, node))}]" if isinstance(node, list) else repr(node)
+
+
+def _uses(module: _Module, nodes: Sequence[ast.AST | None], annotations: bool = False) -> frozenset[str]:
+    visitor = _Uses(module, nodes)
+    visitor.annotation = annotations
+    for node in nodes:
+        if node is not None:
+            visitor.visit(node)
+    return frozenset(visitor.found)
+
+
+def _imports(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
+    """What import statements bind: a module, or "module:name"."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                target = inner if path_of(inner) else f"{node.module}:{alias.name}"
+                yield alias.asname or alias.name, target
+
+
+def _inner(node: ast.stmt) -> bool:
+    """Whether the imports in a statement of a module are not its own."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return isinstance(node, kinds) or (isinstance(node, ast.If) and _typing_only(node))
+
+
+def _typing_only(node: ast.If) -> bool:
+    return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement of a module defines or changes."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    inner = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    stored = {one.id for one in inner if isinstance(one.ctx, ast.Store)}
+    changed = {
+        one.value.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Subscript | ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and isinstance(one.value, ast.Name)
+    }
+    return stored | changed
+
+
+class _Uses(ast.NodeVisitor):
+    """Collects the definitions that a piece of code names."""
+
+    def __init__(self, module: _Module, nodes: Sequence[ast.AST | None]) -> None:
+        inner = [one for node in nodes if node is not None for one in ast.walk(node)]
+        self.module = module
+        self.bound = module.imports | dict(_imports(inner))
+        self.annotation = False
+        self.found: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        target = self.bound.get(node.id)
+        if target is None and node.id in self.module.definitions:
+            target = f"{self.module.name}:{node.id}"
+        if target is not None and target.split(".")[0].split(":")[0] == PACKAGE:
+            self._add(target if ":" in target else f"{target}:{ALL}")
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        owner = self._module_of(node.value)
+        if owner is None:
+            self.generic_visit(node)
+        else:
+            self._add(f"{owner}:{node.attr}")
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        # Classes that a field may hold; the annotation itself is not part of the code.
+        if node.value is not None:
+            self.visit(node.value)
+        self.annotation, before = True, self.annotation
+        self.visit(node.annotation)
+        self.annotation = before
+
+    def _add(self, target: str) -> None:
+        self.found.add(target + "@" * self.annotation)
+
+    def _module_of(self, node: ast.expr) -> str | None:
+        """The module of the package that an expression names."""
+        if isinstance(node, ast.Name):
+            target = self.bound.get(node.id)
+        elif isinstance(node, ast.Attribute):
+            owner = self._module_of(node.value)
+            target = owner and f"{owner}.{node.attr}"
+        else:
+            return None
+        return target if target and ":" not in target and path_of(target) else None
+
+
+class _Essential(ast.NodeTransformer):
+    """Removes what changes no result: docstrings, messages, type hints of functions."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        return None if _typing_only(node) else self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        value = node.value
+        if isinstance(value, ast.Constant):
+            return None
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            owner = value.func.value
+            if isinstance(owner, ast.Name) and owner.id in ("logger", "logging", "warnings"):
+                return None if value.func.attr in LOGGING else self.generic_visit(node)
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if isinstance(node.exc, ast.Call):
+            node.exc = node.exc.func
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        node.msg = None
+        return self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
+        return None if node.arg in WORDS else self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.depth, before = 0, self.depth
+        self.generic_visit(node)
+        self.depth = before
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if not self.depth:
+            return self.generic_visit(node)
+        if node.value is None:
+            return None
+        return self.generic_visit(ast.Assign([node.target], node.value))

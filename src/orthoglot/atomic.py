@@ -11,10 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def building(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `folder` that takes its place when the block ends without error.
+    """Yield an empty folder next to `folder` that replaces it when the block ends without an error.
 
-    A kill at any moment leaves the old folder, no folder, or the new one, never a mixture;
-    an error removes the half-built one.
+    A kill at any moment leaves the old folder, no folder, or the new one, never a mixture.
+    An error removes the unfinished folder.
     """
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -25,8 +25,7 @@ def building(folder: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     for path in partial.rglob("*"):
-        if path.is_file():
-            _sync(path)
+        _finish(path)
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     _sync(folder.parent)
@@ -34,7 +33,7 @@ def building(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder that replaces `path` when the block ends without error."""
+    """Yield a temporary path in the same folder that replaces `path` when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
@@ -42,8 +41,20 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    _sync(partial)
+    _finish(partial)
     os.replace(partial, path)
+
+
+def _finish(path: Path) -> None:
+    """Write a file to disk, with the mode that the umask gives: some libraries create files as 0600."""
+    if path.is_file() and not path.is_symlink():
+        path.chmod(0o666 & ~_umask())
+        _sync(path)
+
+
+def _umask() -> int:
+    os.umask(umask := os.umask(0o077))
+    return umask
 
 
 def _sync(path: Path) -> None:

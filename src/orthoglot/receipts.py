@@ -1,28 +1,115 @@
-"""`receipt.json`: says that a folder is the whole result of the job with this key."""
+"""Receipts: `FOLDER/receipt/KEY.json` states that a folder is the whole result of the job with this key.
+
+A receipt lists every other file of the folder with its size and SHA-256. A receipt that cannot be read counts as
+absent.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-NAME = "receipt.json"
+from orthoglot.errors import DataError
+
+NAME = "receipt"
+# What `check` has compared by digest: size and modification time of each file, by folder. Any of it may be deleted.
+VERIFIED = Path(".cache/verified")
+
+
+def path(folder: Path, key: str) -> Path:
+    """The receipt of the job with this key."""
+    return folder / NAME / f"{key}.json"
 
 
 def write(folder: Path, key: str) -> None:
-    """List every file of `folder` with its size under the job's key; call it last."""
+    """Write the receipt of `folder`; call it last."""
     files = {
-        str(path.relative_to(folder)): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        str(file.relative_to(folder)): [file.stat().st_size, _digest(file)]
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
     }
-    (folder / NAME).write_text(json.dumps({"key": key, "files": files}, indent=1), encoding="utf-8")
+    receipt = path(folder, key)
+    receipt.parent.mkdir()
+    receipt.write_text(json.dumps({"key": key, "files": files}, indent=1), encoding="utf-8")
 
 
 def read_key(folder: Path) -> str | None:
-    """The key of the job whose whole result `folder` is; None if it is none's, or a listed file is not as written."""
+    """The key of the job whose result `folder` is; None without a receipt, or if a listed file is absent or resized."""
+    for receipt in sorted((folder / NAME).glob("*.json")):
+        files = _files(receipt)
+        if files is not None and all(_size(folder / name) == size for name, (size, _) in files.items()):
+            return receipt.stem
+    return None
+
+
+def check(folder: Path, key: str) -> None:
+    """Compare a folder with its receipt: by digest the first time, later by size and modification time.
+
+    Raises:
+        DataError: the folder is not the result of this job, or one of its files is not as the job wrote it.
+    """
+    files = _files(path(folder, key))
+    if files is None or read_key(folder) != key:
+        raise DataError(f"{folder}: is not the result of job {key}; run the jobs before this one first")
+    cache = VERIFIED / f"{folder}.json"
     try:
-        receipt = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        complete = all((folder / name).stat().st_size == size for name, size in receipt["files"].items())
-        return str(receipt["key"]) if complete else None
-    except (OSError, ValueError, KeyError, AttributeError):
+        verified = json.loads(cache.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        verified = {}
+    now: dict[str, Any] = {}
+    for name, (_, digest) in files.items():
+        stat = (folder / name).stat()
+        now[name] = [stat.st_size, stat.st_mtime_ns, digest]
+        if verified.get(name) != now[name] and _digest(folder / name) != digest:
+            raise DataError(f"{folder / name}: is damaged (its SHA-256 is not {digest}); {remedy(folder)}")
+    if now != verified:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        cache.write_text(json.dumps(now), encoding="utf-8")
+
+
+def problems(top: Path) -> Iterator[str]:
+    """What is wrong below a folder, one line for each file: damaged, absent, or listed in no receipt."""
+    known: set[Path] = set()
+    for receipt in sorted(top.glob(f"**/{NAME}/*.json")):
+        folder = receipt.parents[1]
+        files = _files(receipt)
+        known.add(receipt)
+        if files is None:
+            yield f"{receipt}: is not a receipt; {remedy(folder)}"
+            continue
+        for name, (_, digest) in files.items():
+            known.add(folder / name)
+            if not (folder / name).is_file():
+                yield f"{folder / name}: is absent; {remedy(folder)}"
+            elif _digest(folder / name) != digest:
+                yield f"{folder / name}: is damaged; {remedy(folder)}"
+    for file in sorted(top.rglob("*")):
+        if file.is_file() and file not in known and file.name != ".gitignore":
+            yield f"{file}: is listed in no receipt; remove it if it is not yours"
+
+
+def remedy(folder: Path) -> str:
+    """The command that restores a damaged folder."""
+    return f"restore it with `dvc checkout --force {folder}`, or remove {folder} and run snakemake again"
+
+
+def _files(receipt: Path) -> dict[str, tuple[int, str]] | None:
+    """Size and SHA-256 by file name; None if there is no such receipt, or something else in its place."""
+    try:
+        content = json.loads(receipt.read_text(encoding="utf-8"))
+        found = {str(name): (int(size), str(digest)) for name, (size, digest) in content["files"].items()}
+        return found if content["key"] == receipt.stem else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.is_file() else -1
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -27,7 +27,7 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
     """A job file in `folder`; the output is to be `out`."""
-    job = {"key": "k", "output": "out", "inputs": {}, "before": {}, "settings": settings}
+    job = {"key": "k", "output": "out", "inputs": {}, "settings": settings}
     (folder / "job.json").write_text(json.dumps({**job, **more}))
 
 
@@ -95,10 +95,10 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
         "cleaning": cleaning,
         "splits": {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0},
     }
-    result = run_job(tmp_path, "prepare", settings, inputs={"benchmarks": [], "roots": []})
+    result = run_job(tmp_path, "prepare", settings, inputs={"benchmarks": {}, "roots": {}})
     assert result.returncode == 4
     assert "absent.tsv" in told(result)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json", "out"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json", "out"]
     assert (old / "kept.txt").read_text() == "old"
 
 
@@ -106,7 +106,7 @@ def test_no_network_is_status_3_and_leaves_nothing(tmp_path: Path) -> None:
     result = run_job(tmp_path, "fetch", VOICES, api="http://127.0.0.1:9/")
     assert result.returncode == 3
     assert "http://127.0.0.1:9/: cannot be reached" in told(result)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json"]
 
 
 @pytest.mark.parametrize("lacking", ["/opusapi/", "/aym-en.txt.zip"])
@@ -155,7 +155,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "File too large" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".jobs", "job.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json"]
 
 
 def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:

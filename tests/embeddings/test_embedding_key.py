@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from shipped_settings import shipped_values
 
-from jobs import Plan
 from orthoglot import config
 from orthoglot.embeddings.shards import make_shards
 from orthoglot.embeddings.store import digests_of, index_digest
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.pretrained import write_card
+from plan import Plan
 
 PARAMS = shipped_values()
 EMBEDDINGS = "embeddings/mini/linked"
@@ -114,7 +114,7 @@ def test_text_changes_the_jobs_key_the_shards_and_the_stores_index(checkpoint: P
     values["corpora"]["mini"]["seed"] += 1
     key = Plan(config.check(values, "params")).jobs["embeddings/mini/ems-mini"].key
     assert key != Plan(config.check(PARAMS, "params")).jobs["embeddings/mini/ems-mini"].key
-    assert set(before.jobs[EMBEDDINGS].before) >= {job for job in before.jobs if "/bitext/" in job}
+    assert set(before.jobs[EMBEDDINGS].inputs["bitext"]) >= {job for job in before.jobs if "/bitext/" in job}
     (one,), (other,) = (make_shards([("de", text)], tmp_path / text) for text in ("a", "b"))
     assert one.digest != other.digest
     indices = {index_digest(digests_of([text], "de"), np.array([0])) for text in ("a", "b")}

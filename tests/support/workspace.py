@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,15 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def programs(folder: Path, script: str) -> str:
+    """A folder with a command `orthoglot` that runs a script of this folder, such as stub_verb.py."""
+    folder.mkdir(parents=True)
+    program = folder / "orthoglot"
+    program.write_text(f"#!{sys.executable}\n{Path(__file__).with_name(script).read_text()}")
+    program.chmod(0o755)
+    return str(folder)
 
 
 def tiny(params: dict[str, Any]) -> dict[str, Any]:
@@ -60,11 +69,57 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
+class Running(subprocess.Popen[str]):
+    """A command in a session of its own; what it prints goes to a file, which cannot fill up as a pipe can."""
+
+    def __init__(self, *command: str, **given: Any) -> None:
+        self.printed = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
+        output = {"stdout": self.printed, "stderr": subprocess.STDOUT}
+        super().__init__(command, text=True, start_new_session=True, **output, **given)
+
+    def finish(self) -> str:
+        """Wait for the end; returns what was printed."""
+        self.wait(timeout=600)
+        self.printed.seek(0)
+        return self.printed.read()
+
+    def kill_all(self, *, alone: bool = False) -> None:
+        """Kill the command with all that it started, or alone."""
+        assert self.poll() is None, "it had ended before it could be killed"
+        (os.kill if alone else os.killpg)(self.pid, signal.SIGKILL)
+        self.wait()
+
+
 @dataclass
 class Workspace:
-    """A checkout in which the engines are run as a user would run them."""
+    """A checkout in which the engines are run as a user would run them.
+
+    Attributes:
+        folder: with its own git repository.
+        programs: first on PATH: this Python's, or those of `programs`.
+    """
 
     folder: Path
+    programs: str = str(Path(sys.executable).parent)
+
+    @classmethod
+    def make(cls, folder: Path, programs: str | None = None) -> Workspace:
+        """The checkout's own files with the miniature parameters, committed, nothing run."""
+        command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+        listed = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout
+        for name in filter(None, listed.split("\0")):
+            unwanted = name.startswith(("docs/", "results/", "tests/")) or name == "dvc.lock"
+            if (ROOT / name).is_file() and not unwanted:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+        params = folder / "params.yaml"
+        params.write_text(yaml.safe_dump(tiny(yaml.safe_load(params.read_text())), sort_keys=False))
+        workspace = cls(folder, programs or cls.programs)
+        workspace.run("git", "init", "-q", "-b", "main")
+        workspace.run("git", "config", "user.name", "t")  # dvc exp run commits, too
+        workspace.run("git", "config", "user.email", "t@t")
+        workspace.commit("miniature")
+        return workspace
 
     def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command with this Python's tools first on PATH."""
@@ -81,47 +136,49 @@ class Workspace:
             raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
         return result
 
-    def kill_when(self, pattern: str, *command: str, alone: bool = False, seconds: float = 120) -> None:
-        """Run a command and kill it when a file or folder like `pattern` appears: all of it, or its parent alone."""
-        process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self._environment({}),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        deadline = time.monotonic() + seconds
-        found: list[Path] = []
-        while not found and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-            found = list(self.folder.glob(pattern))
-        running = process.poll() is None
-        with contextlib.suppress(ProcessLookupError):
-            (os.kill if alone else os.killpg)(process.pid, signal.SIGKILL)
-        process.wait()
-        assert found, f"{command} never made {pattern}"
-        assert running, f"{command} had ended before it could be killed"
+    def start(self, *command: str) -> Running:
+        """Start a command."""
+        return Running(*command, cwd=self.folder, env=self._environment({}))
 
-    @staticmethod
-    def _environment(more: dict[str, str]) -> dict[str, str]:
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        fixed = {"DVC_NO_ANALYTICS": "1", "SOURCE_DATE_EPOCH": "1790000000", "OMP_NUM_THREADS": "1"}
+    def kill_when(self, pattern: str, *command: str) -> None:
+        """Run a command and kill it with all that it started when a file or folder like `pattern` appears."""
+        process = self.start(*command)
+        deadline = time.monotonic() + 300
+        while not list(self.folder.glob(pattern)) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.kill_all()
+        assert list(self.folder.glob(pattern)), f"{command} never made {pattern}"
+
+    def _environment(self, more: dict[str, str]) -> dict[str, str]:
+        path = os.pathsep.join([self.programs, str(Path(sys.executable).parent), os.environ["PATH"]])
+        # Only the workspace's own source counts.
+        fixed = {
+            "PYTHONPATH": "",
+            "DVC_NO_ANALYTICS": "1",
+            "SOURCE_DATE_EPOCH": "1790000000",
+            "OMP_NUM_THREADS": "1",
+        }
         return {**os.environ, "PATH": path, **fixed, **more}
 
     def jobs_run(self, *command: str) -> list[str]:
         """The output folders of the jobs that a command ran."""
-        return sorted(re.findall(r"done: (\S+)", self.run(*command).stdout))
+        return self.done_in(self.run(*command).stdout)
+
+    @staticmethod
+    def done_in(text: str) -> list[str]:
+        """The output folders of the jobs that ran, by what they printed."""
+        return sorted(re.findall(r"done: (\S+)", text))
 
     def jobs_due(self, *targets: str) -> dict[str, int]:
         """What `snakemake -n` would run for the targets, or unasked: jobs by rule."""
-        text = self.run("snakemake", *targets, "-n", "--cores", "2", "--quiet", "host").stdout
+        text = self.run("snakemake", "-n", "--cores", "2", "--quiet", "host", "--", *targets).stdout
         table = re.search(r"^job\s+count\n[-\s]+\n(.*?)^total", text, re.S | re.M)
         if table is None:
             assert "Nothing to be done" in text, text
             return {}
         rows = (line.split() for line in table[1].splitlines() if line.strip())
-        return {name: int(count) for name, count in rows if name != "all"}
+        found = {name: int(count) for name, count in rows}
+        return {name: count for name, count in found.items() if name not in ("all", *targets)}
 
     def edit(self, **changes: Any) -> None:
         """Set dotted keys of params.yaml, `__` standing for the dot."""
@@ -142,4 +199,4 @@ class Workspace:
     def copy(self, folder: Path) -> Workspace:
         """This workspace with all its files, times kept."""
         shutil.copytree(self.folder, folder, symlinks=True)
-        return Workspace(folder)
+        return Workspace(folder, self.programs)

@@ -20,7 +20,7 @@ def pair_rows(n: int, n_languages: int = 3) -> PairRows:
 
 def drawn_by(rule: str, rows: PairRows, draws: Draws) -> Partners:
     """Partners of one batch, whose pairs are these."""
-    function = getattr(partners, PARTNER_RULES[rule])
+    function = getattr(partners, PARTNER_RULES[rule].removeprefix("partners:"))
     found: Partners = function(rows.source_language[None], rows.target_language[None], draws)
     return found
 

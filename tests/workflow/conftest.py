@@ -1,38 +1,19 @@
-"""The miniature workflow, run once and copied for every test."""
+"""The miniature workflow: with verbs that write fixed bytes, for the situations, and once for real."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from shipped_settings import shipped_values, write_settings
-from workspace import ROOT, Workspace, tiny
+from real_run import RealRun, run_for_real
+from workspace import Workspace, programs
 
 
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The checkout's own files with the miniature parameters, committed, nothing run."""
-    folder = tmp_path_factory.mktemp("workspace") / "fresh"
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=True,
-    ).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith(("docs/", "results/")) and name != "dvc.lock":
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    write_settings(tiny(shipped_values()), folder)
-    workspace = Workspace(folder)
-    workspace.run("git", "init", "-q", "-b", "main")
-    workspace.run("git", "config", "user.name", "t")  # dvc exp run commits, too
-    workspace.run("git", "config", "user.email", "t@t")
-    workspace.commit("miniature")
-    return workspace
+    """The miniature workflow with stub verbs, committed, nothing run."""
+    folder = tmp_path_factory.mktemp("workspace")
+    return Workspace.make(folder / "fresh", programs(folder / "bin", "stub_verb.py"))
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +29,9 @@ def finished(fresh: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Work
 def done(finished: Workspace, tmp_path: Path) -> Workspace:
     """A copy of the finished workspace for one test to change."""
     return finished.copy(tmp_path / "w")
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    """The one real run of a test session."""
+    return run_for_real(tmp_path_factory.mktemp("real"))

@@ -1,24 +1,23 @@
-"""Snakemake and DVC agree on what is done, whoever did it: one test per situation."""
+"""Snakemake and DVC agree on what is done, whoever did it: one test for each situation, with stub verbs."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
-import json
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
-from workspace import Workspace
+import yaml
+from workspace import Running, Workspace
 
+SNAKEMAKE = "snakemake", "--cores", "2"
 # What `loss=oracle` adds to the miniature's `loss=all`.
-DEPEND_ON_LOSS = [
-    "evaluations/mini/ems-mini/oracle",
-    "models/mini/decomposers/ems-mini/oracle/seed1",
-    "results",
-]
+DEPEND_ON_LOSS = ["evaluations/mini/ems-mini/oracle", "models/mini/decomposers/ems-mini/oracle", "results"]
+VECTORS = "embeddings/mini/ems-mini/content"
 
 
 @pytest.fixture(scope="module")
@@ -44,39 +43,152 @@ def digests(workspace: Workspace) -> dict[str, str]:
     }
 
 
-def test_snakemake_makes_the_report_and_dvc_agrees(finished: Workspace) -> None:
-    assert (finished.folder / "results/report.html").stat().st_size > 10_000
-    metrics = json.loads((finished.folder / "results/metrics.json").read_text())
-    assert set(metrics["ems-mini"]["heldout"]["P@1"]) == {"original", "meaning", "language"}
+def folders(workspace: Workspace) -> list[str]:
+    """Every folder with a receipt."""
+    receipts = workspace.folder.rglob("receipt/*.json")
+    return sorted(str(receipt.parents[1].relative_to(workspace.folder)) for receipt in receipts)
+
+
+def everything(workspace: Workspace) -> dict[str, tuple[int, int]]:
+    """Size and time of every file but Snakemake's own."""
+    return {
+        str(path): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in workspace.folder.rglob("*")
+        if path.is_file() and not {".snakemake", ".git", ".dvc"} & set(path.parts)
+    }
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+
+
+def start_waiting(workspace: Workspace, folder: str, *command: str) -> Running:
+    """Start a command and return when the job of `folder` is running; it waits for the end of `release`."""
+    wait = workspace.folder / ".cache/wait" / folder
+    wait.parent.mkdir(parents=True, exist_ok=True)
+    wait.touch()
+    process = workspace.start(*command)
+    started = workspace.folder / f"{folder}.partial/started"
+    deadline = time.monotonic() + 120
+    while not started.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert started.exists(), f"{command} never ran {folder}"
+    return process
+
+
+def release(workspace: Workspace) -> None:
+    shutil.rmtree(workspace.folder / ".cache/wait")
+
+
+def test_a_finished_run_leaves_nothing_to_do_for_either_engine(finished: Workspace) -> None:
     assert "up to date" in finished.run("dvc", "status").stdout
     assert finished.jobs_due() == {}
 
 
-def test_dvc_repro_after_snakemake_runs_no_job(done: Workspace) -> None:
-    assert done.jobs_run("dvc", "repro") == []
-
-
-def test_dvc_repro_does_the_same_work_and_snakemake_then_runs_no_job(
+def test_dvc_repro_does_the_same_work_and_leaves_nothing_to_do(
     fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     repro = fresh.copy(tmp_path / "w")
-    receipts = finished.folder.rglob("receipt.json")
-    folders = sorted(str(receipt.parent.relative_to(finished.folder)) for receipt in receipts)
-    assert sorted(repro.jobs_run("dvc", "repro")) == folders
+    assert repro.jobs_run("dvc", "repro") == folders(finished)
     assert repro.jobs_due() == {}
     assert digests(repro) == digests(finished)
+    assert repro.jobs_run("dvc", "repro") == []
+
+
+def test_a_dry_run_writes_nothing_and_waits_for_nobody(fresh: Workspace, tmp_path: Path) -> None:
+    workspace = fresh.copy(tmp_path / "w")
+    before = everything(workspace)
+    due = workspace.jobs_due()
+    assert everything(workspace) == before
+    process = start_waiting(workspace, "data/mini/invented/mini", *SNAKEMAKE)
+    try:
+        assert workspace.jobs_due() == due
+        assert process.poll() is None
+    finally:
+        release(workspace)
+        process.finish()
+    assert workspace.jobs_due() == {}
+
+
+def test_the_jobs_do_not_depend_on_the_number_of_cores(fresh: Workspace) -> None:
+    found = [
+        re.search(r"^total +(\d+)", fresh.run("snakemake", "-n", "--cores", cores).stdout, re.M)
+        for cores in ("1", "64")
+    ]
+    assert all(found)
+    assert len({one and one[1] for one in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "made"),
+    [
+        ("data/mini/bitext/qaa-qab", {"generate", "benchmark", "prepare"}),
+        ("models/mini/encoders/ems-mini", {"generate", "benchmark", "prepare", "tokenise", "pretrain"}),
+    ],
+)
+def test_a_folder_is_a_target(target: str, made: set[str], fresh: Workspace) -> None:
+    assert set(fresh.jobs_due(target)) == made
+
+
+def test_a_file_of_the_report_is_a_target_that_follows_the_parameters(done: Workspace) -> None:
+    target = "results/report.html"
+    assert done.jobs_due(target) == {}
+    done.edit(presets__mini__evaluation__resamples=90)
+    assert done.jobs_due(target) == {"evaluate": 4, "report": 1}
+    before = (done.folder / target).read_text()
+    done.run(*SNAKEMAKE, target)
+    assert (done.folder / target).read_text() != before
+    assert "up to date" in done.run("dvc", "status").stdout
+
+
+def test_forced_jobs_really_run_again(done: Workspace, finished: Workspace) -> None:
+    assert done.jobs_run(*SNAKEMAKE, "--forcerun", "embed") == ["embeddings/mini/ems-mini"]
+    assert done.jobs_run(*SNAKEMAKE, "--forceall") == folders(finished)
+    assert digests(done) == digests(finished)
+
+
+def test_summary_graph_and_report_of_the_workflow(done: Workspace) -> None:
+    summary = done.run("snakemake", "--cores", "1", "--summary").stdout
+    rows = [line.split("\t") for line in summary.splitlines() if "receipt/" in line.split("\t")[0]]
+    assert len(rows) == len(folders(done))
+    assert all(row[-2:] == ["ok", "no update"] for row in rows)
+    graph = done.run("snakemake", "--cores", "1", "--rulegraph").stdout
+    assert all(rule in graph for rule in ("prepare", "pretrain", "embed", "decompose", "evaluate", "report"))
+    done.run("snakemake", "--cores", "1", "--report", "workflow.html")
+    page = (done.folder / "workflow.html").read_text()
+    assert "report.html" in page
+    assert "confidence intervals" in page  # its caption
 
 
 def test_a_papers_table_is_a_target_of_its_own(done: Workspace) -> None:
-    command = "snakemake", "--cores", "2", "oracle-table"
+    command = *SNAKEMAKE, "oracle-table"
     assert done.jobs_run(*command) == ["tables/oracle"]
-    assert "Table 3: Tatoeba" in (done.folder / "tables/oracle/oracle-table.html").read_text()
     assert done.jobs_run(*command) == []
-    assert done.jobs_due() == {}
-    assert "up to date" in done.run("dvc", "status").stdout
+    assert done.jobs_due("tables/oracle/oracle-table.html") == {}
     done.edit(loss="dream")
     assert done.jobs_run(*command) == ["results", "tables/oracle"]
     assert done.jobs_due() == {}
+
+
+def test_ablations_are_targets_of_their_own(fresh: Workspace, tmp_path: Path) -> None:
+    workspace = fresh.copy(tmp_path / "w")
+    assert not any("ablation" in folder for folder in workspace.jobs_run(*SNAKEMAKE, "stage_encoders"))
+    made = workspace.jobs_run(*SNAKEMAKE, "ablation")
+    homes = [f"ablation/mini/ems/{variant}/seed1" for variant in ("untrained", "ems")]
+    parts = {f"{home}/{part}" for home in homes for part in ("encoder", "embeddings", "evaluation")}
+    assert parts | {"tables/ems", "tables/emma-x"} <= set(made)
+    assert not any(folder.startswith(("embeddings", "evaluations", "results")) for folder in made)
+    assert workspace.jobs_due("ablation") == {}
+    workspace.edit(**{"variants__emma-x__full": {"ranks": 3}})
+    assert workspace.jobs_due("ablation_ems") == {}
+    due = {"pretrain": 1, "embed": 1, "evaluate": 1, "tabulate_emma-x": 1}
+    assert workspace.jobs_due("ablation_emma_x") == workspace.jobs_due("ablation") == due
+    workspace.edit(presets__mini__ablations=[])
+    refused = workspace.run(*SNAKEMAKE, "ablation", check=False)
+    assert refused.returncode
+    assert "presets.mini has no `ablations`" in refused.stdout
 
 
 def test_experiment_with_another_loss_runs_only_what_depends_on_it(
@@ -84,26 +196,25 @@ def test_experiment_with_another_loss_runs_only_what_depends_on_it(
 ) -> None:
     assert experiment[1] == DEPEND_ON_LOSS
     assert tried.jobs_due() == {}
-    assert tried.jobs_run("dvc", "repro") == []
+    assert "up to date" in tried.run("dvc", "status").stdout
     assert "loss" in tried.run("dvc", "params", "diff").stdout
-    name = "ems-mini.heldout.P@1.meaning"
-    assert name in tried.run("dvc", "metrics", "diff", "--all").stdout
-    assert name in tried.run("dvc", "exp", "show", "--csv").stdout
+    assert "report" in tried.run("dvc", "metrics", "diff").stdout
+    assert "oracle" in tried.run("dvc", "exp", "show", "--csv").stdout
     assert "html" in tried.run("dvc", "plots", "show").stdout
 
 
 def test_experiment_in_a_copy_runs_the_copys_source_and_leaves_the_workspace_as_it_is(
     done: Workspace,
 ) -> None:
-    tell = 'import os\nimport sys\n\nprint("source of", os.path.basename(sys.argv[0]), __file__, file=sys.stderr)\n'
-    with open(done.folder / "src/orthoglot/__init__.py", "a") as handle:  # which no job's key holds
-        handle.write(f"\n{tell}")
+    shown = 'import sys\n\nprint("source is", __file__, file=sys.stderr)\n'
+    with open(done.folder / "src/orthoglot/atomic.py", "a") as handle:  # code that no job uses
+        handle.write(f"\n{shown}")
     before = digests(done)
     text = done.run("dvc", "exp", "run", "--temp", "-S", "loss=oracle").stdout
-    assert sorted(re.findall(r"done: (\S+)", text)) == DEPEND_ON_LOSS
-    told = re.findall(r"source of (\S+) (\S+)", text)
-    assert {program for program, _ in told} >= {"snakemake", "orthoglot"}
-    assert all(Path(file).is_relative_to(done.folder / ".dvc/tmp/exps") for _, file in told), told
+    assert done.done_in(text) == DEPEND_ON_LOSS
+    sources = re.findall(r"source is (\S+)", text)
+    assert len(sources) >= 4  # Snakemake's and a verb's
+    assert all(Path(file).is_relative_to(done.folder / ".dvc/tmp/exps") for file in sources), sources
     assert digests(done) == before
     assert done.jobs_due() == {}
 
@@ -114,13 +225,10 @@ def test_queued_experiments_all_run_and_are_shown(done: Workspace) -> None:
     done.run("dvc", "exp", "run", "--run-all")
     text = done.run("dvc", "exp", "show", "--csv").stdout
     rows = {row["Experiment"]: row for row in csv.DictReader(io.StringIO(text))}
-    measured = "ems-mini.{}.heldout.meaning"
-    for loss, other in (("oracle", "dream"), ("dream", "oracle")):
-        row = rows[f"only-{loss}"]
-        assert row["State"] == "Success"
-        assert row["loss"] == loss
-        assert row[measured.format(loss)]
-        assert not row[measured.format(other)]
+    for loss in ("oracle", "dream"):
+        assert rows[f"only-{loss}"]["State"] == "Success"
+        assert rows[f"only-{loss}"]["loss"] == loss
+    assert rows["only-oracle"]["report"] != rows["only-dream"]["report"]
     assert done.jobs_due() == {}
 
 
@@ -128,7 +236,7 @@ def test_checkout_after_an_experiment_leaves_nothing_to_do(tried: Workspace) -> 
     tried.run("git", "reset", "--hard", "-q")
     tried.run("dvc", "checkout", "-q")
     assert tried.jobs_due() == {}
-    assert tried.jobs_run("dvc", "repro") == []
+    assert "up to date" in tried.run("dvc", "status").stdout
 
 
 def test_applied_experiment_leaves_nothing_to_do_and_the_way_back_reruns_only_the_rest(
@@ -139,8 +247,7 @@ def test_applied_experiment_leaves_nothing_to_do_and_the_way_back_reruns_only_th
     done.run("dvc", "checkout", "-q")
     done.run("dvc", "exp", "apply", "other")
     assert done.jobs_due() == {}
-    assert done.jobs_run("dvc", "repro") == []
-    # A -> B -> checkout of A -> edit to B again: the outputs are A's, so B is due once more
+    # A -> B -> checkout of A -> edit to B again: the outputs are A's, so B runs once more.
     done.run("git", "reset", "--hard", "-q")
     done.run("dvc", "checkout", "-q")
     done.edit(presets__mini__decomposition__learning_rate=0.002)
@@ -154,61 +261,157 @@ def test_clone_and_pull_leave_nothing_to_do_and_an_edit_makes_its_dependents_due
     done.commit("remote")
     done.run("dvc", "push", "-q")
     done.run("git", "clone", "-q", str(done.folder), str(tmp_path / "clone"))
-    clone = Workspace(tmp_path / "clone")
+    clone = Workspace(tmp_path / "clone", done.programs)
     clone.run("dvc", "pull", "-q")
     assert clone.jobs_due() == {}
-    assert clone.jobs_run("dvc", "repro") == []
     clone.edit(presets__mini__evaluation__resamples=90)
     assert clone.jobs_due() == {"evaluate": 4, "report": 1}
-    clone.edit(presets__mini__evaluation__resamples=100)
-    assert clone.jobs_due() == {}
+
+
+def test_a_moved_workspace_is_done_and_nothing_in_it_names_its_place(done: Workspace, tmp_path: Path) -> None:
+    done.folder.rename(tmp_path / "moved")
+    moved = Workspace(tmp_path / "moved", done.programs)
+    assert moved.jobs_due() == {}
+    for path in moved.folder.rglob("*"):
+        if path.is_file() and not {".git", ".dvc", ".snakemake"} & set(path.parts):
+            assert b"pytest-of" not in path.read_bytes(), path
 
 
 def test_changed_code_makes_exactly_its_dependents_due(done: Workspace) -> None:
-    def append(module: str, text: str) -> None:
-        with open(done.folder / "src/orthoglot" / module, "a") as handle:
-            handle.write(text)
+    def change(module: str, old: str, new: str) -> None:
+        path = done.folder / "src/orthoglot" / module
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
 
-    append("report/page.py", "\n# a comment changes nothing\n")
+    change("corpora/download.py", '"""', '"""Another word. ')
+    change("objectives/__init__.py", '"seed.meaning": ', '"seed.new": "seed:meaning",\n    "seed.meaning": ')
     assert done.jobs_due() == {}
-    append("report/page.py", "\nCHANGED = 1\n")
-    assert done.jobs_due() == {"report": 1}
-    append("objectives/oracle.py", "\nCHANGED = 1\n")
+    change("objectives/oracle.py", "def inter_class(", "def inter_class(*_,")
     assert done.jobs_due() == {"decompose": 1, "evaluate": 1, "report": 1}
-    assert "src" in done.run("dvc", "status").stdout
-
-
-def test_unknown_loss_stops_before_any_job_and_names_the_known_ones(done: Workspace) -> None:
-    for command in (
-        ("dvc", "exp", "run", "-S", "loss=orakle"),
-        ("snakemake", "--cores", "2"),
-    ):
-        result = done.run(*command, check=False)
-        assert result.returncode != 0
-        known = "known: all, centering, centering-per-pair, dream"
-        assert f"unknown name 'orakle'; nearest known: oracle; {known}" in result.stdout
-        assert "done:" not in result.stdout
+    assert "src/orthoglot/objectives" in done.run("dvc", "status").stdout
 
 
 @pytest.mark.parametrize(
-    ("engine", "moments"),
+    ("override", "message"),
     [
-        ("snakemake --cores 2", ["models/mini/encoders/ems-mini.partial", "results.partial"]),
-        ("snakemake --cores 2", ["checkpoints/*/train"]),
-        ("dvc repro", [".jobs/models/mini/encoders/ems-mini.done"]),
+        ("loss=orakle", "unknown name 'orakle'; nearest known: oracle; known: all, centering"),
+        ("corpora.a$(touch PWNED)={}", "corpora.a$(touch PWNED)"),
     ],
 )
-def test_killed_run_resumes_and_ends_with_the_same_bytes(
-    engine: str, moments: list[str], fresh: Workspace, finished: Workspace, tmp_path: Path
+def test_bad_parameters_stop_before_any_job(override: str, message: str, done: Workspace) -> None:
+    path, _, value = override.partition("=")
+    command = ["dvc", "exp", "run", "-S", override] if "." not in path else [*SNAKEMAKE]
+    if "." in path:
+        done.edit(**{path.replace(".", "__"): yaml.safe_load(value)})
+    result = done.run(*command, check=False)
+    assert result.returncode != 0
+    assert message in result.stdout
+    assert done.done_in(result.stdout) == []
+    assert not (done.folder / "PWNED").exists()
+
+
+def test_command_line_configuration_runs_but_is_not_recorded_as_what_params_yaml_says(
+    done: Workspace,
+) -> None:
+    locked = yaml.safe_load((done.folder / "dvc.lock").read_text())
+    result = done.run(*SNAKEMAKE, "--config", "loss=oracle")
+    assert done.done_in(result.stdout) == DEPEND_ON_LOSS
+    assert "does not record decomposers, evaluation" in result.stdout
+    assert yaml.safe_load((done.folder / "dvc.lock").read_text()) == locked
+    refused = done.run(*SNAKEMAKE, "--config", "loss=orakle", check=False)
+    assert refused.returncode
+    assert "unknown name 'orakle'" in refused.stdout
+
+
+def test_parameters_edited_during_a_run_are_not_recorded_with_its_results(done: Workspace) -> None:
+    done.edit(presets__mini__decomposition__learning_rate=0.002)
+    locked = yaml.safe_load((done.folder / "dvc.lock").read_text())["stages"]
+    process = start_waiting(done, "models/mini/decomposers/ems-mini/dream", *SNAKEMAKE)
+    done.edit(presets__mini__decomposition__learning_rate=0.003)
+    release(done)
+    text = process.finish()
+    assert process.returncode == 0
+    assert len(re.findall("DVC does not record decomposers, evaluation", text)) == 1
+    after = yaml.safe_load((done.folder / "dvc.lock").read_text())["stages"]
+    assert {stage for stage in after if after[stage] != locked[stage]} == set()
+    assert done.jobs_due() == {"decompose": 2, "evaluate": 2, "report": 1}
+
+
+@pytest.mark.parametrize(
+    ("engine", "folder", "alone"),
+    [
+        ("snakemake --cores 2", "models/mini/encoders/ems-mini", False),
+        ("snakemake --cores 2", "results", False),
+        ("snakemake --cores 2", "models/mini/encoders/ems-mini", True),
+        ("dvc repro", "embeddings/mini/ems-mini", False),
+        ("dvc repro", "models/mini/encoders/ems-mini", True),
+    ],
+)
+def test_killed_run_is_continued_by_the_same_command_to_the_same_bytes(
+    engine: str, folder: str, alone: bool, fresh: Workspace, finished: Workspace, tmp_path: Path
 ) -> None:
     killed = fresh.copy(tmp_path / "w")
-    for moment in moments:
-        killed.kill_when(moment, *engine.split())
-        assert not (killed.folder / "results/receipt.json").exists()
-    killed.run(*engine.split())
+    process = start_waiting(killed, folder, *engine.split())
+    process.kill_all(alone=alone)
+    before = folders(killed)
+    assert folder not in before
+    if alone:  # what it started goes on, and is waited for
+        again = killed.start(*engine.split())
+        time.sleep(1)
+        release(killed)
+        text = again.finish()
+        assert again.returncode == 0, text
+    else:
+        release(killed)
+        assert not set(killed.jobs_run(*engine.split())) & set(before)
     assert digests(killed) == digests(finished)
     assert killed.jobs_due() == {}
     assert not list(killed.folder.rglob("*.partial"))
+
+
+def test_the_cause_of_a_failure_comes_last(done: Workspace) -> None:
+    flip(done.folder / VECTORS)
+    done.edit(presets__mini__decomposition__learning_rate=0.002)
+    text = done.run(*SNAKEMAKE, check=False).stdout
+    causes = [line for line in text.splitlines() if f"{VECTORS}: is damaged" in line]
+    assert re.match(r"logs/models/mini/decomposers/ems-mini/dream\S*\.log: ", causes[-1])
+    assert text.rindex(causes[-1]) > text.rindex("Exiting because a job execution failed")
+
+
+def test_a_flipped_byte_is_found_by_the_job_that_reads_it_and_by_doctor(done: Workspace) -> None:
+    doctor = str(Path(Workspace.programs) / "orthoglot"), "doctor"
+    assert done.run(*doctor).returncode == 0
+    flip(done.folder / VECTORS)
+    (done.folder / "models/stray.txt").write_text("whose?")
+    found = done.run(*doctor, check=False)
+    assert found.returncode == 1
+    assert f"{VECTORS}: is damaged" in found.stdout
+    assert "models/stray.txt: is listed in no receipt" in found.stdout
+    done.edit(presets__mini__evaluation__resamples=90)
+    failed = done.run(*SNAKEMAKE, check=False)
+    assert failed.returncode
+    assert f"{VECTORS}: is damaged" in failed.stdout
+    remedy = re.search(r"`(dvc checkout --force \S+)`", failed.stdout)
+    assert remedy
+    done.run(*remedy[1].split())
+    (done.folder / "models/stray.txt").unlink()
+    done.run(*SNAKEMAKE)
+    assert done.run(*doctor).returncode == 0
+
+
+def test_deleted_cut_or_garbled_results_are_made_again(done: Workspace, finished: Workspace) -> None:
+    shutil.rmtree(done.folder / "evaluations/mini/ems-mini/dream")
+    # It will be what it was, so nothing after it has to run again.
+    assert done.jobs_due() == {"evaluate": 1}
+    vectors = done.folder / VECTORS
+    vectors.write_bytes(vectors.read_bytes()[:-8])
+    for receipt in done.folder.glob("data/mini/bitext/qaa-qab/receipt/*.json"):
+        receipt.write_text("[]")
+    (done.folder / "results/tables.md").unlink()
+    assert done.jobs_due() == {"discard": 3, "evaluate": 1, "embed": 1, "prepare": 1, "report": 1}
+    done.run(*SNAKEMAKE)
+    assert digests(done) == digests(finished)
+    assert done.jobs_due() == {}
 
 
 def test_an_encoder_may_be_called_as_a_folder_is(fresh: Workspace, tmp_path: Path) -> None:
@@ -218,47 +421,20 @@ def test_an_encoder_may_be_called_as_a_folder_is(fresh: Workspace, tmp_path: Pat
     assert (due["tokenise"], due["pretrain"], due["embed"]) == (1, 1, 1)
 
 
-def test_killed_parent_leaves_a_run_that_the_same_command_waits_for(
-    fresh: Workspace, finished: Workspace, tmp_path: Path
-) -> None:
-    killed = fresh.copy(tmp_path / "w")
-    killed.kill_when("models/mini/encoders/ems-mini.partial", "dvc", "repro", alone=True)
-    assert "another run is at work" in killed.run("dvc", "repro").stdout
-    assert digests(killed) == digests(finished)
-    assert killed.jobs_due() == {}
+def test_a_job_larger_than_a_command_line_reaches_its_verb(done: Workspace) -> None:
+    done.edit(**{"benchmarks__mini-sts__licence": "long " * 60_000})
+    assert done.jobs_run(*SNAKEMAKE) == ["results"]
 
 
-def test_the_cause_of_a_failure_is_told_last(done: Workspace) -> None:
-    done.edit(**{"encoders__ems-mini__network__tokenizer__vocabulary": 100_000})
-    text = done.run("snakemake", "--cores", "2", check=False).stdout
-    causes = [line for line in text.splitlines() if "tokenizer with vocabulary 100000" in line]
-    assert re.match(r"logs/mini/tokenise/\w+\.log: ", causes[-1])
-    assert text.rindex(causes[-1]) > text.rindex("Exiting because a job execution failed")
+def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) -> None:
+    done.edit(device="cuda", presets__mini__embedding__batch_tokens=100)
+    text = done.run("snakemake", "-n", "--cores", "4").stdout
+    for rule in ("embed", "decompose"):
+        assert re.search(rf"rule {rule}:.*?resources: [^\n]*gpu=1", text, re.S)
+    assert not re.search(r"rule evaluate:(?:(?!\n\n).)*gpu=1", text, re.S)
+    assert re.search(r"Provided resources: .*gpu=1", done.run("snakemake", "--cores", "4").stdout)
 
 
-def test_training_killed_between_epochs_goes_on_from_there_to_the_same_bytes(
-    fresh: Workspace, finished: Workspace, tmp_path: Path
-) -> None:
-    def without_keys(workspace: Workspace) -> dict[str, str]:
-        return {
-            path: digest for path, digest in digests(workspace).items() if not path.endswith("receipt.json")
-        }
-
-    killed = fresh.copy(tmp_path / "w")
-    loop = killed.folder / "src/orthoglot/training/loop.py"
-    loop.write_text(re.sub(r"(?m)^(SECONDS_BETWEEN_SAVES) = .*$", r"\1 = 0.0", loop.read_text()))
-    killed.kill_when("checkpoints/*/training.pt", "snakemake", "--cores", "2")
-    assert "ems-mini: resumed after epoch" in killed.run("snakemake", "--cores", "2").stdout
-    assert without_keys(killed) == without_keys(finished)
-
-
-def test_deleted_or_cut_output_is_made_again(done: Workspace, finished: Workspace) -> None:
-    shutil.rmtree(done.folder / "evaluations/mini/ems-mini/dream")
-    # It will be what it was, so nothing after it has to run again.
-    assert done.jobs_due() == {"evaluate": 1}
-    vectors = done.folder / "embeddings/mini/ems-mini/vectors.npy"
-    vectors.write_bytes(vectors.read_bytes()[:-8])
-    assert done.jobs_due()["embed"] == 1
-    done.run("snakemake", "--cores", "2")
-    assert digests(done) == digests(finished)
-    assert done.jobs_due() == {}
+def test_the_slurm_profile_is_understood(fresh: Workspace) -> None:
+    text = fresh.run("snakemake", "-n", "--profile", "profiles/slurm", "--executor", "local").stdout
+    assert "slurm_partition=main" in text

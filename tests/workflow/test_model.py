@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from workspace import Workspace
+from real_run import RealRun
 
 import orthoglot
 from orthoglot.errors import ConfigError, DataError
@@ -17,8 +17,8 @@ SENTENCES = ["la bola", "su manfersa veka", "la bola"]
 
 
 @pytest.fixture
-def decomposer(finished: Workspace) -> Path:
-    return finished.folder / "models/mini/decomposers/ems-mini/dream+oracle/seed1"
+def decomposer(real: RealRun) -> Path:
+    return real.workspace.folder / "models/mini/decomposers/ems-mini/dream+oracle/seed1"
 
 
 def test_loaded_decomposer_gives_both_parts_of_every_sentence_in_order(decomposer: Path) -> None:
@@ -31,10 +31,10 @@ def test_loaded_decomposer_gives_both_parts_of_every_sentence_in_order(decompose
     np.testing.assert_allclose(model.encode(SENTENCES[1]), parts["meaning"][1], atol=1e-6)
 
 
-def test_default_part_is_meaning_and_an_encoder_alone_has_none(decomposer: Path, finished: Workspace) -> None:
+def test_default_part_is_meaning_and_an_encoder_alone_has_none(decomposer: Path, real: RealRun) -> None:
     model = orthoglot.load(decomposer)
     np.testing.assert_array_equal(model.encode(SENTENCES), model.encode(SENTENCES, part="meaning"))
-    encoder = orthoglot.load(finished.folder / "models/mini/encoders/ems-mini")
+    encoder = orthoglot.load(real.workspace.folder / "models/mini/encoders/ems-mini")
     np.testing.assert_allclose(
         encoder.encode(SENTENCES, part="sentence"), model.encode(SENTENCES, part="sentence")
     )
@@ -44,23 +44,23 @@ def test_default_part_is_meaning_and_an_encoder_alone_has_none(decomposer: Path,
         model.encode(SENTENCES, part="meening")
 
 
-def test_centering_asks_for_the_language(finished: Workspace) -> None:
-    model = orthoglot.load(finished.folder / "models/mini/decomposers/ems-mini/centering/seed1")
+def test_centering_asks_for_the_language(real: RealRun) -> None:
+    model = orthoglot.load(real.workspace.folder / "models/mini/decomposers/ems-mini/centering/seed1")
     assert model.encode(SENTENCES, language="qaa").shape == (3, 32)
     with pytest.raises((ConfigError, DataError), match="language"):
         model.encode(SENTENCES)
 
 
 def test_decomposer_beside_another_encoder_is_refused(
-    decomposer: Path, finished: Workspace, tmp_path: Path
+    decomposer: Path, real: RealRun, tmp_path: Path
 ) -> None:
-    shutil.copytree(finished.folder / "models", tmp_path / "models")
+    shutil.copytree(real.workspace.folder / "models", tmp_path / "models")
     weights = tmp_path / "models/mini/encoders/ems-mini/model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
     with pytest.raises(DataError, match="trained on encoder"):
-        orthoglot.load(tmp_path / decomposer.relative_to(finished.folder))
+        orthoglot.load(tmp_path / decomposer.relative_to(real.workspace.folder))
 
 
 def test_decomposer_without_its_encoder_is_refused_wherever_it_lies(decomposer: Path) -> None:
@@ -75,9 +75,11 @@ def test_folder_that_holds_no_model_is_refused(tmp_path: Path) -> None:
         orthoglot.load(tmp_path)
 
 
-def test_encode_verb_writes_the_same_vectors(decomposer: Path, finished: Workspace, tmp_path: Path) -> None:
+def test_encode_verb_writes_the_same_vectors(decomposer: Path, real: RealRun, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n".join(SENTENCES) + "\n")
-    finished.run("orthoglot", "encode", str(decomposer), str(tmp_path / "a.txt"), str(tmp_path / "a.npy"))
+    real.workspace.run(
+        "orthoglot", "encode", str(decomposer), str(tmp_path / "a.txt"), str(tmp_path / "a.npy")
+    )
     np.testing.assert_allclose(
         np.load(tmp_path / "a.npy"), orthoglot.load(decomposer).encode(SENTENCES), atol=1e-6
     )

@@ -1,4 +1,4 @@
-"""Text without translations of one's own: what is told when the plan is made, and what is not asked for."""
+"""Text without translations of one's own: warnings and errors before any job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from workspace import Workspace
 
 UNREAD = "corpora.own: text that no encoder of presets.mini reads"
-MISSING = "corpora.own: texts/own.qac does not exist; put it there or mend the entry"
+MISSING = "corpora.own: texts/own.qac does not exist; put it there or correct the entry"
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +27,13 @@ def with_text(fresh: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wor
     return workspace
 
 
-def test_text_that_nobody_reads_is_prepared_and_told_once(with_text: Workspace) -> None:
-    told = with_text.run("snakemake", "--cores", "2", ".jobs/data/mini/text/qab.done").stdout
+def test_text_that_nobody_reads_is_prepared_with_one_warning(with_text: Workspace) -> None:
+    told = with_text.run("snakemake", "--cores", "2", "data/mini/text/qab").stdout
     assert told.count(UNREAD) == 1
     assert "done: data/mini/text/qab" in told
 
 
-def test_a_missing_file_is_told_before_any_job_to_whoever_asks_for_it(with_text: Workspace) -> None:
+def test_a_missing_file_stops_those_who_ask_for_it_before_any_job(with_text: Workspace) -> None:
     assert "shard" not in with_text.jobs_due("stage_encoders")
     result = with_text.run("snakemake", "--cores", "2", "stage_corpora", check=False)
     assert result.returncode

@@ -14,12 +14,12 @@ import psutil
 import pytest
 from shipped_settings import shipped_values
 
-import jobs
-from orthoglot import config
+from orthoglot import config, receipts
 from orthoglot.cli import jobs as verbs
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
+from plan import Plan
 
 SMALL: dict[str, Any] = {"batch_size": 8, "steps": 4, "validate_every": 2, "warmup_steps": 1, "threads": 1}
 
@@ -40,9 +40,9 @@ def values() -> dict[str, Any]:
     return found
 
 
-def planned(values: dict[str, Any], *encoders: str) -> jobs.Plan:
+def planned(values: dict[str, Any], *encoders: str) -> Plan:
     values["presets"]["mini"]["encoders"] = list(encoders)
-    return jobs.Plan(config.check(values, "params.yaml"))
+    return Plan(config.check(values, "params.yaml"))
 
 
 def test_what_a_training_starts_from_is_trained_first_though_no_preset_names_it(
@@ -53,7 +53,7 @@ def test_what_a_training_starts_from_is_trained_first_though_no_preset_names_it(
     assert plan.jobs[f"{home}/distilled-mini"].inputs["teacher"] == [f"{home}/ems-mini"]
     assert plan.jobs[f"{home}/ems-xlmr-mini"].inputs["start"] == [f"{home}/xlmr-mini"]
     # They are trained, and neither embedded nor measured.
-    assert {job.output for job in plan.jobs.values() if job.verb == "pretrain"} >= {
+    assert {job.folder for job in plan.jobs.values() if job.verb == "pretrain"} >= {
         f"{home}/{name}" for name in ("ems-mini", "xlmr-mini")
     }
     assert "embeddings/mini/ems-mini" not in plan.jobs
@@ -152,37 +152,32 @@ def test_what_a_training_needs_is_pinned_to_a_commit_like_any_checkpoint(
         planned(values, "distilled-mini")
 
 
-def run(plan: jobs.Plan, output: str, bitext: Path) -> Path:
+def run(plan: Plan, output: str, bitext: Path) -> Path:
     """Run the tokenise job of a training, and itself, as their rules do, on text of the test's own."""
-    cut_for(plan, output, bitext)
-    verbs.pretrain(announce(plan.jobs[output], bitext))
+    tokenise_for(plan, output, bitext)
+    verbs.pretrain(write_job(plan, output, bitext))
     return Path(output)
 
 
-def cut_for(plan: jobs.Plan, output: str, bitext: Path) -> None:
+def tokenise_for(plan: Plan, output: str, bitext: Path) -> None:
     (tokens,) = plan.jobs[output].inputs["tokens"]
-    verbs.tokenise(announce(plan.jobs[tokens], bitext))
+    verbs.tokenise(write_job(plan, tokens, bitext))
 
 
-def announce(job: jobs.Job, bitext: Path) -> Path:
-    """Write the job's file with text of the test's own."""
-    content = {
-        "key": job.key,
-        "output": job.output,
-        "settings": job.settings,
-        "inputs": {**job.inputs, "bitext": [str(bitext)]},
-        "before": {},
-        **job.free,
-    }
-    job.file.parent.mkdir(parents=True, exist_ok=True)
-    job.file.write_text(json.dumps(content))
-    return job.file
+def write_job(plan: Plan, folder: str, bitext: Path) -> Path:
+    """A job file that reads the test's own text."""
+    content = json.loads(plan.as_json(plan.jobs[folder].key))
+    receipts.write(bitext, "0" * 16) if not (bitext / receipts.NAME).exists() else None
+    content["inputs"]["bitext"] = {str(bitext): "0" * 16}
+    path = Path(folder.replace("/", ".") + ".json")
+    path.write_text(json.dumps(content))
+    return path
 
 
 @pytest.fixture
 def bitext(tmp_path: Path) -> Path:
-    folder = tmp_path / "qaa-qab"
-    folder.mkdir()
+    folder = Path("text/qaa-qab")
+    folder.mkdir(parents=True)
     words = ["tree", "house", "dog", "red", "small", "water", "old", "bread"]
     rows = [
         SentencePair(f"{a} {b} {c}", f"{c[::-1]} {a[::-1]} {b[::-1]}")
@@ -211,15 +206,8 @@ def test_teacher_and_student_are_trained_by_their_jobs(
     for folder in (teacher, student):
         assert load_encoder(folder, "cpu").encode(["tree dog"], "qaa", 64).shape == (1, 16)
         assert {path.name for path in folder.iterdir()} == {
-            *(
-                "config.json",
-                "encoder.json",
-                "history.jsonl",
-                "model.safetensors",
-                "receipt.json",
-                "tokenizer.json",
-                "tokenizer_config.json",
-            )
+            *("config.json", "encoder.json", "history.jsonl", "model.safetensors"),
+            *("receipt", "tokenizer.json", "tokenizer_config.json"),
         }
     assert not list(Path("checkpoints").glob("*"))
     curve = Path("logs/mini/curves/encoders/distilled-mini/dvclive/plots/metrics/valid/total.tsv")
@@ -233,11 +221,11 @@ def test_the_lock_outlives_a_verb_that_is_killed_alone(
     values["encoders"]["ems-mini"] |= {"processes": 2, "steps": 100_000, "validate_every": 50_000}
     values |= {"curves": [], "device": "cpu"}
     plan, output = planned(values, "ems-mini"), "models/mini/encoders/ems-mini"
-    cut_for(plan, output, bitext)
+    tokenise_for(plan, output, bitext)
     job = plan.jobs[output]
-    written = announce(job, bitext)
+    written = write_job(plan, output, bitext)
     verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "pretrain", str(written)])
-    lock = Path(f".jobs/{job.output}.lock")
+    lock = verbs.LOCKS / f"{job.folder}.lock"
 
     def held() -> bool:
         with lock.open() as file:

@@ -1,41 +1,51 @@
-# What every rule shares. A rule's output is a marker that is there exactly when its job is done (workflow/jobs.py);
-# inputs only give the order, so none of their times counts.
-# Of jobs that could start, those that most others wait for go first (priority): the last encoder is trained before the
-# first is decomposed, so that both are decomposed side by side.
+# What every rule shares. The plan (workflow/plan.py) knows each job by its key: a digest of settings, code and inputs.
+# The output of a rule is the receipt of a folder, FOLDER/receipt/KEY.json; it exists when the job with this key is done.
+# Inputs only give the order: their times do not count (ancient). Jobs that most others wait for go first (priority).
 import shlex
 
 
-# Not a folder within one: decomposers of an encoder called tokens are none.
 wildcard_constraints:
-    preset="[^/]+",
+    key="[0-9a-f]{16}",
 
 
-SOURCE = shlex.quote(str(Path(HERE, "src"))).replace("{", "{{").replace("}", "}}")
+SOURCE = shlex.quote(f"{workflow.basedir}/src").replace("{", "{{").replace("}", "}}")
 shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
 
-
-def job(folder):
-    """Input function: the job file of the output folder that the wildcards name."""
-    return lambda wildcards: ancient(str(plan.job(folder.format(**wildcards)).file))
-
-
-def needs(folder):
-    """Input function: the markers of the jobs that must be done before."""
-    return lambda wildcards: ancient(plan.first(folder.format(**wildcards)))
+# Jobs that use a GPU run one at a time, unless --resources gpu=N says otherwise; a cluster gives each its own.
+if workflow.local_exec:
+    workflow.global_resources.setdefault("gpu", 1)
 
 
-def threads_of(folder):
-    """Thread function: what the learning in this output folder takes."""
-    return lambda wildcards: plan.threads(folder.format(**wildcards))
-
-
-def jobs_of(part):
-    """Input function: the job files of all decomposers that one process trains."""
-    return lambda wildcards: ancient(
-        [str(plan.jobs[folder].file) for folder in plan.part(part.format(**wildcards))]
+def of(role, folder=None):
+    """Input function: the receipts of a job's inputs with this role. The wildcards name the job by its key."""
+    return lambda wildcards: receipts_of(
+        plan.job(folder) if folder else plan.of_key(wildcards.key), role
     )
 
 
-def needs_of(part):
-    """Input function: the markers of the jobs that must be done before any of them."""
-    return lambda wildcards: ancient(plan.first(*plan.part(part.format(**wildcards))))
+def job(folder=None):
+    """Parameter function: the job as its verb reads it."""
+    return lambda wildcards: plan.as_json(
+        plan.job(folder).key if folder else wildcards.key
+    )
+
+
+def receipts_of(job, role):
+    """Receipts of inputs; none for a job that is done, so that an input that is made again does not repeat it."""
+    forced = workflow.dag_settings.forceall or workflow.dag_settings.forcerun
+    needed = [plan.jobs[folder] for folder in job.inputs.get(role, [])]
+    if (
+        plan.done(job.folder)
+        and not forced
+        and not all(plan.done(one.folder) for one in needed)
+    ):
+        return []
+    damaged = Path(job.receipt).exists() and not plan.done(job.folder)
+    return [ancient(one.receipt) for one in needed] + [
+        f".cache/discarded/{job.key}"
+    ] * damaged
+
+
+def gpu(wildcards):
+    """Resource function: how many GPUs the job takes."""
+    return plan.gpus(wildcards.key)

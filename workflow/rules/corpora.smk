@@ -1,79 +1,111 @@
-
+# data/PRESET/invented/CORPUS: invented languages with every kind of gold label
 rule generate:
     input:
-        job=job("data/{preset}/invented/{corpus}"),
-        needs=needs("data/{preset}/invented/{corpus}"),
+        sources=of("roots"),
     output:
-        touch(".jobs/data/{preset}/invented/{corpus}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/generate/{corpus}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="data/[^/]+/invented/[^/]+",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        job=job(),
     shell:
-        "orthoglot generate {input.job} 2>&1 | tee {log}"
+        "orthoglot generate - <<< {params.job:q} 2>&1 | tee {log:q}"
 
 
+# data/PRESET/opus/CORPUS: archives from OPUS, the only job that uses the network
 rule fetch:
     input:
-        job=job("data/{preset}/opus/{corpus}"),
-        needs=needs("data/{preset}/opus/{corpus}"),
+        sources=of("roots"),
     output:
-        touch(".jobs/data/{preset}/opus/{corpus}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/fetch/{corpus}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="data/[^/]+/opus/[^/]+",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=720,
+    params:
+        job=job(),
     shell:
-        "orthoglot fetch {input.job} 2>&1 | tee {log}"
+        "orthoglot fetch - <<< {params.job:q} 2>&1 | tee {log:q}"
 
 
+# data/PRESET/benchmarks/BENCHMARK: a test set in the form that all tasks read
 rule benchmark:
     input:
-        job=job("data/{preset}/benchmarks/{benchmark}"),
-        needs=needs("data/{preset}/benchmarks/{benchmark}"),
+        sources=of("roots"),
     output:
-        touch(".jobs/data/{preset}/benchmarks/{benchmark}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/benchmark/{benchmark}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="data/[^/]+/benchmarks/[^/]+",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        job=job(),
     shell:
-        "orthoglot benchmark {input.job} 2>&1 | tee {log}"
+        "orthoglot benchmark - <<< {params.job:q} 2>&1 | tee {log:q}"
 
 
+# data/PRESET/bitext/PAIR: clean sentence pairs without those of the benchmarks, in three splits
 rule prepare:
     input:
-        job=job("data/{preset}/bitext/{pair}"),
-        needs=needs("data/{preset}/bitext/{pair}"),
+        sources=of("roots"),
+        benchmarks=of("benchmarks"),
     output:
-        touch(".jobs/data/{preset}/bitext/{pair}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/prepare/{pair}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="data/[^/]+/bitext/[^/]+",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        job=job(),
     shell:
-        "orthoglot prepare {input.job} 2>&1 | tee {log}"
+        "orthoglot prepare - <<< {params.job:q} 2>&1 | tee {log:q}"
 
 
+# data/PRESET/text/LANGUAGE: clean text without translations, in shards
 rule shard:
     input:
-        job=job("data/{preset}/text/{language}"),
-        needs=needs("data/{preset}/text/{language}"),
+        sources=of("roots"),
+        bitext=of("bitext"),
+        benchmarks=of("benchmarks"),
     output:
-        touch(".jobs/data/{preset}/text/{language}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/shard/{language}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="data/[^/]+/text/[^/]+",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        job=job(),
     shell:
-        "orthoglot shard {input.job} 2>&1 | tee {log}"
-
-
-rule stage_corpora:
-    input:
-        plan.markers("generate", "fetch", "benchmark", "prepare", "shard"),
+        "orthoglot shard - <<< {params.job:q} 2>&1 | tee {log:q}"

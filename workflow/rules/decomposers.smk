@@ -1,19 +1,24 @@
+# models/PRESET/decomposers/ENCODER/METHOD: a folder seedN for each seed
 rule decompose:
     input:
-        jobs=jobs_of("models/{preset}/decomposers/{encoder}/{part}"),
-        needs=needs_of("models/{preset}/decomposers/{encoder}/{part}"),
+        encoder=of("encoder"),
+        embeddings=of("embeddings"),
+        bitext=of("bitext"),
     output:
-        touch(".jobs/models/{preset}/decomposers/{encoder}/{part}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/decompose/{encoder}.{part}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="models/[^/]+/decomposers/[^/]+/[^/]+",
     priority: 1
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=720,
+        gpu=gpu,
+    params:
+        job=job(),
     shell:
-        "orthoglot decompose {input.jobs} 2>&1 | tee {log}"
-
-
-rule stage_decomposers:
-    input:
-        plan.markers("decompose"),
+        "orthoglot decompose - <<< {params.job:q} 2>&1 | tee {log:q}"

@@ -1,20 +1,24 @@
-
+# embeddings/PRESET/ENCODER, ablation/PRESET/KIND/VARIANT/SEED/embeddings: a vector for each distinct sentence
 rule embed:
     input:
-        job=job("embeddings/{preset}/{encoder}"),
-        needs=needs("embeddings/{preset}/{encoder}"),
+        encoder=of("encoder"),
+        bitext=of("bitext"),
+        benchmarks=of("benchmarks"),
     output:
-        touch(".jobs/embeddings/{preset}/{encoder}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/embed/{encoder}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="embeddings/[^/]+/[^/]+|ablation/[^/]+/.+/embeddings",
     priority: 2
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=720,
+        gpu=gpu,
+    params:
+        job=job(),
     shell:
-        "orthoglot embed {input.job} 2>&1 | tee {log}"
-
-
-rule stage_embeddings:
-    input:
-        plan.markers("embed"),
+        "orthoglot embed - <<< {params.job:q} 2>&1 | tee {log:q}"

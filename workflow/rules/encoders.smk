@@ -1,36 +1,51 @@
-# For every encoder that is trained on pairs here; those that cut text alike share one folder.
+# models/PRESET/tokens/DIGEST: text as token ids, for all trainings that tokenise alike
 rule tokenise:
     input:
-        job=job("models/{preset}/tokens/{tokens}"),
-        needs=needs("models/{preset}/tokens/{tokens}"),
+        bitext=of("bitext"),
+        text=of("corpora"),
+        start=of("start"),
     output:
-        touch(".jobs/models/{preset}/tokens/{tokens}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/tokenise/{tokens}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="(models|ablation)/[^/]+/tokens/[^/]+",
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
-    threads: threads_of("models/{preset}/tokens/{tokens}")
+    threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        job=job(),
     shell:
-        "RAYON_NUM_THREADS={threads} orthoglot tokenise {input.job} 2>&1 | tee {log}"
+        "RAYON_NUM_THREADS={threads} orthoglot tokenise - <<< {params.job:q} 2>&1 | tee {log:q}"
 
 
+# models/PRESET/encoders/ENCODER, ablation/PRESET/KIND/VARIANT/SEED/encoder: a trained or linked encoder
 rule pretrain:
     input:
-        job=job("models/{preset}/encoders/{encoder}"),
-        needs=needs("models/{preset}/encoders/{encoder}"),
+        bitext=of("bitext"),
+        text=of("corpora"),
+        tokens=of("tokens"),
+        start=of("start"),
+        teacher=of("teacher"),
     output:
-        touch(".jobs/models/{preset}/encoders/{encoder}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/pretrain/{encoder}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="models/[^/]+/encoders/[^/]+|ablation/[^/]+/.+/encoder",
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
-    threads: threads_of("models/{preset}/encoders/{encoder}")
+    threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+        gpu=gpu,
+    params:
+        job=job(),
     shell:
-        "orthoglot pretrain {input.job} 2>&1 | tee {log}"
-
-
-rule stage_encoders:
-    input:
-        plan.markers("tokenise", "pretrain"),
+        "orthoglot pretrain - <<< {params.job:q} 2>&1 | tee {log:q}"

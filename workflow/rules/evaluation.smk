@@ -1,66 +1,64 @@
-
+# evaluations/PRESET/ENCODER/METHOD, ablation/PRESET/KIND/VARIANT/SEED/evaluation: scores of every task, view and seed
 rule evaluate:
     input:
-        job=job("evaluations/{preset}/{encoder}/{method}"),
-        needs=needs("evaluations/{preset}/{encoder}/{method}"),
+        encoder=of("encoder"),
+        embeddings=of("embeddings"),
+        decomposers=of("decomposers"),
+        bitext=of("bitext"),
+        benchmarks=of("benchmarks"),
     output:
-        touch(".jobs/evaluations/{preset}/{encoder}/{method}.done"),
+        "{folder}/receipt/{key}.json",
     log:
-        "logs/{preset}/evaluate/{encoder}.{method}.log",
+        "logs/{folder}.{key}.log",
+    wildcard_constraints:
+        folder="evaluations/[^/]+/[^/]+/[^/]+|ablation/[^/]+/.+/evaluation",
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        job=job(),
     shell:
-        "orthoglot evaluate {input.job} 2>&1 | tee {log}"
+        "orthoglot evaluate - <<< {params.job:q} 2>&1 | tee {log:q}"
 
 
+# results/: all records, their tables and plots, and one HTML page
 rule report:
     input:
+        evaluations=of("evaluations", "results"),
+        decomposers=of("decomposers", "results"),
+        encoders=of("encoders", "results"),
+        bitext=of("bitext", "results"),
+        text=of("text", "results"),
+    output:
+        plan.job("results").receipt,
+        page=report(
+            "results/report.html", caption="../report/page.rst", category="Report"
+        ),
+        tables=report(
+            "results/tables.md", caption="../report/tables.rst", category="Report"
+        ),
+        corner=report(
+            "results/plots/corner.csv",
+            caption="../report/corner.rst",
+            category="Plots",
+        ),
+        curves=report(
+            "results/plots/curves.csv",
+            caption="../report/curves.rst",
+            category="Plots",
+        ),
+    log:
+        f"logs/results.{plan.job('results').key}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
         job=job("results"),
-        needs=needs("results"),
-    output:
-        touch(".jobs/results.done"),
-    log:
-        "logs/report.log",
-    conda:
-        "../envs/orthoglot.yaml"
-    threads: 1
     shell:
-        "orthoglot report {input.job} 2>&1 | tee {log}"
-
-
-rule stage_evaluation:
-    input:
-        plan.markers("evaluate", "report"),
-
-
-rule tabulate:
-    input:
-        job=job("tables/{paper}"),
-        needs=needs("tables/{paper}"),
-    output:
-        touch(".jobs/tables/{paper}.done"),
-    log:
-        "logs/tabulate/{paper}.log",
-    wildcard_constraints:
-        paper="oracle|seed",
-    conda:
-        "../envs/orthoglot.yaml"
-    threads: 1
-    shell:
-        "orthoglot tabulate {input.job} 2>&1 | tee {log}"
-
-
-# Targets on demand: a paper's tables with the numbers of this run beside the printed ones.
-rule:
-    name:
-        "oracle-table"
-    input:
-        ".jobs/tables/oracle.done",
-
-
-rule:
-    name:
-        "seed-table"
-    input:
-        ".jobs/tables/seed.done",
+        "orthoglot report - <<< {params.job:q} 2>&1 | tee {log:q}"

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from orthoglot.cli import compare, jobs, show, tools
+from orthoglot.cli import compare, doctor, jobs, show, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 EXIT_RUN, EXIT_CONFIG, EXIT_OFFLINE, EXIT_DATA = 1, 2, 3, 4
@@ -23,6 +23,7 @@ app.add_typer(jobs.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
 app.add_typer(compare.app)
+app.add_typer(doctor.app)
 
 
 def main() -> None:

@@ -1,16 +1,16 @@
-"""One verb per workflow rule, in the order of the walk from text to number.
+"""One verb per workflow rule, in the order from text to numbers.
 
-A verb takes a job file (JSON: settings, input folders, output folder) that the workflow writes, calls one function
-and leaves the whole output folder with its receipt, or nothing.
+A verb reads a job as JSON (settings, input folders, output folder, key), calls one function, and leaves the complete
+output folder with its receipt, or nothing.
 """
 
 from __future__ import annotations
 
 import fcntl
-import functools
 import json
 import logging
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,83 +20,85 @@ from typing import Annotated, Any
 import typer
 
 from orthoglot import atomic, receipts
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError
 
 app = typer.Typer()
 logger = logging.getLogger("orthoglot")
-JobFile = Annotated[Path, typer.Argument(help="job file written by the workflow under .jobs/")]
+LOCKS = Path(".cache/locks")
+JobFile = Annotated[
+    Path, typer.Argument(help="JSON of a job, as workflow/plan.py makes it; - for standard input")
+]
 
 
 class Job:
-    """What one verb has to do, read from its job file."""
+    """What one verb has to do."""
 
     def __init__(self, path: Path) -> None:
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            self.text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+            content = json.loads(self.text)
             self.key: str = content["key"]
             self.output = Path(content["output"])
             self.settings: dict[str, Any] = content["settings"]
-            self._inputs: dict[str, list[str]] = content["inputs"]
-            self._before: dict[str, str] = content["before"]
-        except (OSError, ValueError, KeyError) as error:
+            self._inputs: dict[str, dict[str, str]] = content["inputs"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{path}: not a job file ({error})") from error
         self.device: str = content.get("device", "auto")
         self.api: str = content.get("api", "")
         self.curves: dict[str, Any] = content.get("curves", {})
-        self.checkpoint = Path("checkpoints") / self.key[:16]
+        self.checkpoint = Path("checkpoints") / self.key
 
     def folders(self, role: str) -> list[Path]:
-        """The input folders that play this role."""
-        return [Path(folder) for folder in self._inputs.get(role, [])]
+        """The input folders with this role."""
+        return [Path(folder) for folder in self._inputs.get(role, {})]
 
     def folder(self, role: str) -> Path:
-        """The only input folder that plays this role."""
+        """The only input folder with this role."""
         (folder,) = self.folders(role)
         return folder
 
+    def seeds(self, role: str) -> list[Path]:
+        """The folders seed1, seed2, ... in the input folders with this role, by number."""
+        return [
+            seed
+            for folder in self.folders(role)
+            for seed in sorted(folder.glob("seed*"), key=lambda one: int(one.name.removeprefix("seed")))
+        ]
+
     def run(self, work: Callable[[Path], None]) -> None:
-        """Let `work` fill the output folder, then seal it with the job's receipt.
+        """Let `work` fill the output folder, then write its receipt.
 
         Raises:
-            DataError: an input folder is not the result that the job's key speaks of.
+            DataError: an input folder is not the result of the job in the plan, or is damaged.
         """
-        with self.due() as due:
-            if due:
-                with self.building() as output:
+        for folders in self._inputs.values():
+            for folder, key in folders.items():
+                receipts.check(Path(folder), key)
+        with self._lock() as waited:
+            if not waited or receipts.read_key(self.output) != self.key:
+                with atomic.building(self.output) as output:
                     work(output)
-        self.end()
-
-    @contextmanager
-    def due(self) -> Iterator[bool]:
-        """Hold the job's lock; yields whether it is still to be done.
-
-        Raises:
-            DataError: an input folder is not the result that the job's key speaks of.
-        """
-        for folder, key in self._before.items():
-            if receipts.read_key(Path(folder)) != key:
-                raise DataError(
-                    f"{folder} is not what {self.output} builds on: run the stages before it first"
-                )
-        lock = Path(".jobs") / f"{self.output}.lock"
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with open(lock, "w") as held:
-            # A killed workflow may have left this very job running: wait for it, then find its work done.
-            fcntl.flock(held, fcntl.LOCK_EX)
-            self.lock = held
-            yield receipts.read_key(self.output) != self.key
-
-    @contextmanager
-    def building(self) -> Iterator[Path]:
-        """Yield the folder to fill, which becomes the output, sealed with the job's receipt."""
-        with atomic.building(self.output) as output:
-            yield output
-            receipts.write(output, self.key)
-
-    def end(self) -> None:
-        """Clear away what an interrupted run would have gone on from."""
+                    receipts.write(output, self.key)
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
+
+    @contextmanager
+    def _lock(self) -> Iterator[bool]:
+        """Be the only process that makes this folder; yields whether another one made it meanwhile.
+
+        A killed workflow may leave the process of a job running.
+        """
+        path = LOCKS / f"{self.output}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "w") as self.lock:
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                waited = False
+            except BlockingIOError:
+                logger.info("%s: another process makes it; waiting", self.output)
+                fcntl.flock(self.lock, fcntl.LOCK_EX)
+                waited = True
+            yield waited
 
 
 @app.command()
@@ -175,19 +177,25 @@ def tokenise(job_file: JobFile) -> None:
 def pretrain(job_file: JobFile) -> None:
     """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
     job = Job(job_file)
-    if (count := job.settings["encoder"].get("processes", 1)) > 1:
-        from orthoglot.training.distributed import launch
-
-        job.run(lambda output: launch(count, ["train-together", str(job_file), str(output)], job.lock))
-    else:
+    if (count := job.settings["encoder"].get("processes", 1)) == 1:
         job.run(lambda output: _make_encoder(job, output))
+        return
+    from orthoglot.training.distributed import launch
+
+    def start_processes(output: Path) -> None:
+        file = job.checkpoint / "job.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(job.text, encoding="utf-8")
+        launch(count, ["train-together", str(file), str(output)], job.lock)
+
+    job.run(start_processes)
 
 
 @app.command()
 def train_together(
     job_file: JobFile, output: Annotated[Path, typer.Argument(help="an empty folder")]
 ) -> None:
-    """Be one of the processes of a training: what `pretrain` starts through torchrun."""
+    """Be one of the processes of a training: `pretrain` starts them through torchrun."""
     _make_encoder(Job(job_file), output)
 
 
@@ -229,38 +237,35 @@ def embed(job_file: JobFile) -> None:
 
 
 @app.command()
-def decompose(job_files: Annotated[list[Path], typer.Argument(help="job files of one encoder")]) -> None:
-    """Train decomposers on stored vectors, one after the other."""
+def decompose(job_file: JobFile) -> None:
+    """Train a method's decomposers on stored vectors, one for each seed, or compute its closed form."""
     from orthoglot.embeddings.store import EmbeddingStore
     from orthoglot.encoders.folder import identity
     from orthoglot.training import decompose as training
     from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
-    @functools.cache
-    def stored(encoder: Path, folder: Path) -> EmbeddingStore:
-        return EmbeddingStore.open(folder, identity(encoder))
+    job = Job(job_file)
+    settings = job.settings
 
-    @functools.cache
-    def collected(store: Path, encoder: Path, bitext: tuple[Path, ...], train_pairs: int) -> training.Data:
-        return training.collect(stored(encoder, store), bitext, train_pairs)
+    def work(output: Path) -> None:
+        store = EmbeddingStore.open(job.folder("embeddings"), identity(job.folder("encoder")))
+        data = training.collect(store, job.folders("bitext"), settings["train_pairs"])
+        for seed in settings["seeds"]:
+            folder = output / f"seed{seed}"
+            folder.mkdir()
+            training.decompose(
+                MethodSettings.model_validate(settings["method"]),
+                DecompositionSettings.model_validate(settings["recipe"]) if settings["recipe"] else None,
+                settings["name"],
+                store,
+                data,
+                seed=seed,
+                device=job.device,
+                checkpoint=job.checkpoint / f"seed{seed}",
+                output=folder,
+            )
 
-    def train(job: Job, output: Path) -> None:
-        settings, recipe = job.settings, job.settings["recipe"]
-        encoder, store = job.folder("encoder"), job.folder("embeddings")
-        training.decompose(
-            MethodSettings.model_validate(settings["method"]),
-            DecompositionSettings.model_validate(recipe) if recipe else None,
-            settings["name"],
-            stored(encoder, store),
-            collected(store, encoder, tuple(job.folders("bitext")), settings["train_pairs"]),
-            seed=settings["seed"],
-            device=job.device,
-            checkpoint=job.checkpoint,
-            output=output,
-        )
-
-    for job in map(Job, job_files):
-        job.run(functools.partial(train, job))
+    job.run(work)
 
 
 @app.command()
@@ -277,7 +282,7 @@ def evaluate(job_file: JobFile) -> None:
             job.folder("embeddings"),
             job.folders("bitext"),
             job.folders("benchmarks"),
-            job.folders("decomposers"),
+            job.seeds("decomposers"),
             encoder=job.settings["encoder"],
             identity=identity(job.folder("encoder")),
             method=job.settings["method"],
@@ -295,7 +300,7 @@ def report(job_file: JobFile) -> None:
     job = Job(job_file)
     histories = [
         path
-        for folder in [*job.folders("encoders"), *job.folders("decomposers")]
+        for folder in [*job.folders("encoders"), *job.seeds("decomposers")]
         if (path := folder / "history.jsonl").exists()
     ]
     job.run(

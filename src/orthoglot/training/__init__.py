@@ -1,12 +1,12 @@
 """The training loop, and the decomposers that it trains.
 
-`PARTNER_RULES` maps a rule's name to a function of `orthoglot.training.partners`, so that names can be checked without
-loading PyTorch.
+`PARTNER_RULES` maps a rule's name to "module:function" of this room, so that names can be checked without loading
+PyTorch.
 """
 
 PARTNER_RULES: dict[str, str] = {
-    "none": "no_partners",
-    "dream": "dream",
-    "half_batch": "half_batch",
-    "same_language": "seed",
+    "none": "partners:no_partners",
+    "dream": "partners:dream",
+    "half_batch": "partners:half_batch",
+    "same_language": "partners:seed",
 }

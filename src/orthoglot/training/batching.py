@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from importlib import import_module
 
 import torch
 from torch import Tensor
 
 from orthoglot.streams import Draws
 from orthoglot.training import PARTNER_RULES
-from orthoglot.training import partners as rules
+from orthoglot.training.partners import Partners
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,9 @@ def make_batches(
 
 def _with_partners(pairs: PairRows, partner_rule: str, draws: Draws) -> list[Batch]:
     """Batches of pairs (n, B), whose partners are drawn all at once."""
-    rule = getattr(rules, PARTNER_RULES[partner_rule])
-    drawn: rules.Partners = rule(pairs.source_language, pairs.target_language, draws)
+    module, _, name = PARTNER_RULES[partner_rule].partition(":")
+    rule = getattr(import_module(f"orthoglot.training.{module}"), name)
+    drawn: Partners = rule(pairs.source_language, pairs.target_language, draws)
 
     def both(sides: tuple[Tensor, Tensor]) -> Tensor:
         source, target = sides

@@ -1,11 +1,8 @@
 """The jobs that params.yaml asks for, each with a key that changes exactly when its result may change.
 
-A job's key is the SHA-256 of its verb, its settings, the code it runs (the verb itself and every orthoglot module
-that its entry module imports, directly or not), the digests of outside files it reads, and the keys of the jobs
-before it. The verb writes the key into `receipt.json` beside its output, last of all; a job is due when its folder
-does not carry its key. So a result is recognised wherever it comes from - this run, another engine,
-`dvc checkout`, `dvc pull` - and file times decide nothing: what Snakemake sees is a marker under .jobs/ that is
-there exactly when the job is done.
+A job makes one folder. Its key is a digest of its verb, folder, settings, code (digests.py), outside files, and the
+keys of its inputs. The folder's receipt carries the key in its name, `FOLDER/receipt/KEY.json`, and is the output that
+a rule declares. So a result is recognised wherever it comes from: an earlier run, DVC's cache, a pull, an experiment.
 """
 
 from __future__ import annotations
@@ -13,15 +10,14 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checks import EncoderChecks
-from digests import SOURCE, code, digest, files_digest, remember_shapes
-from orthoglot import __version__, config
-from orthoglot.atomic import replacing
+from checks import EncoderChecks, check_benchmarks
+from digests import SOURCE, code, digest, files_digest
+from orthoglot import __version__, config, receipts
 from orthoglot.corpora.settings import (
     LocalSettings,
     MiniSettings,
@@ -29,7 +25,7 @@ from orthoglot.corpora.settings import (
     RetrievalSettings,
     TextCorpusSettings,
 )
-from orthoglot.encoders.kinds import KINDS, EncoderSettings
+from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import (
     FrozenSettings,
     TrainingSettings,
@@ -37,30 +33,22 @@ from orthoglot.encoders.settings import (
     reads_corpora,
 )
 from orthoglot.errors import ConfigError
-from orthoglot.objectives import TERMS
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
-from orthoglot.receipts import read_key
-from orthoglot.training.settings import MethodSettings
 
-JOB_FILES = Path(".jobs")
-
-# What each verb runs; the code of a job is this module and all it imports.
-ENTRY = {
-    "generate": "orthoglot.corpora.mini",
-    "fetch": "orthoglot.corpora.opus",
-    "benchmark": "orthoglot.corpora.benchmarks",
-    "prepare": "orthoglot.corpora.prepare",
-    "shard": "orthoglot.corpora.text",
-    "tokenise": "orthoglot.pretraining.tokenise",
-    "embed": "orthoglot.embeddings.embed",
-    "decompose": "orthoglot.training.decompose",
-    "evaluate": "orthoglot.tasks.evaluate",
-    "report": "orthoglot.report.page",
-    "tabulate": "orthoglot.papers.table",
-    "tabulate_variants": "orthoglot.papers.table",
+# Verbs by DVC stage.
+STAGES = {
+    "corpora": ("generate", "fetch", "benchmark", "prepare", "shard"),
+    "encoders": ("tokenise", "pretrain"),
+    "embeddings": ("embed",),
+    "decomposers": ("decompose",),
+    "evaluation": ("evaluate", "report"),
 }
-# The printed numbers, one file a paper.
-PUBLISHED = SOURCE / "papers" / "published"
+# Files that users name as targets, by verb.
+FILES = {
+    "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv",
+    "tabulate": "{paper}-table.html",
+}
+PUBLISHED = SOURCE / "orthoglot/papers/published"
 
 
 def _published(paper: str) -> list[str]:
@@ -72,67 +60,45 @@ def _published(paper: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Job:
-    """One verb, what it is given and where its result goes.
+    """One verb, what it gets, and the folder that it makes.
 
-    `settings` change the result; `inputs` are the folders of earlier jobs by role; `free` (device, addresses)
-    reaches the verb without being part of the key; `own` are the user's files that it reads, each with the entry of
-    params.yaml that names it.
+    Attributes:
+        settings: decide the result.
+        inputs: folders of earlier jobs, by role.
+        free: reach the verb without being part of the key (device, addresses).
+        own: the user's files that it reads, each with the entry of params.yaml that names it.
+        names: strings that select entries of registries.
+        needs: what the preset says it needs, for the error about an absent file.
     """
 
     verb: str
-    output: str
+    folder: str
     settings: dict[str, Any]
     inputs: dict[str, list[str]]
-    before: dict[str, str]
     key: str
     free: dict[str, Any]
     own: Mapping[str, str]
+    names: frozenset[str]
+    needs: str = ""
 
     @property
-    def file(self) -> Path:
-        """The JSON file that the verb reads."""
-        return JOB_FILES / f"{self.output}.json"
+    def receipt(self) -> str:
+        """The file that exists when the job is done."""
+        return str(receipts.path(Path(self.folder), self.key))
 
-    @property
-    def missing(self) -> str:
-        """Which of the user's files is not there, in one line; empty if all are."""
-        told = (
-            f"{entry}: {path} does not exist; put it there or mend the entry"
-            for path, entry in self.own.items()
-            if not Path(path).is_file()
-        )
-        return next(told, "")
-
-    def announce(self) -> None:
-        """Write the job file."""
-        content = {
-            "verb": self.verb,
-            "key": self.key,
-            "output": self.output,
-            "settings": self.settings,
-            "inputs": self.inputs,
-            "before": self.before,
-            **self.free,
-        }
-        text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
-        # Most are as an earlier run left them, and to write hundreds safely takes seconds.
-        if not self.file.is_file() or self.file.read_text(encoding="utf-8") != text:
-            with replacing(self.file) as partial:
-                partial.write_text(text, encoding="utf-8")
+    def check_files(self) -> None:
+        """Raise ConfigError if one of the user's files is absent."""
+        for path, entry in self.own.items():
+            if not Path(path).is_file():
+                needs = f"; {self.needs}" if self.needs else ""
+                raise ConfigError(f"{entry}: {path} does not exist; put it there or correct the entry{needs}")
 
 
 class Plan:
-    """Every job of the selected preset and loss, by output folder.
+    """Every job of the selected preset and loss, by output folder."""
 
-    Args:
-        params: what is asked for.
-        cores: how many the run may use; one encoder's decomposers are trained in so many processes that all are
-            busy. It changes no result.
-    """
-
-    def __init__(self, params: config.Params, cores: int = 1) -> None:
+    def __init__(self, params: config.Params) -> None:
         self.params = params
-        self.cores = cores
         self.preset = params.selected
         self.name = params.preset
         self.jobs: dict[str, Job] = {}
@@ -140,31 +106,115 @@ class Plan:
         self._encoders()
         self._decomposers()
         self._evaluation()
-        # What comes after runs only when its target is named.
-        self.unasked = set(self.jobs)
+        # All others run only if a target names them.
+        self.default = set(self.jobs)
         self._tables()
-        # Why there is no table of an ablation, by its folder: told to whoever asks for it, and to nobody else.
+        # Why an ablation cannot run, by the folder of its table: an error only for those who ask for it.
         self.refused: dict[str, str] = {}
         self._ablations()
+        self._by_key = {job.key: job for job in self.jobs.values()}
 
     def job(self, folder: str) -> Job:
         """The job of an output folder.
 
         Raises:
-            ConfigError: params.yaml asks for no such folder, or for one that its other settings do not allow; a file
-                of the user's that the job reads is not there.
+            ConfigError: params.yaml asks for no such folder, or does not allow it.
         """
         if folder in self.refused:
             raise ConfigError(self.refused[folder])
         if folder not in self.jobs:
             kind = folder.removeprefix("tables/")
             hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
-            hint = hint if kind in ENCODER_PAPERS else ""
-            raise ConfigError(f"params.yaml asks for no {folder}{hint}")
-        if missing := self.jobs[folder].missing:
-            needs = self.preset.needs
-            raise ConfigError(missing + (f"; presets.{self.name} needs {needs}" if needs else ""))
+            raise ConfigError(f"params.yaml asks for no {folder}{hint if kind in ENCODER_PAPERS else ''}")
         return self.jobs[folder]
+
+    def of_key(self, key: str) -> Job:
+        """The job with this key.
+
+        Raises:
+            ConfigError: there is none: parameters or code have changed; or a file of the user's is absent.
+        """
+        if key not in self._by_key:
+            raise ConfigError(
+                f"no job has the key {key}: params.yaml or the code has changed; run snakemake again"
+            )
+        self._by_key[key].check_files()
+        return self._by_key[key]
+
+    def as_json(self, key: str) -> str:
+        """The job as the JSON that its verb reads."""
+        job = self.of_key(key)
+        inputs = {
+            role: {folder: self.jobs[folder].key for folder in folders}
+            for role, folders in job.inputs.items()
+        }
+        content = {
+            "key": job.key,
+            "output": job.folder,
+            "settings": job.settings,
+            "inputs": inputs,
+            **job.free,
+        }
+        return json.dumps(content, ensure_ascii=False)
+
+    def receipts(self, *verbs: str) -> list[str]:
+        """The receipts of all jobs of these verbs (of all verbs if none is given) that run by default."""
+        chosen = (self.jobs[folder] for folder in sorted(self.default))
+        return [job.receipt for job in chosen if not verbs or job.verb in verbs]
+
+    def targets(self) -> Iterator[tuple[str, str]]:
+        """Every path that a user may name as a target, with the receipt of its job."""
+        for folder, job in self.jobs.items():
+            yield folder, job.receipt
+            for seed in job.settings.get("seeds", []):
+                yield f"{folder}/seed{seed}", job.receipt
+            for name in FILES.get(job.verb, "").split():
+                yield f"{folder}/{name.format(**job.settings)}", job.receipt
+
+    def tables(self) -> list[str]:
+        """The folder of each table of a paper."""
+        return [folder for folder, job in self.jobs.items() if job.verb == "tabulate"]
+
+    def ablations(self) -> list[str]:
+        """The receipts of the tables of the preset's ablations.
+
+        Raises:
+            ConfigError: it has none, or one that its other settings do not allow.
+        """
+        for reason in self.refused.values():
+            raise ConfigError(reason)
+        tables = [
+            self.jobs[folder].receipt for folder in self.tables() if "variants" in self.jobs[folder].settings
+        ]
+        if not tables:
+            raise ConfigError(f"presets.{self.name} has no `ablations`")
+        return tables
+
+    @functools.cache  # noqa: B019 - a plan lives as long as its process
+    def done(self, folder: str) -> bool:
+        """Whether the folder is complete: its receipt is there, and so is every file that it lists."""
+        return receipts.read_key(Path(folder)) == self.jobs[folder].key
+
+    def keys(self, stage: str) -> dict[str, str]:
+        """The keys of a DVC stage's jobs, by folder."""
+        return {
+            folder: self.jobs[folder].key
+            for folder in self.default
+            if self.jobs[folder].verb in STAGES[stage]
+        }
+
+    def threads(self, key: str) -> int | None:
+        """How many threads the job of an encoder or of tokens takes; None for as many as there are."""
+        settings = self.of_key(key).settings
+        trained = settings.get("encoder") or settings["tokenizer"]
+        return int(trained.get("threads", 1) * trained.get("processes", 1)) if trained else None
+
+    def gpus(self, key: str) -> int:
+        """How many GPUs the job takes."""
+        device = self.params.device
+        there = device.startswith("cuda") or (device == "auto" and any(Path("/dev").glob("nvidia[0-9]*")))
+        encoder = self.of_key(key).settings.get("encoder")
+        return int(there) * (encoder.get("processes", 1) if isinstance(encoder, dict) else 1)
 
     @functools.cached_property
     def unread(self) -> str:
@@ -184,96 +234,27 @@ class Plan:
             f"{where}.corpora"
         )
 
-    def ablations(self) -> list[str]:
-        """The markers of the tables of the preset's ablations.
-
-        Raises:
-            ConfigError: it has none, or one that its other settings do not allow.
-        """
-        for reason in self.refused.values():
-            raise ConfigError(reason)
-        tables = [job.output for job in self.jobs.values() if job.verb == "tabulate_variants"]
-        if not tables:
-            raise ConfigError(f"presets.{self.name} has no `ablations`")
-        return [str(self.marker(table)) for table in tables]
-
-    def marker(self, folder: str) -> Path:
-        """The file that is there exactly when the job of `folder`, or its whole part, is done."""
-        return JOB_FILES / f"{self.part_of.get(folder, folder)}.done"
-
-    def markers(self, *verbs: str) -> list[str]:
-        """The markers of all jobs of these verbs, or of every verb if none is named; but for those on demand."""
-        chosen = (
-            folder
-            for folder, job in self.jobs.items()
-            if folder in self.unasked and (not verbs or job.verb in verbs)
-        )
-        return sorted({str(self.marker(folder)) for folder in chosen})
-
-    @functools.cached_property
-    def due(self) -> set[str]:
-        """Output folders that do not carry their job's key, or lack a file that their receipt lists."""
-        return {folder for folder, job in self.jobs.items() if read_key(Path(folder)) != job.key}
-
-    def announce(self) -> None:
-        """Write every job's file and set or take away every marker."""
-        remember_shapes()
-        done: dict[Path, bool] = {}
-        # DVC asks for it even where no encoder is trained on pairs.
-        Path(f"models/{self.name}/tokens").mkdir(parents=True, exist_ok=True)
-        for folder, job in self.jobs.items():
-            job.announce()
-            marker = self.marker(folder)
-            done[marker] = done.get(marker, True) and folder not in self.due
-        for marker, complete in done.items():
-            marker.parent.mkdir(parents=True, exist_ok=True)
-            marker.touch() if complete else marker.unlink(missing_ok=True)
-
-    def first(self, *folders: str) -> list[str]:
-        """Markers that must be there before the due jobs of `folders`: of inputs, and of all due jobs further up.
-
-        A job that is done waits for nothing: a part that it needs may be due for the sake of others.
-        """
-        due = [folder for folder in folders if folder in self.due]
-        direct = {before for folder in due for before in self.jobs[folder].before}
-        above = {before for folder in due for before in self._above(folder)}
-        return sorted({str(self.marker(before)) for before in direct | (above & self.due)})
-
-    def part(self, name: str) -> list[str]:
-        """Folders of the decomposers that one process trains: every n-th method of an encoder.
-
-        Args:
-            name: ".../ENCODER/KofN", which says all, so that a job started on another machine finds the same.
-        """
-        encoder, _, numbers = name.rpartition("/")
-        k, n = map(int, numbers.split("of"))
-        methods = [folders for folders in self.of_encoder[encoder] if folders]
-        return [folder for folders in methods[k - 1 :: n] for folder in folders]
-
-    @functools.cache  # noqa: B019 - a plan lives as long as its process
-    def _above(self, folder: str) -> set[str]:
-        direct = set(self.jobs[folder].before)
-        return direct.union(*(self._above(before) for before in direct))
-
     def _add(
         self,
         verb: str,
-        output: str,
+        folder: str,
         settings: dict[str, Any],
         *,
         inputs: dict[str, list[str]],
-        entries: Sequence[str] = (),
+        selects: Sequence[str] = (),
         files: Sequence[str] = (),
         own: Mapping[str, str] | None = None,
         free: dict[str, Any] | None = None,
     ) -> str:
-        before = {folder: self.jobs[folder].key for folders in inputs.values() for folder in folders}
+        """Plan a job; `selects` names entries of registries that it uses without its settings naming them."""
         own = own or {}
-        run = code(verb, *(entries or [ENTRY[verb]]))
-        read = files_digest([*own, *files])
-        key = digest([verb, output, _decisive(settings), run, read, inputs, before])
-        self.jobs[output] = Job(verb, output, settings, inputs, before, key, free or {}, own)
-        return output
+        names = frozenset([*_strings(settings), *selects])
+        keys = {role: {one: self.jobs[one].key for one in folders} for role, folders in inputs.items()}
+        run = code(f"orthoglot.cli.jobs:{verb}", names)
+        key = digest([verb, folder, _decisive(settings), run, files_digest([*own, *files]), keys])
+        needs = f"presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""
+        self.jobs[folder] = Job(verb, folder, settings, inputs, key, free or {}, own, names, needs)
+        return folder
 
     def _corpora(self) -> None:
         data = f"data/{self.name}"
@@ -328,6 +309,7 @@ class Plan:
 
         self.text = self._text(invented)
         pairs, languages = ([Path(folder).name for folder in found] for found in (self.bitext, self.text))
+        check_benchmarks(self.params, pairs)
         self._checks = EncoderChecks(self.params, pairs, languages)
 
     def _text(self, invented: dict[str, str]) -> list[str]:
@@ -389,6 +371,7 @@ class Plan:
                 "embed",
                 f"embeddings/{self.name}/{name}",
                 self.preset.embedding.model_dump(),
+                selects=[settings.kind],
                 inputs={
                     "encoder": [self.encoders[name]],
                     "bitext": self.bitext,
@@ -414,13 +397,12 @@ class Plan:
         if isinstance(settings, TrainingSettings):
             room = output.partition("/")[0]
             inputs["tokens"] = [self._tokens(settings, inputs.get("start", []), f"{room}/{self.name}/tokens")]
-        code = [KINDS[settings.kind].make.partition(":")[0]]
         free: dict[str, Any] = {"device": self.params.device}
         if trained and self.params.curves:
             folder = f"logs/{self.name}/curves/{output.removeprefix(f'models/{self.name}/')}"
             free["curves"] = {"folder": folder, "tools": self.params.curves}
         settled = {"name": name, "encoder": settings.model_dump()}
-        return self._add("pretrain", output, settled, entries=code, inputs=inputs, files=files, free=free)
+        return self._add("pretrain", output, settled, inputs=inputs, files=files, free=free)
 
     def _tokens(self, settings: TrainingSettings, start: list[str], home: str) -> str:
         """The job in `home` that cuts the text for an encoder, and for every other one that cuts it alike."""
@@ -434,45 +416,34 @@ class Plan:
         return self._add("tokenise", output, cut.model_dump(), inputs=inputs)
 
     def _decomposers(self) -> None:
+        # By encoder and method; a method without a decomposer has none.
         self.decomposers: dict[tuple[str, str], list[str]] = {}
-        self.of_encoder: dict[str, list[list[str]]] = {}
-        self.part_of: dict[str, str] = {}
         for encoder, store in self.embeddings.items():
-            home = f"models/{self.name}/decomposers/{encoder}"
             for name in self.params.losses:
                 method = self.params.methods[name]
-                # A method without terms is the same for every seed; the vector itself needs no decomposer.
-                seeds = self.preset.seeds if method.terms else self.preset.seeds[:1]
-                seeds = [] if method.architecture == "original" else seeds
-                recipe = self.preset.decomposition.model_dump() if method.terms else None
-                self.decomposers[encoder, name] = [
-                    self._add(
-                        "decompose",
-                        f"{home}/{name}/seed{seed}",
-                        {
-                            "name": name,
-                            # Reports read the host; training does not.
-                            "method": method.model_dump(exclude={"host"}),
-                            "recipe": recipe,
-                            "seed": seed,
-                            "train_pairs": self.preset.embedding.train_pairs,
-                        },
-                        inputs={
-                            "encoder": [self.encoders[encoder]],
-                            "embeddings": [store],
-                            "bitext": self.bitext,
-                        },
-                        entries=[ENTRY["decompose"], *_term_modules(method)],
-                        free={"device": self.params.device},
-                    )
-                    for seed in seeds
-                ]
-
-            self.of_encoder[home] = [self.decomposers[encoder, name] for name in self.params.losses]
-            trained = sum(bool(folders) for folders in self.of_encoder[home])
-            n = max(1, min(trained, self.cores // len(self.embeddings)))
-            for part in (f"{home}/{k}of{n}" for k in range(1, n + 1)):
-                self.part_of |= dict.fromkeys(self.part(part), part)
+                self.decomposers[encoder, name] = []
+                if method.architecture == "original":
+                    continue
+                folder = self._add(
+                    "decompose",
+                    f"models/{self.name}/decomposers/{encoder}/{name}",
+                    {
+                        "name": name,
+                        # Reports read the host; training does not.
+                        "method": method.model_dump(exclude={"host"}),
+                        "recipe": self.preset.decomposition.model_dump() if method.terms else None,
+                        # A method without terms is the same for every seed.
+                        "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
+                        "train_pairs": self.preset.embedding.train_pairs,
+                    },
+                    inputs={
+                        "encoder": [self.encoders[encoder]],
+                        "embeddings": [store],
+                        "bitext": self.bitext,
+                    },
+                    free={"device": self.params.device},
+                )
+                self.decomposers[encoder, name] = [folder]
 
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()
@@ -484,6 +455,7 @@ class Plan:
                 f"evaluations/{self.name}/{encoder}/{method}",
                 # The version is written into every record.
                 {"encoder": encoder, "method": method, "version": __version__, "evaluation": settings},
+                selects=[self.params.methods[method].architecture],
                 inputs={
                     "encoder": [self.encoders[encoder]],
                     "embeddings": [self.embeddings[encoder]],
@@ -512,6 +484,7 @@ class Plan:
                 "bitext": self.bitext,
                 "text": self.text,
             },
+            files=[str(path) for path in sorted((SOURCE / "orthoglot/report/charts").glob("*.json"))],
         )
 
     def _tables(self) -> None:
@@ -565,7 +538,9 @@ class Plan:
                 encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
                 text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
                 free = {"device": self.params.device}
-                vectors = self._add("embed", f"{home}/embeddings", stored, inputs=text, free=free)
+                vectors = self._add(
+                    "embed", f"{home}/embeddings", stored, selects=[kind], inputs=text, free=free
+                )
                 evaluations.append(
                     self._add(
                         "evaluate",
@@ -576,12 +551,13 @@ class Plan:
                             "version": __version__,
                             "evaluation": measured,
                         },
+                        selects=["original"],
                         inputs={**text, "embeddings": [vectors], "decomposers": []},
                     )
                 )
         evaluation = self.preset.evaluation
         self._add(
-            "tabulate_variants",
+            "tabulate",
             f"tables/{kind}",
             {
                 "paper": kind,
@@ -603,16 +579,9 @@ class Plan:
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
 
-    def threads(self, folder: str) -> int:
-        """How many threads the job of this folder takes: of an encoder, or of tokens."""
-        settings = self.jobs[folder].settings
-        learnt = settings.get("encoder") or settings["tokenizer"]
-        # To cut text, as many as there are: nothing depends on it, as a new tokenizer does.
-        return int(learnt.get("threads", 1) * learnt.get("processes", 1)) if learnt else self.cores
-
 
 def _decisive(settings: Any) -> Any:
-    """The settings without their licences, which are told to the reader and change no result."""
+    """The settings without the licences, which change no result."""
     if isinstance(settings, dict):
         return {
             name: _decisive(value) if isinstance(value, dict) else value
@@ -622,5 +591,12 @@ def _decisive(settings: Any) -> Any:
     return settings
 
 
-def _term_modules(method: MethodSettings) -> list[str]:
-    return sorted({f"orthoglot.objectives.{TERMS[term].partition(':')[0]}" for term in method.terms})
+def _strings(settings: Any) -> Iterator[str]:
+    """Every string in the settings: values, and keys but those of nested settings."""
+    if isinstance(settings, dict):
+        yield from (name for name, value in settings.items() if not isinstance(value, dict))
+    if isinstance(settings, dict | list):
+        for value in settings.values() if isinstance(settings, dict) else settings:
+            yield from _strings(value)
+    elif isinstance(settings, str):
+        yield settings

@@ -1,0 +1,27 @@
+"""The command that checks every result of a workspace against its receipt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orthoglot import receipts
+
+app = typer.Typer()
+RESULTS = ("data", "models", "embeddings", "evaluations", "results", "ablation", "tables")
+
+
+@app.command()
+def doctor(
+    folder: Annotated[Path, typer.Argument(help="the folder with params.yaml")] = Path(),
+) -> None:
+    """Check all results by SHA-256; exit status 1 if files are damaged, absent or unknown. Example: orthoglot doctor"""
+    found = [one for name in RESULTS for one in receipts.problems(folder / name)]
+    for one in found:
+        typer.echo(one)
+    if found:
+        raise typer.Exit(1)
+    checked = sum(1 for name in RESULTS for _ in (folder / name).glob(f"**/{receipts.NAME}/*.json"))
+    typer.echo(f"{checked} results are as their jobs wrote them")

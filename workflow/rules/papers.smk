@@ -1,0 +1,29 @@
+# tables/PAPER: a paper's published numbers next to those of this run; tables/KIND: next to an ablation of this run.
+for folder in plan.tables():
+
+    rule:
+        name:
+            f"tabulate_{Path(folder).name}"
+        input:
+            results=of("results", folder),
+            evaluations=of("evaluations", folder),
+            encoders=of("encoders", folder),
+        output:
+            plan.job(folder).receipt,
+            report(
+                f"{folder}/{Path(folder).name}-table.html",
+                caption="../report/paper.rst",
+                category="Papers",
+            ),
+        log:
+            f"logs/{folder}.{plan.job(folder).key}.log",
+        conda:
+            "../envs/orthoglot.yaml"
+        threads: 1
+        resources:
+            mem_mb=8000,
+            runtime=60,
+        params:
+            job=job(folder),
+        shell:
+            "orthoglot tabulate - <<< {params.job:q} 2>&1 | tee {log:q}"

@@ -1,0 +1,57 @@
+# What can be named on the command line: the stages of dvc.yaml, every folder and its main files, tables of papers.
+for stage, verbs in STAGES.items():
+
+    rule:
+        name:
+            f"stage_{stage}"
+        input:
+            plan.receipts(*verbs),
+
+
+# The rule is named like the path: a file that exists would not be made again, a rule asks for its receipt.
+for path, receipt in plan.targets():
+
+    rule:
+        name:
+            path
+        input:
+            receipt,
+
+
+# Only these run more than `all`. An ablation that the preset does not allow is an error when it is named.
+for paper in DECOMPOSER_PAPERS:
+
+    rule:
+        name:
+            f"{paper}-table"
+        input:
+            plan.job(f"tables/{paper}").receipt,
+
+
+rule ablation:
+    input:
+        lambda wildcards: plan.ablations(),
+
+
+for kind in ENCODER_PAPERS:
+
+    rule:
+        name:
+            f"ablation_{kind.replace('-', '_')}"
+        input:
+            lambda wildcards, kind=kind: plan.job(f"tables/{kind}").receipt,
+
+
+# A folder that lacks a file of its receipt is not done.
+rule discard:
+    output:
+        temp(".cache/discarded/{key}"),
+    log:
+        "logs/discard.{key}.log",
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    params:
+        folder=lambda wildcards: plan.of_key(wildcards.key).folder,
+    shell:
+        "rm -rf {params.folder:q}/receipt 2> {log:q} && touch {output:q}"
