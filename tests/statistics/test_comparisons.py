@@ -104,3 +104,28 @@ def test_other_sentences_are_not_compared(settings: EvaluationSettings) -> None:
     theirs[key] = Scores(theirs[key].values, KEYS + 1)
     with pytest.raises(DataError, match="different sentences"):
         compared(settings, ours, theirs)
+
+
+def test_a_host_is_what_the_mapping_says_whatever_the_names(settings: EvaluationSettings) -> None:
+    scored = {("e", "plain"): predictions("language", 1.0), ("e", "x"): predictions("language", 3.0, draw=2)}
+    found = compare_methods(scored, settings, {}, hosts={"x": "plain", "plain": None})
+    assert {(one.method, one.view) for one in found} == {("x", "language")}
+    assert compare_methods(scored, settings, {}, hosts={"x": "not-in-this-run"}) == []
+
+
+def test_sizes_of_language_correlations_are_compared_draw_by_draw(settings: EvaluationSettings) -> None:
+    """From -60 to 40: the difference is 100, and the size falls by 20."""
+    theirs, ours = predictions("language", 1.9), predictions("language", 3.2, draw=2)
+    for one in theirs.values():
+        one.values[:, 0] *= -1
+    records = compare_methods({("e", "h"): theirs, ("e", "m"): ours}, settings, {}, hosts={"m": "h"})
+    found = {(one.metric, one.seed): one for one in records}
+    plain, size = (found[f"difference-{name}:h", None] for name in ("spearman", "abs-spearman"))
+    mine, other = (mean_correlation(one, stats.spearmanr) for one in (ours, theirs))
+    assert other < -40 < 0 < mine
+    assert plain.value == pytest.approx(mine - other, abs=1e-5)
+    assert size.value == pytest.approx(abs(mine) - abs(other), abs=1e-5)
+    assert size.low is not None
+    assert size.high is not None
+    assert size.low < size.value < size.high < 60 < plain.value
+    assert np.mean([found["difference-abs-spearman:h", s].value for s in SEEDS]) == pytest.approx(size.value)

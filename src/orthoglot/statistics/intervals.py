@@ -42,7 +42,7 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
     z_u = sum_s sum_(i in u) (x_i - p_s) / (S n_s), so that sum_u z_u^2 is the variance of p over U pivot sentences, and
     d = N sum_u z_u^2 / (p (1 - p)) the design effect. Where few pivot sentences, k, have a hit (or a miss, if these are
     fewer), d is uncertain; two more are therefore assumed, all of whose items agree: d* = (k d + 2 N / U) / (k + 2).
-    N / d* takes the place of n in Wilson's formula. For one stratum of hits and misses of distinct pivot sentences it
+    N / d* replaces n in Wilson's formula. For one stratum of hits and misses of distinct pivot sentences it
     is n. It is finite, so no interval is empty. Coverage: docs/benchmarks/resampling.md.
 
     Args:

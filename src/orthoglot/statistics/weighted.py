@@ -2,7 +2,7 @@
 
 A draw gives item i the weight w_i, how often it was drawn; with w_i = 1 a statistic is the ordinary one, and with
 whole numbers it is that of the items repeated w_i times. Most statistics are functions of a few weighted sums, so
-all draws of all of them are one matrix product. Spearman's ranks change with the draw and have a way of their own.
+all draws of all of them are one matrix product. Spearman's ranks change with the draw and are computed for each.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def spearman() -> Ranks:
 def ranking(values: np.ndarray) -> Ranking:
     """How weights (N, B) make mid-ranks of (N,) values, (N, B), minus their mean (n + 1) / 2, n = sum(w).
 
-    The mid-rank of a value v under weights w is sum(w [x < v]) + (sum(w [x = v]) + 1) / 2, the mean place of its
+    The mid-rank of a value v under weights w is sum(w [x < v]) + (sum(w [x = v]) + 1) / 2, the mean position of its
     copies. Values are sorted once; a draw adds up the weights in that order.
     """
     order = np.argsort(values, kind="stable")

@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 class Task(Protocol):
-    """Scores the vectors of one view; it cannot tell one encoder, method or view from another.
+    """Scores the vectors of one view; it does not know encoder, method or view.
 
     The tasks `leakage` and `geometry` look at several views or seeds at once and have a `score` of their own.
     """

@@ -86,7 +86,7 @@ def diagonal_divergence(vectors: np.ndarray) -> float:
 def full_divergence(vectors: np.ndarray) -> float:
     """The same of Gaussians with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004).
 
-    Two samples of one distribution are apart as well, by more the larger D is beside n.
+    Two samples of one distribution are apart as well, by more the larger D is relative to n.
     """
     whole = np.asarray(vectors, dtype=np.float64)
     languages, _, width = whole.shape

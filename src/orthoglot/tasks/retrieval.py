@@ -34,7 +34,7 @@ class Retrieval:
         target: language code.
         source_sentences: N sentences.
         target_sentences: their translations.
-        pivot: which side identifies an item; "line" where the same lines stand in many languages.
+        pivot: which side identifies an item; "line" where the same lines exist in many languages.
         dropped: by reason, how many pairs were left out.
         both: whether the target side queries too.
 
