@@ -96,3 +96,17 @@ def test_links_between_pages_lead_somewhere() -> None:
 )
 def test_functions_named_on_the_page_exist(name: str) -> None:
     resolve(name)
+
+
+def test_no_citation_of_a_document_outside_the_repository() -> None:
+    section = re.compile(r"\bmethods(?:\.md)?,?\s+(?:#\s+)?\d+(?:\.\d+)*\b")
+    # E5 is the encoder.
+    code = re.compile(r"\b(?!E5\b)[XEVCOQ]-?\d{1,2}\b")
+    found = []
+    for path, text in sources().items():
+        # Codes of tests and reports of measurements are often names of something else.
+        patterns = (
+            [section] if path.startswith(("tests/", "docs/results/", "docs/benchmarks/")) else [section, code]
+        )
+        found += [f"{path}: {match.group(0)!r}" for pattern in patterns for match in pattern.finditer(text)]
+    assert found == []

@@ -10,7 +10,7 @@ import pytest
 from orthoglot import languages
 from orthoglot.errors import ConfigError
 
-# methods.md 5.8: the 62 languages of EMS, English included.
+# docs/papers.md#ems-text: the 62 languages of EMS, English included.
 EMS = """
     en af ar bg bn ca cs da de el eo es et eu fa fi fr gl gu he hi hr hu hy id it ja jv ka kk ko ku lt lv mk
     ml mn mr ms my nb nl pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur vi yo zh

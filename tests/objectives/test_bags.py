@@ -1,4 +1,5 @@
-"""Bags of tokens and the divergence from them, against the numbers of methods.md 9.6 and the dense definition."""
+"""Bags of tokens and the divergence from them, against the numbers of docs/papers.md#worked-ems-1 and the dense
+definition."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def members(name: str) -> tuple[str, ...]:
 
 # Per table how many numbers it has and their sum, added up from the papers' tables and not from these files.
 TOTALS = {
-    # 3 encoders x 9 and 5 rows of 12 languages; 12 x 8; 3 x 6; 27 and en-fr (Q4); 26, mSimCSE, 4 rows of 10 tracks
-    # and en-de twice (Q3); 27.
+    # 3 encoders x 9 and 5 rows of 12 languages; 12 x 8; 3 x 6; 27 and en-fr (docs/papers.md#doubt-4); 26, mSimCSE, 4
+    # rows of 10 tracks and en-de twice (docs/papers.md#doubt-3); 27.
     "oracle": {
         "8": (87, "4444.77"),
         "3": (96, "3828.40"),
@@ -46,7 +46,7 @@ TOTALS = {
         "10": (69, "4190.43"),
         "11": (27, "1297.88"),
     },
-    # Two of Table 3 are not legible (Q7).
+    # Two of Table 3 are not legible (docs/papers.md#doubt-7).
     "seed": {"1": (105, "47.571"), "3": (2, "1.487"), "4": (120, "95.698"), "5": (4, "1.929")},
     "ems": {"XIV": (79, "11829.4"), "IV": (1, "87.6")},
     "emma-x": {"5": (27, "2132.54"), "6": (48, "3340.14")},
@@ -179,7 +179,10 @@ def test_printed_means_are_the_means_of_the_printed_numbers() -> None:
 
 
 def test_the_ablation_repeats_the_tatoeba_table_and_not_the_sts_one() -> None:
-    """Table 4's "ORACLE" is the mean of both directions of LaBSE MEAT+ORACLE in Table 3; STS differs (Q1)."""
+    """Table 4's "ORACLE" is the mean of both directions of LaBSE MEAT+ORACLE in Table 3; STS differs.
+
+    Source: docs/papers.md#doubt-1.
+    """
     rows = [
         one for one in EVERY if (one.paper, one.encoder, one.method) == ("oracle", "labse", "meat+oracle")
     ]
@@ -190,14 +193,14 @@ def test_the_ablation_repeats_the_tatoeba_table_and_not_the_sts_one() -> None:
             assert float(one.value) == pytest.approx(fmean(float(r.value) for r in same), abs=0.0051)
     sts = {one.table: one for one in rows if (one.task, one.view, one.subset) == ("sts", "meaning", "all")}
     assert (sts["4"].value, sts["10"].value) == ("74.21", "76.64")
-    assert "(Q1)" in sts["4"].note
+    assert "(docs/papers.md#doubt-1)" in sts["4"].note
 
 
 def test_known_doubts_are_noted() -> None:
     notes = " ".join(one.note for one in EVERY)
-    assert all(f"(Q{number})" in notes for number in range(1, 8))
+    assert all(f"(docs/papers.md#doubt-{number})" in notes for number in range(1, 8))
     assert {one.method for one in EVERY if not one.value} == {"original", "seed"}
-    assert all("(Q7)" in one.note for one in EVERY if not one.value)
+    assert all("(docs/papers.md#doubt-7)" in one.note for one in EVERY if not one.value)
 
 
 def test_rows_are_well_formed() -> None:
@@ -248,7 +251,7 @@ def test_tables_5_and_6_are_transcribed_whole() -> None:
             assert (one.dataset, one.scale) == ("multiarc", "0..400")
         if one.dataset == "tatoeba-36":
             assert ("averaged by us" in one.note) == (one.subset == "all")
-    # Q12: the paper's averages over the twelve columns, the error of MultiARC among them.
+    # docs/papers.md#doubt-12: the paper's averages over the twelve columns, the error of MultiARC among them.
     for variant, mean in {"full": 70.7, "linear-classifier": 68.1}.items():
         row = [float(one.value) for one in printed if (one.table, one.encoder) == ("6", variant)]
         assert np.mean(row) == pytest.approx(mean, abs=0.06)

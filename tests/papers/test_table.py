@@ -128,7 +128,9 @@ def test_what_was_not_measured_says_why_and_the_note_explains_it(made: SimpleNam
     note = made.text["oracle-table.md"].split("### Table 10")[1].split("|")[0]
     assert f"No language: {REASONS['no language']}." in note
     assert "sts17 was measured on ar-ar ar de tr; not on en-en es-es es fr it nl." in note
-    assert "labse meat meaning, mean of sts17, spearman: Figure 4 shows 76.02 (Q2)." in note
+    assert (
+        "labse meat meaning, mean of sts17, spearman: Figure 4 shows 76.02 (docs/papers.md#doubt-2)." in note
+    )
 
 
 def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespace) -> None:

@@ -1,8 +1,8 @@
 """DREAM, MEAT, ORACLE and SEED trained the straightforward way: the independent twin of the fast training.
 
-Written from methods 3.9 and 4.7: a DataLoader over single rows, partners found row by row in Python, a forward
-pass for each kind of input, library losses, `.item()` for each term. It serves two ends: its losses and gradients
-must equal ours, and `benchmarks/decomposers.py` measures against it.
+Written from docs/papers.md#decomposer-step: a DataLoader over single rows, partners found row by row in Python, a
+forward pass for each kind of input, library losses, `.item()` for each term. It serves two ends: its losses and
+gradients must equal ours, and `benchmarks/decomposers.py` measures against it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Partners:
 
 
 class Seed:
-    """One linear map; the rest is the language (methods 4)."""
+    """One linear map; the rest is the language (docs/papers.md#seed)."""
 
     def __init__(self, dim: int, n_languages: int, learning_rate: float):
         self.f = nn.Linear(dim, dim)
@@ -111,7 +111,10 @@ class TwoMaps:
         self.oracle = oracle
 
     def oracle_losses(self, parts: Sequence[Tensor], ys: Tensor, yt: Tensor) -> dict[str, Tensor]:
-        """The printed terms, attraction within a language over the full matrix (methods 3.4, 3.9)."""
+        """The printed terms, attraction within a language over the full matrix.
+
+        Source: docs/papers.md#oracle, docs/papers.md#decomposer-step.
+        """
         sm, tm, sl, tl = parts
         attract = parts[0].new_zeros(())
         for rows, language in ((sl, ys), (tl, yt)):
@@ -123,7 +126,7 @@ class TwoMaps:
 
 
 class Dream(TwoMaps):
-    """Two maps and a head on the language vector (methods 3.2)."""
+    """Two maps and a head on the language vector (docs/papers.md#dream)."""
 
     def __init__(self, dim: int, n_languages: int, learning_rate: float, oracle: bool = False):
         super().__init__(dim, n_languages, learning_rate, oracle)
@@ -153,7 +156,7 @@ class Dream(TwoMaps):
 
 
 class Meat(TwoMaps):
-    """Two maps and a discriminator on the meaning vector, updated in turn (methods 3.3)."""
+    """Two maps and a discriminator on the meaning vector, updated in turn (docs/papers.md#meat)."""
 
     def __init__(self, dim: int, n_languages: int, learning_rate: float, oracle: bool = False):
         super().__init__(dim, n_languages, learning_rate, oracle)

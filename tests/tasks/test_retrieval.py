@@ -11,7 +11,7 @@ from orthoglot.tasks.retrieval import Retrieval, distinct, hits
 
 
 def test_oracle_v1_lowest_index_wins_the_tie() -> None:
-    # V1: rows find 0, 2, 2; in column 1 (0-based) rows 1 and 2 tie at .2.
+    # docs/papers.md#worked-evaluation-1: rows find 0, 2, 2; in column 1 (0-based) rows 1 and 2 tie at .2.
     cosines = np.array([[0.9, 0.1, 0.2], [0.3, 0.2, 0.8], [0.1, 0.2, 0.7]])
     for block in (1, 2, 3):
         found = nearest(cosines, np.eye(3), block=block)

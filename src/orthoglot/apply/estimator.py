@@ -46,7 +46,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         languages_: codes it was fitted on, sorted.
         n_features_in_: D.
 
-    Source: methods 3.5, 4.4.
+    Source: docs/papers.md#recipe-decomposers.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ def retrieval(
         Records in percent: each direction, and "all", the unweighted mean over language pairs.
     Raises:
         DataError: in a view no vector of a language pair has a direction.
-    Source: methods 7.1, 7.14.
+    Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
     """
     found = run(make_tasks(HELD_OUT, unseen, []), HELD_OUT, store, {seed: decomposer})
     made = {"encoder": decomposer.identity, "orthoglot": __version__}

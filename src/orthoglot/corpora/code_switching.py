@@ -40,7 +40,7 @@ def switched(sentence: str, dictionary: dict[str, list[str]], rate: float, rando
     swapped with probability `rate` for one of its translations, all equally likely; that is drawn again until
     at least one was swapped.
 
-    Source: methods 7.10.
+    Source: docs/papers.md#protocol-code-switching.
     """
     words = [_WORD.fullmatch(word) for word in sentence.split()]
     parts = [match.groups() for match in words if match]

@@ -192,7 +192,10 @@ class RetrievalSettings(_ByLanguage):
 
 
 class CodeSwitchedSettings(_ByLanguage):
-    """Retrieval of a sentence by its translation in which words are replaced by the pivot's (methods 7.10)."""
+    """Retrieval of a sentence by its translation in which words are replaced by the pivot's.
+
+    Source: docs/papers.md#protocol-code-switching.
+    """
 
     kind: Literal["code-switched"]
     files: str
@@ -266,7 +269,8 @@ class Columns(Settings):
 
 
 class GradedSettings(_Benchmark):
-    """Pairs of sentences with a gold score: similarity (`sts`, methods 7.7) or quality of a translation (`qe`, 7.8)."""
+    """Pairs of sentences with a gold score: similarity (`sts`, docs/papers.md#protocol-sts) or quality of a
+    translation (`qe`, docs/papers.md#protocol-qe)."""
 
     kind: Literal["sts", "qe"]
     files: str
@@ -311,7 +315,10 @@ class GradedSettings(_Benchmark):
 
 
 class NwaySettings(_Benchmark):
-    """One text in many languages: retrieval between any two of them (methods 7.4), geometry of their vectors (7.12)."""
+    """One text in many languages: retrieval between any two of them, geometry of their vectors.
+
+    Source: docs/papers.md#protocol-n-way, docs/papers.md#protocol-geometry.
+    """
 
     kind: Literal["nway"]
     files: str

@@ -15,7 +15,7 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
 
     Returns:
         means: (K, D).
-    Source: methods 4.5 (SEED's baseline).
+    Source: SEED Eq. 7, docs/papers.md#seed-7 (SEED's baseline).
     """
     return {"means": moments.means()}
 

@@ -22,7 +22,8 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
         mean: (D,), left and right: (R, D) with W^+ P W = left^T right, R at most K - 1.
     Raises:
         DataError: only one language.
-    Source: Belrose et al., "LEACE: Perfect linear concept erasure in closed form", NeurIPS 2023, Theorem 4.3.
+    Source: Belrose et al., "LEACE: Perfect linear concept erasure in closed form", NeurIPS 2023, Theorem 4.3;
+    docs/papers.md#leace.
     """
     means, squares = moments.means(), moments.squares()
     if len(means) < 2:

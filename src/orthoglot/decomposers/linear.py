@@ -12,12 +12,12 @@ from orthoglot.decomposers.base import Trained
 
 
 def two_head(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
-    """meaning = W_m e + b_m, language = W_l e + b_l (methods 3.2: DREAM, MEAT)."""
+    """meaning = W_m e + b_m, language = W_l e + b_l (DREAM Eq. 1, docs/papers.md#dream-1)."""
     return _map(weights, "meaning", e), _map(weights, "language", e)
 
 
 def residual(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
-    """meaning = W e + b, language = e - meaning: the parts add up to e (methods 4.1: SEED)."""
+    """meaning = W e + b, language = e - meaning: the parts add up to e (SEED Eq. 1, docs/papers.md#seed-1)."""
     meaning = _map(weights, "meaning", e)
     return meaning, e - meaning
 

@@ -22,7 +22,7 @@ def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     Raises:
         DataError: the rank leaves nothing.
     Source: Yang et al., "A Simple and Effective Method To Eliminate the Self Language Bias in Multilingual
-        Representations", EMNLP 2021, section 2.
+        Representations", EMNLP 2021, section 2; docs/papers.md#lir.
     """
     dim = moments.sums.shape[1]
     if rank >= dim:

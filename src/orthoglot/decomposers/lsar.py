@@ -24,7 +24,7 @@ def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     Raises:
         DataError: only one language.
     Source: Xie et al., "Discovering Low-rank Subspaces for Language-agnostic Multilingual Representations",
-        EMNLP 2022, Algorithm 1.
+        EMNLP 2022, Algorithm 1; docs/papers.md#lsar.
     """
     means = moments.means()
     if len(means) < 2:

@@ -53,6 +53,7 @@ class Moments:
         counts: (K,) vectors seen.
         sums: (K, D).
         products: (K, D, D), sum of e e^T; None unless asked for.
+    Source: docs/papers.md#closed-forms.
     """
 
     def __init__(self, dim: int, languages: Sequence[str], *, products: bool) -> None:

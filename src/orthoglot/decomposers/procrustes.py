@@ -24,7 +24,7 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
         means: (K, D), maps: (K, D, D), orthogonal, with meaning = (e - mean) @ map.
     Raises:
         DataError: a language that no chain of translations links to the pivot.
-    Source: Schoenemann, "A generalized solution of the orthogonal Procrustes problem", 1966.
+    Source: Schoenemann, "A generalized solution of the orthogonal Procrustes problem", 1966; docs/papers.md#procrustes.
     """
     links: dict[str, dict[str, int]] = {language: {} for language in moments.languages}
     covariances: dict[tuple[str, str], np.ndarray] = {}
@@ -56,6 +56,7 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
     """The orthogonal Q (D, D) with the largest tr(Q^T C); of several the one nearest to no rotation.
 
     There are several where fewer translations than dimensions leave directions without covariance.
+    Source: docs/papers.md#procrustes.
     """
     u, sizes, vt = np.linalg.svd(covariance)
     free = sizes <= sizes[0] * len(sizes) * np.finfo(np.float64).eps

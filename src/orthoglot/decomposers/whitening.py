@@ -21,7 +21,8 @@ def fit(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
         means: (K, D), maps: (K, D, D) with meaning = (e - mean) @ map.
     Raises:
         DataError: a language whose covariance has no inverse.
-    Source: ZCA after Kessy et al., "Optimal Whitening and Decorrelation", 2018; by language our own.
+    Source: ZCA after Kessy et al., "Optimal Whitening and Decorrelation", 2018; by language our own;
+    docs/papers.md#whitening.
     """
     means = moments.means()
     dim = means.shape[1]

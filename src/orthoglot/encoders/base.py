@@ -59,7 +59,7 @@ def pool(states: Tensor, mask: Tensor, how: Pooling, pooler: nn.Module | None = 
         (B, D), not normalised.
     Raises:
         ConfigError: `pooler` without such a layer.
-    Source: methods 3.1.
+    Source: docs/papers.md#sentence-vectors.
     """
     if how == "cls":
         return states[:, 0]

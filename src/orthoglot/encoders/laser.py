@@ -1,4 +1,7 @@
-"""LASER2: a BiLSTM over lower-cased subwords whose largest states are the sentence (methods 3.1)."""
+"""LASER2: a BiLSTM over lower-cased subwords whose largest states are the sentence.
+
+Source: docs/papers.md#sentence-vectors.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ class LaserModel(nn.Module):
     Every direction of every layer sees a sentence's own tokens only, and padded states count as -inf, so neither
     the amount of padding nor its side changes a vector. There is no language embedding: in LASER 1 and 2 the
     encoder is the same for all languages (LASER 1 has one in its decoder, which is not published here).
-    Source: methods 3.1; Artetxe and Schwenk 2019.
+    Source: docs/papers.md#sentence-vectors; Artetxe and Schwenk 2019.
     """
 
     def __init__(self, sizes: LaserSizes):
@@ -80,8 +83,8 @@ class LaserTokenizer:
     """LASER2's chain from raw sentence to ids: Moses punctuation of the language, lower case, SentencePiece.
 
     The language decides how quotation marks and numbers are normalised; each side of a pair gets its own code
-    (methods 3.8, O14), and English rules stand in for an unknown one (""). The official scripts leave it at
-    English unless another language is given.
+    (docs/papers.md#oracle-laser-languages), and English rules stand in for an unknown one (""). The official scripts
+    leave it at English unless another language is given.
     """
 
     unknown = UNKNOWN

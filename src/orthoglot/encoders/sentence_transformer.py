@@ -24,7 +24,7 @@ from orthoglot.errors import ConfigError, DataError
 class SentenceTransformersEncoder:
     """A `sentence_transformers.SentenceTransformer` with a length and a prefix of our choice; see `Encoder`.
 
-    A closing Normalize is left out, as what decomposers map is not normalised (methods 2).
+    A closing Normalize is left out, as what decomposers map is not normalised (docs/papers.md#conventions).
     """
 
     name: str

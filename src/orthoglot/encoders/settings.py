@@ -92,7 +92,7 @@ class EncoderNetwork(Settings):
     vector: Vector = "own"
     """The sentence vector is that encoder's (`own`); or, of a transformers checkpoint, the first state
     (`cls`), or the first state after the checkpoint's pooler (a new one where it has none), tanh and a new
-    linear map (`pooler_linear`, as in Emma-X's code; methods 6.10, X3)."""
+    linear map (`pooler_linear`, as in Emma-X's code; docs/papers.md#emma-x-vector)."""
 
 
 class TokensSettings(Settings):
@@ -175,7 +175,7 @@ class PretrainingSettings(TrainingSettings):
     weight_decay: NotNegative = 1e-5
     """L2 penalty that is added to the gradient."""
     amsgrad: bool = True
-    """Whether Adam's second moments never fall (EMS's code; methods 5.9, E7)."""
+    """Whether Adam's second moments never fall (EMS's code; docs/papers.md#ems-amsgrad)."""
     warmup_steps: Whole
     """Steps over which the learning rate rises from 0 to its peak."""
     schedule: Literal["constant", "cosine", "slow_cosine"] = "cosine"
@@ -186,7 +186,7 @@ class PretrainingSettings(TrainingSettings):
     validate_every: Count
     """Steps between validations; the best of these states is kept."""
     validation_dropout: bool = False
-    """Whether dropout is on during validation, as in EMS's code (methods 5.9, E11)."""
+    """Whether dropout is on during validation, as in EMS's code (docs/papers.md#ems-validation-dropout)."""
     sampling_temperature: Positive = 1.0
     """T: language pairs are drawn in proportion to their size to the power of 1 / T."""
 
@@ -202,22 +202,27 @@ class PretrainingSettings(TrainingSettings):
 
 
 class EmsSettings(PretrainingSettings):
-    """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it (methods 5.6)."""
+    """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it.
+
+    Source: docs/papers.md#ems-variants.
+    """
 
     kind: Literal["ems"]
     target: Literal["xtr", "ugt"] = "xtr"
     """Of the reconstruction: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
     bag: Literal["counts", "distinct"] = "counts"
-    """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code; methods 5.9,
-    E1)."""
+    """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code.
+
+    Source: docs/papers.md#ems-repeated-tokens.
+    """
     release_mask: bool = False
     """Whether a token of each pair is hidden with `xtr`, too, and the mask symbol expected in its stead
-    (EMS's code; E2)."""
+    (EMS's code; docs/papers.md#ems-hidden-token)."""
     language_width: Whole = 128
     """Width of the vector of the language to predict; 0 leaves it out."""
     head_norm: bool = True
     """Whether the reconstruction's head has layer norms, and dropout of the language vector (EMS's code;
-    E3)."""
+    docs/papers.md#ems-head-norm)."""
     tied_output: bool = False
     """Whether the output embedding of the reconstruction is the token embedding."""
     projection_width: Whole = 128
@@ -295,15 +300,16 @@ class ParallelPhase(Phase):
     """Sentence pairs of a language pair at most; language pairs that are not named have no limit."""
     order: Literal["together", "apart", "classifier"] = "together"
     """Encoder and classifier learn from the same steps (`together`, the paper), or first the one and then the
-    other, as many steps each (`apart`, Emma-X's code; methods 6.10, X17); or the `classifier` learns
+    other, as many steps each (`apart`, Emma-X's code; docs/papers.md#emma-x-order); or the `classifier` learns
     alone."""
     virtual: Literal["paper", "released"] = "paper"
     """Mixtures of vectors lie between a translation and another sentence, ranked by a ceiling (`paper`), or
-    between the anchor and any candidate, ranked by the prior (`released`; X5, X6)."""
+    between the anchor and any candidate, ranked by the prior (`released`; docs/papers.md#emma-x-virtual,
+    docs/papers.md#emma-x-virtual-rank)."""
     temperature: Positive = 0.04
     """Of the contrastive loss."""
     smoothing: Share = 0.0
-    """Label smoothing of the ranks (X7)."""
+    """Label smoothing of the ranks (docs/papers.md#emma-x-smoothing)."""
 
     @property
     def work(self) -> str:
@@ -327,7 +333,7 @@ class TextPhase(Phase):
     no pair both (`apart`); both sides of every pair in one step, without the knowledge of who translates whom
     (`beside`, as in documents on the same subject); or `none`, with a `batch_size` of 0."""
     known_pairs: Whole = 0
-    """Sentence pairs that are added to a step with the known rank 1 (methods 6.10, X14). With the text `none`
+    """Sentence pairs that are added to a step with the known rank 1 (docs/papers.md#emma-x-text). With the text `none`
     this is what Emma-X's code does."""
     fixed_classifier: bool = False
     """Whether the classifier stays as Phase 1 left it."""
@@ -336,7 +342,7 @@ class TextPhase(Phase):
     highest_temperature: Positive = 0.1
     """Temperature of rank N - 1; those between are in even steps."""
     smoothing: Share = 0.3
-    """Label smoothing of the ranks (X7)."""
+    """Label smoothing of the ranks (docs/papers.md#emma-x-smoothing)."""
 
     @model_validator(mode="after")
     def _a_step_has_something_to_compare(self) -> Self:
@@ -356,7 +362,7 @@ class TextPhase(Phase):
 
 
 class MaskedLanguageModelling(Settings):
-    """A further task of the encoder in both phases, as in Emma-X's code (methods 6.5, X13)."""
+    """A further task of the encoder in both phases, as in Emma-X's code (docs/papers.md#emma-x-mlm-reading)."""
 
     weight: NotNegative = 0.0
     """Of its loss, the cross-entropy of hidden tokens in nats; 0 leaves it out, Emma-X's code has 1. Needs a
@@ -368,7 +374,7 @@ class MaskedLanguageModelling(Settings):
 
 
 class EmmaXSettings(TrainingSettings):
-    """Emma-X: translations first, then text without translations, with ranks of relatedness (methods 6)."""
+    """Emma-X: translations first, then text without translations, with ranks of relatedness (docs/papers.md#emma-x)."""
 
     kind: Literal["emma-x"]
     ranks: Annotated[int, Field(ge=2)] = 4
@@ -376,7 +382,7 @@ class EmmaXSettings(TrainingSettings):
     classifier: Literal["mixture", "linear"] = "mixture"
     """A Gaussian mixture over differences of vectors, or a linear map of both (the paper's FCN)."""
     mixture_start: Literal["spread", "random"] = "spread"
-    """How the mixture begins; `random` is Emma-X's code (methods 6.2)."""
+    """How the mixture begins; `random` is Emma-X's code (docs/papers.md#emma-x-mixture-start)."""
     queue: Whole = 256
     """Keys of earlier steps among the candidates."""
     momentum: Share = 0.999

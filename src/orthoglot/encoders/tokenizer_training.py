@@ -48,6 +48,7 @@ def train_tokenizer(
     Raises:
         ConfigError: more tokens are asked for than the text has.
         DataError: no text.
+    Source: docs/papers.md#ems-text.
     """
     if not any(sentences.values()):
         raise DataError(f"tokenizer {output}: no sentence to train on")

@@ -146,6 +146,7 @@ class Objective(nn.Module):
         dim: D.
         n_languages: K.
         generator: of the initial weights.
+    Source: DREAM Eq. 6, docs/papers.md#dream-6.
     """
 
     def __init__(

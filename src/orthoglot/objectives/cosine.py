@@ -42,10 +42,10 @@ def cosine(a: Vectors, b: Vectors) -> Tensor:
 
 
 def pull(a: Vectors, b: Vectors) -> Tensor:
-    """D+ = 1 - cos(a, b), (R,) in [0, 2]: attraction (methods 2)."""
+    """D+ = 1 - cos(a, b), (R,) in [0, 2]: attraction (docs/papers.md#cosine-terms)."""
     return 1 - cosine(a, b)
 
 
 def push(a: Vectors, b: Vectors) -> Tensor:
-    """D- = max(0, cos(a, b)), (R,) in [0, 1]: repulsion up to a right angle (methods 2)."""
+    """D- = max(0, cos(a, b)), (R,) in [0, 1]: repulsion up to a right angle (docs/papers.md#cosine-terms)."""
     return cosine(a, b).clamp(min=0)

@@ -1,7 +1,7 @@
 """DREAM (2021): reconstruct the sentence, pull translations together, gather and name the languages.
 
-Source: methods 3.2, after the authors' public code (nattaptiy/qe_disentangled). The rule that draws the partners
-makes it the original or the ORACLE release (methods O6).
+Source: docs/papers.md#dream, after the authors' public code (nattaptiy/qe_disentangled). The rule that draws the
+partners makes it the original or the ORACLE release (docs/papers.md#oracle-partners).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ def meaning(pairs: Pairs) -> Tensor:
 
     L_S = mean_i [1 - cos(ms_i, mt_i)] + sum over sides of mean_i max(0, cos(m_i, m_other(i)));  in [0, 4].
     Rows without another row are left out of the second mean.
+    Source: DREAM Eq. 3, docs/papers.md#dream-3.
     """
     translated = pairs.mean(pull(pairs.meaning, pairs.of_translation(pairs.meaning))) / 2
     return translated + pairs.mean_with_other(push(pairs.meaning, pairs.of_other(pairs.meaning)))
@@ -28,6 +29,7 @@ def reconstruction(pairs: Pairs) -> Tensor:
     """Meaning plus language is the sentence vector.
 
     L_R = sum over sides of mean_i mean_d (m_i + l_i - e_i)_d ^ 2;  at least 0.
+    Source: DREAM Eq. 2, docs/papers.md#dream-2.
     """
     error = pairs.parts.meaning + pairs.parts.language - pairs.parts.sentence
     return pairs.mean(error.square().mean(dim=1))
@@ -37,6 +39,7 @@ def language(pairs: Pairs) -> Tensor:
     """Language vectors of one language attract.
 
     L_L^m = sum over sides of mean_i [1 - cos(l_i, l_peer(i))];  in [0, 4], rows without a peer left out.
+    Source: DREAM Eq. 4, docs/papers.md#dream-4.
     """
     return pairs.mean_with_peer(pull(pairs.language, pairs.of_peer(pairs.language)))
 
@@ -45,6 +48,7 @@ class Identification(nn.Module):
     """A linear head names the language from the language vector.
 
     L_L^i = sum over sides of mean_i CE(W l_i + b, y_i), nats;  2 ln K for a head that has learned nothing.
+    Source: DREAM Eq. 5, docs/papers.md#dream-5.
     """
 
     def __init__(self, *, dim: int, n_languages: int, generator: Generator) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 def temperatures(ranks: int, lowest: float, highest: float) -> Tensor:
     """tau_1 to tau_(N-1), evenly from lowest to highest; tau_1 alone is the lowest.
 
-    Source: the authors' code takes 0.05 to 0.1; methods 6.4.
+    Source: the authors' code takes 0.05 to 0.1; docs/papers.md#emma-x-temperatures.
     """
     return torch.linspace(lowest, highest, ranks - 1)
 
@@ -29,7 +29,7 @@ def info_nce(similarity: Tensor, positives: Tensor, temperature: float, valid: T
         valid: candidates that count (B, Q); an anchor's own key does not.
     Returns:
         Scalar, nats, >= 0.
-    Source: Emma-X 2023, eq. 1, with MoCo's queue; methods 6.3.
+    Source: Emma-X Eq. 1, with MoCo's queue; docs/papers.md#emma-x-1.
     """
     logits = _masked(similarity / temperature, valid)
     return (logits.logsumexp(dim=1) - logits.gather(1, positives[:, None])[:, 0]).mean()
@@ -50,7 +50,7 @@ def ranking_info_nce(similarity: Tensor, ranks: Tensor, temperatures: Tensor, va
         valid: candidates that count (B, Q).
     Returns:
         L_1 to L_(N-1), nats, each >= 0; the loss is their sum.
-    Source: Emma-X 2023, eq. 9; methods 6.4, 6.5.
+    Source: Emma-X Eq. 9; docs/papers.md#emma-x-9.
     """
     terms = []
     for rank, temperature in enumerate(temperatures, start=1):
@@ -76,7 +76,7 @@ def smoothed_nll(log_posterior: Tensor, ranks: Tensor, smoothing: float = 0.0) -
         smoothing: s in [0, 1).
     Returns:
         (...), nats, >= 0.
-    Source: methods 6.3, X7.
+    Source: docs/papers.md#emma-x-smoothing.
     """
     label = log_posterior.gather(0, (ranks - 1)[None])[0]
     if not smoothing:
@@ -91,7 +91,7 @@ def encoder_votes(similarity: Tensor, scores: Tensor) -> Tensor:
     Args:
         similarity: S, cosines (...).
         scores: s (N,).
-    Source: Emma-X 2023, eq. 8; methods 6.4.
+    Source: Emma-X Eq. 8; docs/papers.md#emma-x-8.
     """
     best = torch.ones_like(similarity, dtype=torch.int64)
     nearest = (similarity - scores[0]).abs()
@@ -103,7 +103,10 @@ def encoder_votes(similarity: Tensor, scores: Tensor) -> Tensor:
 
 
 def classifier_votes(log_posterior: Tensor) -> Tensor:
-    """The most probable rank: argmax_r P(r | x, y); (N, ...) to (...)."""
+    """The most probable rank: argmax_r P(r | x, y); (N, ...) to (...).
+
+    Source: Emma-X Eq. 10, docs/papers.md#emma-x-10.
+    """
     return log_posterior.argmax(dim=0) + 1
 
 
@@ -115,7 +118,7 @@ def mixup_ranks(shares: Tensor, ranks: int) -> Tensor:
     Args:
         shares: l in [0, 1] (...).
         ranks: N.
-    Source: Emma-X 2023, eq. 3; methods 6.3.
+    Source: Emma-X Eq. 3; docs/papers.md#emma-x-3.
     """
     return ((1 - shares) + shares * ranks).ceil().long().clamp(1, ranks)
 
@@ -128,14 +131,17 @@ def prior_ranks(shares: Tensor, prior: Tensor) -> Tensor:
     Args:
         shares: t in [0, 1] (...).
         prior: pi (N,).
-    Source: methods 6.3, X5, X6.
+    Source: docs/papers.md#emma-x-virtual, docs/papers.md#emma-x-virtual-rank.
     """
     ends = prior.cumsum(0)[:-1].contiguous()
     return torch.bucketize(shares, ends, right=True) + 1
 
 
 def mixed_cosine(similarity: Tensor, shares: Tensor) -> Tensor:
-    """Cosine of a unit vector x and (1 - t) x + t y, from S = x y and t: ((1 - t) + t S) / |(1 - t) x + t y|."""
+    """Cosine of a unit vector x and (1 - t) x + t y, from S = x y and t: ((1 - t) + t S) / |(1 - t) x + t y|.
+
+    Source: docs/papers.md#emma-x-virtual-rank.
+    """
     own = 1 - shares
     squared = own.square() + shares.square() + 2 * own * shares * similarity
     return (own + shares * similarity) / squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
@@ -149,6 +155,7 @@ def rank_sums(similarity: Tensor, ranks: Tensor, count: int, valid: Tensor) -> T
         ranks: votes (B, Q).
         count: N.
         valid: pairs that count (B, Q).
+    Source: docs/papers.md#emma-x-score-update.
     """
     places = torch.where(valid, ranks - 1, count).flatten()
     values = torch.stack([similarity.flatten(), torch.ones_like(similarity).flatten()]).double()
@@ -162,7 +169,8 @@ def moved_scores(scores: Tensor, sums: Tensor, momentum: float) -> Tensor:
         scores: s (N,).
         sums: as `rank_sums`.
         momentum: e in [0, 1].
-    Source: Emma-X 2023, eq. 11, in the code's reading: a mean over the batch; methods 6.4, X16.
+    Source: Emma-X Eq. 11, in the code's reading: a mean over the batch; docs/papers.md#emma-x-11,
+    docs/papers.md#emma-x-score-update.
     """
     total, pairs = sums.to(scores.dtype)
     moved = momentum * scores + (1 - momentum) * total / pairs.clamp_min(1)
@@ -170,5 +178,8 @@ def moved_scores(scores: Tensor, sums: Tensor, momentum: float) -> Tensor:
 
 
 def first_scores(ranks: int) -> Tensor:
-    """s_r = (N + 1 - r) / N: the nearer the rank, the higher. The paper's r / N has it the other way round (X2)."""
+    """s_r = (N + 1 - r) / N: the nearer the rank, the higher. The paper's r / N has it the other way round.
+
+    Source: docs/papers.md#emma-x-first-scores.
+    """
     return (ranks - torch.arange(ranks)) / ranks

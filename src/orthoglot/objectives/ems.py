@@ -1,6 +1,6 @@
 """EMS: predict the other side's words from a sentence's vector, and tell translations from the rest.
 
-Two terms, equal weights in the paper; methods 5.2 to 5.6.
+Two terms, equal weights in the paper; docs/papers.md#ems.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def contrastive(similarity: Tensor, temperature: float, margin: float = 0.0, fir
         first: row j's translation is candidate first + j.
     Returns:
         Scalar, nats, >= 0; ln N when all cosines are equal and there is no margin. Grows with the margin.
-    Source: EMS 2024, L_cntrs of one direction over B, and L_AMS; methods 5.3, 5.5.
+    Source: EMS 2024, L_cntrs of one direction over B, and L_AMS; docs/papers.md#ems-6, docs/papers.md#ems-9.
     """
     labels = torch.arange(first, first + len(similarity), device=similarity.device)
     if margin:
@@ -48,7 +48,7 @@ class XtrHead(nn.Module):
     state = LN(swish(W_fc [u_la ; u] + b)),  u_la = dropout(LN(E_la[language]));  logits = W_emb state
 
     The output embedding has no bias. The two layer norms and the dropout follow the authors' code, the paper does
-    not mention them (methods 5.9, E3).
+    not mention them (docs/papers.md#ems-head-norm).
 
     Args:
         languages: K.
@@ -90,7 +90,10 @@ class XtrHead(nn.Module):
 
 
 class Projection(nn.Module):
-    """The contrastive head: h(u) = W_1 ReLU(W_2 u + b_2) + b_1, shared by both sides."""
+    """The contrastive head: h(u) = W_1 ReLU(W_2 u + b_2) + b_1, shared by both sides.
+
+    Source: EMS Eq. 5, docs/papers.md#ems-5.
+    """
 
     def __init__(self, width: int, projection_width: int):
         super().__init__()
@@ -113,6 +116,7 @@ class Ems(nn.Module):
         xtr_weight: 0 leaves the reconstruction out.
         contrastive_weight: 0 leaves the comparison out.
         products: dtype of the large matrix products; None for that of the vectors.
+    Source: EMS Eq. 7, docs/papers.md#ems-7.
     """
 
     def __init__(

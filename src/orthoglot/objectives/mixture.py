@@ -43,7 +43,7 @@ class Mixture(nn.Module):
         start: `spread` begins with mu = 0 and sigma_r^2 = 2 (r - 1/2) / (N D): squared lengths of differences of unit
             vectors, which lie in [0, 4], spread over (0, 2]. `random` is the authors' code: mu and ln sigma^2 from
             N(0, 1), with which one rank mostly wins for every pair.
-    Source: Emma-X 2023, eq. 4 and 5, with the prior once; methods 6.2.
+    Source: Emma-X Eqs. 4 and 5, with the prior once; docs/papers.md#emma-x-4, docs/papers.md#emma-x-5.
     """
 
     def __init__(self, ranks: int, width: int, start: Start = "spread"):
@@ -103,7 +103,7 @@ class Mixture(nn.Module):
 class FullyConnected(nn.Module):
     """The ablation's classifier: ln P(. | x, y) = ln softmax(W [x ; y] + b).
 
-    Source: Emma-X 2023, table 6, "FCN"; methods 6.1.
+    Source: Emma-X 2023, table 6, "FCN"; docs/papers.md#emma-x-linear-classifier.
     """
 
     def __init__(self, ranks: int, width: int):
@@ -129,7 +129,10 @@ class FullyConnected(nn.Module):
 
 
 def density(z: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
-    """ln N(z; mu, diag sigma^2) of one Gaussian (M,), nats; z (M, D). Its exponential overflows where D is large."""
+    """ln N(z; mu, diag sigma^2) of one Gaussian (M,), nats; z (M, D). Its exponential overflows where D is large.
+
+    Source: Emma-X Eq. 4, docs/papers.md#emma-x-4.
+    """
     distances = (z - mean).square() / log_variance.exp()
     return -(math.log(2 * math.pi) + log_variance + distances).sum(dim=-1) / 2
 

@@ -1,10 +1,11 @@
 """ORACLE (2024): one direction per language (intra-class), meaning orthogonal to language (inter-class).
 
-All terms use every row of the batch, even where the host's terms use half of it (methods 3.4).
+All terms use every row of the batch, even where the host's terms use half of it (docs/papers.md#oracle).
 Names without a suffix are the paper's Eqs. 5 and 6. A suffix names another reading: `_released` is what every shipped
 configuration of the authors' code trains (dayeonki/oracle), `_all` ignores languages but leaves the diagonal out,
 `_abs`, `_main` and `_old` are their other variants. ORACLE without a host is
-{intra_class_released, alignment, inter_class_old}: as printed, nothing would align the meanings (methods O5).
+{intra_class_released, alignment, inter_class_old}: as printed, nothing would align the meanings
+(docs/papers.md#oracle-alone).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ def intra_class(pairs: Pairs) -> Tensor:
 
     L = sum over sides of [1 - mean of cos(l_i, l_j) over all i and j != i with y_j = y_i];  in [0, 4],
     0 when each language is one direction. A side without two rows of one language gives 0.
-    Source: Eq. 5; the paper does not say which j (methods O2, O3, O4).
+    Source: ORACLE Eq. 5, docs/papers.md#oracle-5; the paper does not say which j
+    (docs/papers.md#oracle-intra-class-partner, docs/papers.md#oracle-intra-class-diagonal,
+    docs/papers.md#oracle-intra-class-languages).
     """
     return _attraction(pairs, pairs.language_id, pairs.n_languages)
 
@@ -31,6 +34,7 @@ def intra_class_all(pairs: Pairs) -> Tensor:
     """All language vectors of a side attract, whatever their language.
 
     L = sum over sides of [1 - mean of cos(l_i, l_j) over j != i];  in [0, 4]; 0 for a single row.
+    Source: docs/papers.md#oracle-intra-class-partner.
     """
     return _attraction(pairs, torch.zeros_like(pairs.language_id), 1)
 
@@ -59,6 +63,7 @@ def intra_class_released(pairs: Pairs) -> Tensor:
     """All language vectors of a side attract; the mean runs over the full B x B matrix.
 
     L = sum over sides of [1 - |mean of unit l|^2] = (B - 1) / B of `intra_class_all`;  in [0, 2].
+    Source: docs/papers.md#oracle-intra-class-diagonal.
     """
     inverse = _sides(pairs.language.inverse_length)[:, None]
     means = inverse @ _sides(pairs.language.rows) / inverse.shape[2]
@@ -69,32 +74,47 @@ def inter_class(pairs: Pairs) -> Tensor:
     """Meaning and language of one sentence repel up to a right angle.
 
     L = sum over sides of mean_i max(0, cos(m_i, l_i));  in [0, 2].
-    Source: Eq. 6 as printed (methods O1).
+    Source: ORACLE Eq. 6 as printed, docs/papers.md#oracle-6 (docs/papers.md#oracle-inter-class).
     """
     return pairs.mean_of_all(push(pairs.meaning, pairs.language))
 
 
 def inter_class_released(pairs: Pairs) -> Tensor:
-    """Language vectors of the two sides repel: mean_i max(0, cos(ls_i, lt_i));  in [0, 1] (methods O1)."""
+    """Language vectors of the two sides repel: mean_i max(0, cos(ls_i, lt_i));  in [0, 1].
+
+    Source: docs/papers.md#oracle-inter-class.
+    """
     return push(pairs.language, pairs.of_translation(pairs.language)).mean()
 
 
 def inter_class_abs(pairs: Pairs) -> Tensor:
-    """As released, but opposite directions cost, too: mean_i |cos(ls_i, lt_i)|;  in [0, 1]."""
+    """As released, but opposite directions cost, too: mean_i |cos(ls_i, lt_i)|;  in [0, 1].
+
+    Source: docs/papers.md#oracle-variants.
+    """
     return cosine(pairs.language, pairs.of_translation(pairs.language)).abs().mean()
 
 
 def inter_class_main(pairs: Pairs) -> Tensor:
-    """Half of the printed term;  in [0, 1]."""
+    """Half of the printed term;  in [0, 1].
+
+    Source: docs/papers.md#oracle-variants.
+    """
     return inter_class(pairs) / 2
 
 
 def inter_class_old(pairs: Pairs) -> Tensor:
-    """mean_i [|cos(ms_i, ls_i)| + |cos(mt_i, lt_i)| + max(0, cos(ls_i, lt_i))];  in [0, 3]."""
+    """mean_i [|cos(ms_i, ls_i)| + |cos(mt_i, lt_i)| + max(0, cos(ls_i, lt_i))];  in [0, 3].
+
+    Source: docs/papers.md#oracle-variants.
+    """
     own = pairs.mean_of_all(cosine(pairs.meaning, pairs.language).abs())
     return own + inter_class_released(pairs)
 
 
 def alignment(pairs: Pairs) -> Tensor:
-    """Translations attract: mean_i [1 - cos(ms_i, mt_i)];  in [0, 2]. Needed where no host does it."""
+    """Translations attract: mean_i [1 - cos(ms_i, mt_i)];  in [0, 2]. Needed where no host does it.
+
+    Source: docs/papers.md#oracle-alone.
+    """
     return pull(pairs.meaning, pairs.of_translation(pairs.meaning)).mean()

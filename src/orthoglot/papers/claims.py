@@ -3,7 +3,8 @@
 A claim is tested in cases: an encoder on a data set with one pair of methods, or two variants on a data set. A case is
 a quantity with an interval, and a region in which it must lie: inside, it holds; outside, it does not; else, or where
 the seeds disagree, it is undecided. Cases are counted, and no verdict is drawn from all of them at once: each case errs
-with the probability that its interval allows, so that one of many may fail where nothing is wrong. Source: methods 8.5.
+with the probability that its interval allows, so that one of many may fail where nothing is wrong. Source:
+docs/papers.md#published-claims.
 """
 
 from __future__ import annotations

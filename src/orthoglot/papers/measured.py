@@ -156,7 +156,8 @@ def cells(run: Run) -> list[Cell]:
     """Every printed number with each encoder and method of the run that counts as what it is about.
 
     A method that was run in the printed and in the released reading gives two cells: the published rows of
-    ORACLE most likely come from the released one (O1). Of an ablation the grid of variants and columns is filled.
+    ORACLE most likely come from the released one (docs/papers.md#oracle-inter-class). Of an ablation the grid of
+    variants and columns is filled.
     """
     found = []
     for printed in _grid(run.paper):

@@ -2,7 +2,7 @@
 
 published/<paper>.csv has the printed numbers, one a row, as printed; published/<paper>.toml the tables, the encoders or
 variants, and the claims. datasets.toml and methods.toml say for all papers what their data sets and methods are.
-Source: methods 8, 8.5, 10.
+Source: docs/papers.md#published-numbers, docs/papers.md#published-claims, docs/papers.md#published-doubts.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ class DataSet(NamedTuple):
         source: which public test set it is, "" for any.
         unmeasured: why no run measures it, else "".
         candidates: among how many sentences the paper searches for a query, by member, where that is stated.
+    Source: docs/papers.md#published-averages.
     """
 
     members: tuple[str, ...] = ()

@@ -51,7 +51,8 @@ class Run:
 
     Of decomposers the intervals are those of the records, over sentences. Of variants they are Student's over the seeds
     of the encoder's training: mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds would
-    change, and takes sentences and training text as fixed; differences are taken seed by seed. Source: methods 8.5.
+    change, and takes sentences and training text as fixed; differences are taken seed by seed. Source:
+    docs/papers.md#published-claims.
 
     Args:
         paper: whose numbers are compared.

@@ -20,7 +20,7 @@ from orthoglot.pretraining.networks import SentenceNetwork, TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
 from orthoglot.training.distributed import added, processes
 
-# Draws of a token to hide, until it is not punctuation (methods 5.9, E9).
+# Draws of a token to hide, until it is not punctuation (docs/papers.md#ems-punctuation).
 DRAWS = 5
 
 
@@ -72,7 +72,7 @@ def encode_and_predict(
 ) -> tuple[Tensor, Tensor]:
     """Vectors (S, D) of the sentences, and the cross-entropy of their hidden tokens, nats per token.
 
-    Source: methods 6.5.
+    Source: docs/papers.md#emma-x-mlm.
     """
     vectors, logits, expected = [], [], []
     for chunk, labels in zip(batch.chunks, batch.labels, strict=True):

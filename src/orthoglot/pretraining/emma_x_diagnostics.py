@@ -2,7 +2,7 @@
 
 Ranks run from 1 (paraphrase) to N (unrelated). Nearly all pairs should have rank N. Signs of a collapse are that nearly
 all have another rank, that the two votes disagree, that a nearer rank has a lower cosine, and that all vectors are
-nearly equal. Phase 1 has no votes. Source: methods 6.4.
+nearly equal. Phase 1 has no votes. Source: docs/papers.md#emma-x-phase-2.
 
 A further sign is that fewer translations are found: by more than two standard errors of the difference of two shares,
 each with the error in the history. Both are measured on the same pairs, so chance alone makes smaller differences.

@@ -201,7 +201,7 @@ class ParallelModel(EmmaXModel):
 
     Args:
         learns: "encoder", "classifier" or both, and with them their terms.
-    Source: Emma-X 2023, eq. 1 to 3; methods 6.3.
+    Source: Emma-X Eqs. 1 to 3; docs/papers.md#emma-x-phase-1.
     """
 
     def __init__(self, state: EmmaXState, settings: EmmaXSettings, learns: frozenset[str]):
@@ -242,7 +242,7 @@ class ParallelModel(EmmaXModel):
         return by_part[0] + by_part[1] + by_part[2:].mean(), sums
 
     def _mixed_as_released(self, compared: Comparison, draws: VirtualDraws) -> tuple[Tensor, Tensor]:
-        """The authors' code: every candidate is mixed with the anchor itself (methods 6.3)."""
+        """The authors' code: every candidate is mixed with the anchor itself (docs/papers.md#emma-x-virtual)."""
         classifier, N, shares = self.state.classifier, self.state.ranks, draws.shares
         prior = (
             classifier.prior if isinstance(classifier, Mixture) else shares.new_full((N,), 1 / N)
@@ -265,7 +265,7 @@ class TextModel(EmmaXModel):
     scores, `classifier_finds` and `encoder_finds`, the share of translations to which each gives rank 1 before known
     pairs are set to rank 1, and `spread` = 1 - |mean vector|^2, which falls to 0 where all vectors become one.
 
-    Source: Emma-X 2023, eq. 7 to 11; methods 6.4.
+    Source: Emma-X Eqs. 7 to 11; docs/papers.md#emma-x-phase-2.
     """
 
     def __init__(self, state: EmmaXState, settings: EmmaXSettings):

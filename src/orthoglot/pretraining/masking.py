@@ -30,7 +30,7 @@ def hidden_tokens(
         special: the first ids, which are neither drawn nor used as a random piece.
     Returns:
         The ids as shown, and the labels: the id at positions drawn, -100 elsewhere.
-    Source: methods 6.5.
+    Source: docs/papers.md#emma-x-mlm.
     """
     chance = np.where(ids >= special, generator.random(ids.shape), 1.0)
     drawn = (chance < share) | ((chance == chance.min()) & (chance < 1))

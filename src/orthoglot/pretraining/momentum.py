@@ -13,7 +13,7 @@ class Queue(nn.Module):
     Args:
         size: K >= 0.
         width: D.
-    Source: He et al. 2020, momentum contrast; methods 6.1.
+    Source: He et al. 2020, momentum contrast; docs/papers.md#emma-x-modules.
     """
 
     def __init__(self, size: int, width: int):
@@ -39,7 +39,7 @@ class Queue(nn.Module):
 def follow(slow: nn.Module, fast: nn.Module, momentum: float) -> None:
     """theta_slow <- m theta_slow + (1 - m) theta_fast, for every parameter; buffers are copied.
 
-    Source: methods 6.1.
+    Source: docs/papers.md#emma-x-modules.
     """
     for mine, other in zip(slow.parameters(), fast.parameters(), strict=True):
         mine.lerp_(other, 1 - momentum)

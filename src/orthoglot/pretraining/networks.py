@@ -178,7 +178,10 @@ class TrainableEncoder:
 
 
 def _pooler_linear(model: Any) -> nn.Sequential:
-    """A linear map and tanh, the checkpoint's pooler where it has one, then a new linear map; methods 6.1."""
+    """A linear map and tanh, the checkpoint's pooler where it has one, then a new linear map.
+
+    Source: docs/papers.md#emma-x-vector.
+    """
     width = model.config.hidden_size
     first, second = nn.Linear(width, width), nn.Linear(width, width)
     for layer in (first, second):

@@ -140,7 +140,7 @@ def train_on_pairs(
 ) -> History:
     """Train a model on randomly drawn pairs, each process on its share; the model is left in its best epoch's state.
 
-    Adam with coupled weight decay, linear warm-up (methods 5.7).
+    Adam with coupled weight decay, linear warm-up (docs/papers.md#ems-recipe).
 
     Args:
         settings: the recipe.
@@ -241,7 +241,7 @@ def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
         warmup: steps of linear rise; 0 starts at the peak.
         steps: length of the whole training.
         shape: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code: a cosine over 15
-            epochs of which 3 are run (methods 5.7, 5.9 E6).
+            epochs of which 3 are run (docs/papers.md#ems-schedule).
     Returns:
         Within [0, 1].
     """

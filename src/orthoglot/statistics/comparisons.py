@@ -103,6 +103,7 @@ def compare_methods(
         settings: resampling.
         made: ends the signatures.
         hosts: {method: the method that it extends}; None or no entry for a method without one.
+    Source: docs/papers.md#protocol-significance.
     """
     methods: dict[str, list[str]] = defaultdict(list)
     for encoder, method in scored:

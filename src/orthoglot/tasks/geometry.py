@@ -13,7 +13,7 @@ Intervals are delete-a-tenth jackknifes over sentences: a bootstrap would draw c
 distance and raise CH-I. Full covariances have none: they depend on the number of sentences.
 
 The measures take (L, n, D), n sentences in L languages, row by row translations, and compute in float64.
-Source: Emma-X 2023, section 5; methods 7.12.
+Source: Emma-X 2023, section 5; docs/papers.md#protocol-geometry.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def diagonal_divergence(vectors: np.ndarray) -> float:
 
     The mean over pairs of languages of (KL(a, b) + KL(b, a)) / 2 of Gaussians with diagonal covariance,
     KL(a, b) = (tr(S_b^-1 S_a) + (m_b - m_a)^T S_b^-1 (m_b - m_a) - D + ln |S_b| / |S_a|) / 2; the logarithms cancel.
+    Source: docs/papers.md#emma-x-kl-d.
     """
     whole = np.asarray(vectors, dtype=np.float64)
     means = whole.mean(axis=1)
@@ -87,6 +88,7 @@ def full_divergence(vectors: np.ndarray) -> float:
     """The same of Gaussians with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004).
 
     Two samples of one distribution are apart as well, by more the larger D is relative to n.
+    Source: docs/papers.md#emma-x-kl-d.
     """
     whole = np.asarray(vectors, dtype=np.float64)
     languages, _, width = whole.shape
@@ -108,7 +110,10 @@ def _symmetric(traces: np.ndarray, distances: np.ndarray, width: int) -> float:
 
 
 def canonical_form(vectors: np.ndarray) -> CanonicalForm:
-    """How much further sentences are from each other than from their translations."""
+    """How much further sentences are from each other than from their translations.
+
+    Source: docs/papers.md#emma-x-ch-i.
+    """
     whole = np.asarray(vectors, dtype=np.float64)
     languages, sentences, _ = whole.shape
     centres = whole.mean(axis=0)
@@ -120,7 +125,10 @@ def canonical_form(vectors: np.ndarray) -> CanonicalForm:
 
 
 def isotropy(vectors: np.ndarray) -> Isotropy:
-    """How evenly the vectors of all languages together point in all directions."""
+    """How evenly the vectors of all languages together point in all directions.
+
+    Source: docs/papers.md#emma-x-pr.
+    """
     rows = np.asarray(vectors, dtype=np.float64).reshape(-1, vectors.shape[-1])
     projected = rows @ np.linalg.eigh(rows.T @ rows)[1]
     grown = np.exp(projected)

@@ -24,7 +24,7 @@ class Grading:
     1e-6 are one value: they are ties of Spearman's ranks, and where all of them are, the correlation is undefined
     and has no record. `items` are the texts that identify the items of the bootstrap.
 
-    Source: methods 7.7, 7.8.
+    Source: docs/papers.md#protocol-sts, docs/papers.md#protocol-qe.
     """
 
     name: str

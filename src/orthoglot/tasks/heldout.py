@@ -35,6 +35,7 @@ def read_held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
 
     Raises:
         DataError: every held-out pair of a language pair was seen.
+    Source: docs/papers.md#protocol-held-out.
     """
     tests = {folder.name: read_split(folder, "test") for folder in bitext}
     wanted: dict[str, set[str]] = defaultdict(set)

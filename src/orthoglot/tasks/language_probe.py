@@ -36,6 +36,7 @@ class LanguageProbe:
     Accuracy, scale 0 to 100, chance 100 / K. Higher is better for the language view, lower for the meaning
     view, whose ideal is chance. The last `n_test` sentences of each language are the test part, so which
     items are scored never depends on the vectors; `pivots` are the keys of their pivot sentences.
+    Source: docs/papers.md#protocol-probe.
     """
 
     sentences: Mapping[str, Sequence[str]]

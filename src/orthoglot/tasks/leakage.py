@@ -123,6 +123,7 @@ def leaks(parts: PairParts, seed: int) -> Iterator[Leak]:
     Args:
         parts: views of the same sentences.
         seed: of the halves that R^2 is fitted and tested on; they depend on it and on the pivot sentence alone.
+    Source: docs/papers.md#protocol-leakage.
     """
     keys, sentence = parts.keys, _finite(parts.sentence)
     yield _share("sentence", sentence, keys)

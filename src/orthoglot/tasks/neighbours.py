@@ -38,7 +38,7 @@ def nearest(x: np.ndarray, y: np.ndarray, *, block: int | None = None) -> Neares
         x: (n, D), rows of length 1.
         y: (m, D), rows of length 1.
         block: rows of x at once; None keeps a block of similarities within 64 MiB.
-    Source: methods 7.1.
+    Source: docs/papers.md#protocol-retrieval.
     """
     block = block or max(1, BLOCK_ENTRIES // len(y))
     forward = np.empty(len(x), dtype=np.int64)

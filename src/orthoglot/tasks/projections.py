@@ -52,7 +52,8 @@ class TextMap(NamedTuple):
 def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     """First two principal components of {(language, part): [(n, D), ...]}, rows scaled to length 1.
 
-    Rows that are zero or not finite have no direction and no place on the map. Source: methods 7.15 (SEED).
+    Rows that are zero or not finite have no direction and no place on the map. Source: docs/papers.md#protocol-maps
+    (SEED).
     """
     kept = {key: _directions(np.concatenate(rows)) for key, rows in groups.items()}
     stacked = np.concatenate(list(kept.values()))
@@ -71,7 +72,7 @@ def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
 
     At most 20 languages, drawn, and the same sentences of each, together at most 400 points. t-SNE starts from
     the principal components and sums exactly, so that neither chance nor the number of threads decides.
-    Source: methods 7.15 (Emma-X, ORACLE).
+    Source: docs/papers.md#protocol-maps (Emma-X, ORACLE).
     """
     generator = np.random.default_rng(derive(seed, "text map"))
     codes = sorted(directions)

@@ -38,7 +38,7 @@ class Retrieval:
         dropped: by reason, how many pairs were left out.
         both: whether the target side queries too.
 
-    Source: methods 7.1 to 7.4, 7.10.
+    Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-code-switching.
     """
 
     name: str
@@ -144,7 +144,7 @@ def hits(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Returns:
         Two (N,) int8: 1 hit, 0 miss, -1 left out, as a side of the pair is zero or not finite (such a pair
         is no candidate either).
-    Source: methods 7.1; oracle V1.
+    Source: docs/papers.md#protocol-retrieval, docs/papers.md#worked-evaluation-1.
     """
     kept = usable(source) & usable(target)
     forward = np.full(len(kept), LEFT_OUT, dtype=np.int8)

@@ -239,7 +239,7 @@ def train(
     def pairs(batch: Batch) -> Pairs:
         return pairs_of(maps, vectors, batch, k)
 
-    # No epoch here: totals can be compared only if the validation partners stay the same (methods 4.2).
+    # No epoch here: totals can be compared only if the validation partners stay the same (docs/papers.md#seed).
     held_out = batches("valid")
 
     def validate() -> dict[str, float]:

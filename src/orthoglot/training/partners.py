@@ -34,27 +34,36 @@ def no_partners(source: Tensor, _: Tensor, __: Draws) -> Partners:
 
 
 def dream(source: Tensor, target: Tensor, draws: Draws) -> Partners:
-    """Any other row for meaning, another of the same language for language (methods 3.2, original DREAM)."""
+    """Any other row for meaning, another of the same language for language.
+
+    Source: docs/papers.md#dream-partners, original DREAM.
+    """
     other = any_other(source, draws), any_other(target, draws)
     peer = same_language(source, draws), same_language(target, draws)
     return Partners(other, peer, torch.ones_like(source, dtype=torch.bool))
 
 
 def half_batch(source: Tensor, _: Tensor, __: Draws) -> Partners:
-    """Row i + B // 2 for the first B // 2 rows, which alone are active (methods 3.2, ORACLE's release)."""
+    """Row i + B // 2 for the first B // 2 rows, which alone are active.
+
+    Source: docs/papers.md#dream-partners, ORACLE's release.
+    """
     rows, half = torch.arange(source.shape[1], device=source.device), source.shape[1] // 2
     partners = torch.where(rows < half, rows + half, -1).expand_as(source)
     return Partners((partners, partners), (partners, partners), partners >= 0)
 
 
 def seed(source: Tensor, target: Tensor, draws: Draws) -> Partners:
-    """One partner of the same language for all terms (methods 4.2, SEED)."""
+    """One partner of the same language for all terms (docs/papers.md#seed-partners, SEED)."""
     peer = same_language(source, draws), same_language(target, draws)
     return Partners(peer, peer, torch.ones_like(source, dtype=torch.bool))
 
 
 def any_other(language: Tensor, draws: Draws) -> Tensor:
-    """For each row of n batches (n, B) another row of its batch, uniformly drawn (n, B); -1 if there is none."""
+    """For each row of n batches (n, B) another row of its batch, uniformly drawn (n, B); -1 if there is none.
+
+    Source: docs/papers.md#dream-partners.
+    """
     n, batch = language.shape
     if batch < 2:
         return torch.full_like(language, -1)
@@ -70,6 +79,7 @@ def same_language(language: Tensor, draws: Draws) -> Tensor:
         draws: gives one number per row.
     Returns:
         (n, B) row indices within the batch.
+    Source: docs/papers.md#dream-partners, docs/papers.md#seed-partners.
     """
     n, batch = language.shape
     if not language.numel():
