@@ -11,6 +11,13 @@ pytest_plugins = ["evaluation_fixtures"]
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Parallel workers (`pytest -n 2 --dist loadgroup`) get whole files; those of the workflow share one finished run."""
+    for item in items:
+        room = item.path.parent.name
+        item.add_marker(pytest.mark.xdist_group(room if room == "workflow" else str(item.path)))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
     torch.set_num_threads(1)
