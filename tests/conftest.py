@@ -12,7 +12,7 @@ SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Parallel workers (`pytest -n 2 --dist loadgroup`) get whole files; those of the workflow share one finished run."""
+    """Give parallel workers whole files, and one worker all files of the workflow, which share a finished run."""
     for item in items:
         room = item.path.parent.name
         item.add_marker(pytest.mark.xdist_group(room if room == "workflow" else str(item.path)))

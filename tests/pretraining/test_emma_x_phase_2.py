@@ -10,7 +10,7 @@ from test_emma_x_training import changed, contrast, reading
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.pretraining.emma_x_phases import Batch, TextPupil
+from orthoglot.pretraining.emma_x_phases import EmmaXBatch, TextModel
 
 RANKS, SMOOTHING, MOMENTUM = 4, 0.2, 0.9
 TEMPERATURES = [0.05, 0.075, 0.1]
@@ -48,7 +48,7 @@ def test_phase_2_by_hand() -> None:
         if cosines := [cosine for cosine, by_classifier, _, _ in ranks.values() if by_classifier == r]:
             moved[r] = MOMENTUM * scores[r] + (1 - MOMENTUM) * sum(cosines) / len(cosines)
 
-    terms = TextPupil(made, changed("text", smoothing=SMOOTHING)).train()(Batch(reading(7), (7,)))
+    terms = TextModel(made, changed("text", smoothing=SMOOTHING)).train()(EmmaXBatch(reading(7), (7,)))
     assert terms["ranking"].item() == pytest.approx(ranking, rel=1e-4)
     assert terms["classifier"].item() == pytest.approx(classifier, rel=1e-4)
     assert terms["total"].item() == pytest.approx(ranking + classifier, rel=1e-4)

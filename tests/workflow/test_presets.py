@@ -9,11 +9,11 @@ import pytest
 from opus_server import OpusServer, write_opus
 from shipped_settings import shipped_values
 
-from jobs import Job, Plan
 from orthoglot import config
 from orthoglot.corpora.opus import fetch, read_moses_zip
 from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError
+from plan import Job, Plan
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +43,9 @@ def test_a_missing_file_is_reported_with_what_the_preset_needs() -> None:
     with pytest.raises(
         ConfigError, match=r"corpora\.\w+: .*does not exist.*presets\.real-small needs files of"
     ):
-        planned("real-small").job(folder)
+        planned("real-small").job(folder).check_files()
     with pytest.raises(ConfigError) as caught:
-        planned("real-small", needs="").job(folder)
+        planned("real-small", needs="").job(folder).check_files()
     assert "needs" not in str(caught.value)
 
 
