@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple, TypeVar
@@ -28,8 +28,6 @@ from orthoglot.statistics.weighted import MEASURES, Metric
 from orthoglot.streams import derive
 
 ORIGINAL = "original"
-ORACLE = "+oracle"
-RELEASED = "-released"
 # Before the name of a metric whose absolute values are compared.
 SIZE = "abs-"
 # The scale of the records of every metric that methods are compared by.
@@ -62,17 +60,6 @@ class Difference(NamedTuple):
     p: float
     sign_p: float | None
     by_seed: dict[int, float]
-
-
-def host_of(method: str, methods: Collection[str]) -> str | None:
-    """Which of `methods` is `method` without ORACLE; None if it has no ORACLE or its host is not there.
-
-    "dream+oracle" -> "dream"; "dream+oracle-released" -> "dream-released", or "dream" where that is missing.
-    """
-    host, oracle, reading = method.partition(ORACLE)
-    if not oracle or reading not in ("", RELEASED):
-        return None
-    return next((name for name in (host + reading, host) if name in methods), None)
 
 
 def questions(methods: Sequence[str], hosts: Mapping[str, str | None]) -> Iterator[Question]:
