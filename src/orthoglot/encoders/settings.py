@@ -17,9 +17,11 @@ Vector = Literal["own", "cls", "pooler_linear"]
 
 
 class TokenizerSettings(Settings):
-    """SentencePiece BPE over lower-cased words; the thread count changes the model.
+    """BPE over lower-cased words.
 
-    Words are cut by Moses' rules for the language (the paper's, cannot be exported) or by one rule for all.
+    words: split by Moses' rules for the language, as in the paper (such an encoder cannot be exported), or by one
+        Unicode rule for all languages.
+    threads: of the training; with `moses`, SentencePiece's result depends on it.
     """
 
     words: Words
