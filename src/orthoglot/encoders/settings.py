@@ -21,7 +21,7 @@ Vector = Literal["own", "cls", "pooler_linear"]
 
 
 class TokenizerSettings(Settings):
-    """SentencePiece BPE over lower-cased words; its defaults are those of the EMS paper."""
+    """BPE over lower-cased words; the defaults are those of the EMS paper."""
 
     words: Words = "moses"
     """Split words by Moses' rules for the language (the paper's; cannot be exported) or by one rule for all
@@ -33,7 +33,7 @@ class TokenizerSettings(Settings):
     character_coverage: Annotated[float, Field(gt=0, le=1)] = 0.9995
     """Share of the characters that get a token."""
     threads: Count = 1
-    """CPU threads; another number gives another vocabulary."""
+    """CPU threads; with `moses`, the vocabulary of SentencePiece depends on their number."""
     seed: int = 1
     """Seed of the sample of sentences."""
 

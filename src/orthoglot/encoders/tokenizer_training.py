@@ -58,16 +58,16 @@ def train_tokenizer(
         words = (moses_words(sentence, language) for language, sentence in sample)
         (output / MOSES_MODEL).write_bytes(_sentencepiece(settings, words, reserved))
         return
-    lines = [NORMALIZER.normalize_str(sentence) for _, sentence in sample]
-    rare = dict.fromkeys(_rare(lines, settings.character_coverage), " ")
+    lines = [sentence for _, sentence in sample]
+    if settings.character_coverage < 1:
+        lines = _without_rare([NORMALIZER.normalize_str(line) for line in lines], settings.character_coverage)
     tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [WORDS, pre_tokenizers.Metaspace(prepend_scheme="always", split=False)]
     )
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-    text = (line.translate(rare) for line in lines)
-    train_bpe(tokenizer, text, settings.vocabulary, reserved)
+    train_bpe(tokenizer, lines, settings.vocabulary, reserved)
     if (found := tokenizer.get_vocab_size()) < settings.vocabulary:
         raise ConfigError(
             f"tokenizer with vocabulary {settings.vocabulary}: the text gives only {found} tokens"
@@ -137,11 +137,10 @@ def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]])
             yield name, text[row]
 
 
-def _rare(lines: Sequence[str], coverage: float) -> set[int]:
-    """Code points that are left out so that the others make up this share of all characters but white space."""
-    if coverage == 1:
-        return set()
+def _without_rare(lines: Sequence[str], coverage: float) -> list[str]:
+    """The text with blanks for its rarest characters; the others make up this share of all but white space."""
     counts = Counter(chain.from_iterable(lines))
     ordered = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
     before = np.cumsum([0, *(counts[one] for one in ordered)])
-    return {ord(one) for one, seen in zip(ordered, before[:-1], strict=True) if seen >= coverage * before[-1]}
+    rare = {ord(one): " " for one, n in zip(ordered, before[:-1], strict=True) if n >= coverage * before[-1]}
+    return [line.translate(rare) for line in lines]

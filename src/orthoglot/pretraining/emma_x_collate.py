@@ -64,7 +64,7 @@ class EmmaXCollator:
     def pairs(self, phase: ParallelPhase, hide: bool, epoch: int, first: int) -> Iterator[EmmaXBatch]:
         """An epoch's steps of Phase 1, from one on; tokens are hidden, if any are, where `hide` is true."""
         sampler = self._sampler(phase, phase.batch_size, self.sizes)
-        for number, places in _numbered(sampler, phase, epoch, first):
+        for number, places in sampler.numbered(epoch, first):
             if (count := len(places) // processes()) < 2:
                 raise _nothing_to_compare(f"{count} sentence pairs")
             hidden = ("train", number) if hide else None
@@ -80,16 +80,17 @@ class EmmaXCollator:
         counted.
         """
         data = self.corpus["train"]
-        pairs = data.sides
         # (sides, which rows may be drawn, the draws)
         drawn: list[tuple[tuple[Ragged, ...], LimitedRows | None, RowSampler]] = []
         if phase.known_pairs:
-            drawn.append((pairs, self._allowed, self._sampler(phase, phase.known_pairs, self.sizes, "known")))
+            drawn.append(
+                (data.sides, self._allowed, self._sampler(phase, phase.known_pairs, self.sizes, "known"))
+            )
         if phase.text == "beside":
-            drawn.append((pairs, None, self._sampler(phase, phase.batch_size // 2, data.sizes)))
+            drawn.append((data.sides, None, self._sampler(phase, phase.batch_size // 2, data.sizes)))
         elif text is not None:
             drawn.append(((text.sentences,), None, self._sampler(phase, phase.batch_size, text.sizes)))
-        steps = [_numbered(sampler, phase, epoch, first) for *_, sampler in drawn]
+        steps = [sampler.numbered(epoch, first) for *_, sampler in drawn]
         for places in zip(*steps, strict=True):
             parts: list[Part] = []
             for (sides, allowed, _), (_, found) in zip(drawn, places, strict=True):
@@ -129,10 +130,8 @@ class EmmaXCollator:
         return self._collate([replace(everyones, ids=shown).take(own) for own in mine], labels)
 
     def _collate(self, parts: Sequence[Ragged], labels: np.ndarray | None) -> EmmaXBatch:
-        sizes = tuple(len(part.lengths) for part in parts)
-        sentences = Ragged.join(parts)
-        tokens = collate(self.tokenizer, sentences, self.settings.chunk_tokens, self.device, labels)
-        return EmmaXBatch(tokens, sizes)
+        tokens = collate(self.tokenizer, Ragged.join(parts), self.settings.chunk_tokens, self.device, labels)
+        return EmmaXBatch(tokens, tuple(len(part.lengths) for part in parts))
 
     def _sampler(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> RowSampler:
         """Which rows each step has; samplers of one step have different purposes."""
@@ -166,12 +165,6 @@ class EmmaXCollator:
 
 def _nothing_to_compare(what: str) -> DataError:
     return DataError(f"a step of {what}: nothing to compare; raise batch_size")
-
-
-def _numbered(sampler: RowSampler, phase: Phase, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
-    """An epoch's steps from one on: the number in the phase, and what all processes draw."""
-    for number, rows in enumerate(sampler.steps_at_random(epoch)[first:], start=first):
-        yield epoch * phase.validate_every + number, rows
 
 
 class LimitedRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +84,11 @@ class RowSampler:
         # `rows` has the groups one after the other, so a stable sort of the mixed groups gives their positions.
         mixed[np.argsort(generator.permutation(groups), kind="stable")] = rows
         return np.array_split(mixed, self.steps_of(epoch))
+
+    def numbered(self, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
+        """This epoch's steps at random from the step `first` on, each with its number in the whole training."""
+        steps = self.steps_at_random(epoch)
+        return enumerate(steps[first:], start=epoch * self.steps_per_epoch + first)
 
     def batches(self, epoch: int, lengths: Sequence[np.ndarray]) -> list[np.ndarray]:
         """This epoch's rows in batches of similar length, in random order."""

@@ -170,10 +170,9 @@ def train_on_pairs(
     held_out = list(enumerate(np.array_split(rows, -(-len(rows) // settings.compared))))
 
     def batches(epoch: int, first: int) -> Iterator[Any]:
-        for number, rows in enumerate(sampler.steps_at_random(epoch)[first:], start=first):
+        for number, rows in sampler.numbered(epoch, first):
             size = len(rows) // processes()
-            own = rows[rank() * size : (rank() + 1) * size]
-            yield make_batch("train", own, epoch * settings.validate_every + number)
+            yield make_batch("train", rows[rank() * size : (rank() + 1) * size], number)
 
     def validated() -> dict[str, float]:
         made = ((rows, make_batch("valid", rows, number)) for number, rows in held_out)
