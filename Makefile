@@ -2,7 +2,7 @@
 # make test: set up, check style and types, run every test.
 PYTHON ?= python3
 VENV ?= .venv
-CORES ?= $(shell nproc)
+CORES ?= $(shell env -u OMP_NUM_THREADS nproc)
 IN_VENV = . $(VENV)/bin/activate &&
 
 .PHONY: demo test setup check clean
