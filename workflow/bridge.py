@@ -44,14 +44,19 @@ class Bridge:
         if plan.unread:
             logger.warning(plan.unread)
         self._drop_conda_if_absent()
-        execute = workflow.execute
+        execute, build_dag = workflow.execute, workflow._build_dag
 
         def execute_alone(*arguments: Any, **named: Any) -> Any:
             if not workflow.output_settings.dryrun:
                 self._prepare()
             return execute(*arguments, **named)
 
-        workflow.execute = execute_alone
+        def build_dag_with_damaged_folders() -> None:
+            # Snakemake sees only that a receipt exists; if it is needed, its job runs again.
+            workflow.dag.forcefiles.update(plan.damaged())
+            build_dag()
+
+        workflow.execute, workflow._build_dag = execute_alone, build_dag_with_damaged_folders
 
     def repeat_causes(self) -> None:
         """After a failed run, print the cause of each failed job once more, at the end."""

@@ -12,6 +12,7 @@ import ast
 import functools
 import hashlib
 import json
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ def files_digest(paths: Sequence[str]) -> list[str]:
             found.append("missing")
             continue
         stat = Path(path).stat()
-        version = f"{path}:{stat.st_size}:{stat.st_mtime_ns}"
+        version = f"{os.path.relpath(path)}:{stat.st_size}:{stat.st_mtime_ns}"
         if version not in known:
             with open(path, "rb") as handle:
                 known[version] = hashlib.file_digest(handle, "sha256").hexdigest()

@@ -195,6 +195,14 @@ class Plan:
         """Whether the folder is complete: its receipt is there, and so is every file that it lists."""
         return receipts.read_key(Path(folder)) == self.jobs[folder].key
 
+    def damaged(self) -> list[str]:
+        """Receipts that are there although their folders are not complete."""
+        return [
+            job.receipt
+            for job in self.jobs.values()
+            if Path(job.receipt).exists() and not self.done(job.folder)
+        ]
+
     def keys(self, stage: str) -> dict[str, str]:
         """The keys of a DVC stage's jobs, by folder."""
         return {

@@ -79,7 +79,7 @@ class Running(subprocess.Popen[str]):
 
     def finish(self) -> str:
         """Wait for the end; returns what was printed."""
-        self.wait(timeout=600)
+        self.wait(timeout=1800)
         self.printed.seek(0)
         return self.printed.read()
 
@@ -130,7 +130,7 @@ class Workspace:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=600,
+            timeout=1800,
         )
         if check and result.returncode:
             raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
@@ -143,7 +143,7 @@ class Workspace:
     def kill_when(self, pattern: str, *command: str) -> None:
         """Run a command and kill it with all that it started when a file or folder like `pattern` appears."""
         process = self.start(*command)
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 1800
         while not list(self.folder.glob(pattern)) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         process.kill_all()
@@ -151,9 +151,8 @@ class Workspace:
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         path = os.pathsep.join([self.programs, str(Path(sys.executable).parent), os.environ["PATH"]])
-        # Only the workspace's own source counts.
         fixed = {
-            "PYTHONPATH": "",
+            "PYTHONPATH": str(self.folder / "src"),
             "DVC_NO_ANALYTICS": "1",
             "SOURCE_DATE_EPOCH": "1790000000",
             "OMP_NUM_THREADS": "1",

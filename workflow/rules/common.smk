@@ -1,6 +1,6 @@
 # What every rule shares. The plan (workflow/plan.py) knows each job by its key: a digest of settings, code and inputs.
 # The output of a rule is the receipt of a folder, FOLDER/receipt/KEY.json; it exists when the job with this key is done.
-# Inputs only give the order: their times do not count (ancient). Jobs that most others wait for go first (priority).
+# Inputs only give the order. Jobs that most others wait for go first (priority).
 import shlex
 
 
@@ -31,19 +31,24 @@ def job(folder=None):
 
 
 def receipts_of(job, role):
-    """Receipts of inputs; none for a job that is done, so that an input that is made again does not repeat it."""
-    forced = workflow.dag_settings.forceall or workflow.dag_settings.forcerun
+    """Receipts of a job's inputs, whose times do not count.
+
+    None for a job that is done, so that an input that is made again does not repeat it. For a job that must run again
+    although its receipt exists, times count: Snakemake would forget it if one of its inputs is made again, too.
+    """
+    settings = workflow.dag_settings
     needed = [plan.jobs[folder] for folder in job.inputs.get(role, [])]
-    if (
-        plan.done(job.folder)
-        and not forced
-        and not all(plan.done(one.folder) for one in needed)
-    ):
-        return []
-    damaged = Path(job.receipt).exists() and not plan.done(job.folder)
-    return [ancient(one.receipt) for one in needed] + [
-        f".cache/discarded/{job.key}"
-    ] * damaged
+    found = [one.receipt for one in needed]
+    if not plan.done(job.folder):
+        return found if Path(job.receipt).exists() else ancient(found)
+    if {job.verb, job.receipt} & set(settings.forcerun):
+        return found
+    present = (
+        settings.forceall
+        or settings.forcerun
+        or all(plan.done(one.folder) for one in needed)
+    )
+    return ancient(found) if present else []
 
 
 def gpu(wildcards):

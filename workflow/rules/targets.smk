@@ -40,18 +40,3 @@ for kind in ENCODER_PAPERS:
             f"ablation_{kind.replace('-', '_')}"
         input:
             lambda wildcards, kind=kind: plan.job(f"tables/{kind}").receipt,
-
-
-# A folder that lacks a file of its receipt is not done.
-rule discard:
-    output:
-        temp(".cache/discarded/{key}"),
-    log:
-        "logs/discard.{key}.log",
-    conda:
-        "../envs/orthoglot.yaml"
-    threads: 1
-    params:
-        folder=lambda wildcards: plan.of_key(wildcards.key).folder,
-    shell:
-        "rm -rf {params.folder:q}/receipt 2> {log:q} && touch {output:q}"
