@@ -71,7 +71,10 @@ def check(folder: Path, key: str) -> None:
 
 
 def problems(top: Path) -> Iterator[str]:
-    """What is wrong below a folder, one line for each file: damaged, absent, or listed in no receipt."""
+    """What is wrong below a folder, one line for each file: damaged, absent, or listed in no receipt.
+
+    A folder without a receipt holds no results, as after `git clone`.
+    """
     known: set[Path] = set()
     for receipt in sorted(top.glob(f"**/{NAME}/*.json")):
         folder = receipt.parents[1]
@@ -86,7 +89,7 @@ def problems(top: Path) -> Iterator[str]:
                 yield f"{folder / name}: is absent; {remedy(folder)}"
             elif _digest(folder / name) != digest:
                 yield f"{folder / name}: is damaged; {remedy(folder)}"
-    for file in sorted(top.rglob("*")):
+    for file in sorted(top.rglob("*")) if known else ():
         if file.is_file() and file not in known and file.name != ".gitignore":
             yield f"{file}: is listed in no receipt; remove it if it is not yours"
 
