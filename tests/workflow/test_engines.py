@@ -432,9 +432,12 @@ def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) 
     found = dict(re.findall(r"^(?:local)?rule (\w+):.*?^    resources: ([^\n]*)", text, re.S | re.M))
     assert {rule for rule, resources in found.items() if "gpu=1" in resources} == {"embed", "decompose"}
     assert {"evaluate", "report"} < set(found)
-    assert re.search(r"Provided resources: .*gpu=1", done.run("snakemake", "--cores", "4").stdout)
+    for options, limit in (((), 1), (("--resources", "gpu=2"), 2)):
+        text = done.run("snakemake", "--cores", "4", "data/mini/invented/mini", "--forceall", *options).stdout
+        assert re.search(rf"Provided resources: .*gpu\D+{limit}\b", text)
 
 
 def test_the_slurm_profile_is_understood(fresh: Workspace) -> None:
     text = fresh.run("snakemake", "-n", "--profile", "profiles/slurm", "--executor", "local").stdout
     assert "slurm_partition=main" in text
+    assert yaml.safe_load((fresh.folder / "profiles/slurm/config.yaml").read_text())["executor"] == "slurm"

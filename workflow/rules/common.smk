@@ -11,9 +11,8 @@ wildcard_constraints:
 SOURCE = shlex.quote(f"{workflow.basedir}/src").replace("{", "{{").replace("}", "}}")
 shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
 
-# Jobs that use a GPU run one at a time, unless --resources gpu=N says otherwise; a cluster gives each its own.
-if workflow.local_exec:
-    workflow.global_resources.setdefault("gpu", 1)
+# Jobs that use a GPU run one at a time; `--resources gpu=N`, or a cluster's profile, allows more.
+workflow.global_resources.setdefault("gpu", 1)
 
 
 def of(role, folder=None):
