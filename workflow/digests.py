@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orthoglot import settings
+from orthoglot import receipts, settings
 from orthoglot.atomic import replacing
 
 SOURCE = Path(settings.__file__).parents[1]
@@ -28,7 +28,8 @@ TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 TEMPLATE = re.compile(r"[\w.-]+\.(?:j2|js)\b")
 ALL = "*"  # every definition of a module
 LOGGING = {"debug", "info", "warning", "error", "exception", "warn"}
-WORDS = {"description", "help", "title"}  # arguments for readers
+WORDS = {"description", "help", "title"}  # arguments for readers, of these calls
+DESCRIBED = {"Field", "Option", "Argument"}
 
 
 class Part(NamedTuple):
@@ -117,6 +118,12 @@ def reached(entry: str, names: Collection[str]) -> dict[str, str]:
     return {place: found[place] for place in sorted(found) if found[place]}
 
 
+def sources(entry: str, names: frozenset[str]) -> dict[str, Any]:
+    """The modules of the code behind "module:function", and a digest of their texts as they are now."""
+    modules = sorted({place.partition(":")[0] for place in reached(entry, names)})
+    return {"modules": modules, "digest": receipts.sources_digest(modules)}
+
+
 def path_of(module: str) -> Path | None:
     """The file of a module of the package, or None."""
     stem = SOURCE.joinpath(*module.split("."))
@@ -158,7 +165,7 @@ def _definitions(module: str) -> dict[str, Any]:
     assert path is not None
     version = digest([_rules(), path.read_text(encoding="utf-8")])
     known = _cache()["code"]
-    if module not in known or known[module][0] != version:
+    if not known.get(module) or known[module][0] != version:
         known[module] = [version, {}]
     found: dict[str, Any] = known[module][1]
     return found
@@ -217,12 +224,24 @@ def _entries(module: _Module, nodes: list[ast.stmt]) -> dict[str, Part]:
         return {}
     entries = {}
     for key, entry in zip(value.keys, value.values, strict=True):
-        targets = [text for text in _texts(entry) if TARGET.fullmatch(text)]
+        named = [
+            node
+            for one in ast.walk(entry)
+            if isinstance(one, ast.Name)
+            for node in _constants(module, one.id)
+        ]
+        targets = [text for node in (entry, *named) for text in _texts(node) if TARGET.fullmatch(text)]
         if not targets or not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return {}
         uses = _uses(module, [entry]) | {_located(module, target) for target in targets}
         entries[key.value] = Part(_code([entry]), uses, {})
     return entries
+
+
+def _constants(module: _Module, name: str) -> list[ast.expr]:
+    """The strings that a constant of the module stands for."""
+    values = [getattr(node, "value", None) for node in module.definitions.get(name, [])]
+    return [value for value in values if isinstance(value, ast.Constant)]
 
 
 def _located(module: _Module, target: str) -> str:
@@ -389,8 +408,11 @@ class _Essential(ast.NodeTransformer):
         node.msg = None
         return self.generic_visit(node)
 
-    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
-        return None if node.arg in WORDS else self.generic_visit(node)
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called in DESCRIBED:
+            node.keywords = [one for one in node.keywords if one.arg not in WORDS]
+        return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

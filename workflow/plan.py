@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from checks import EncoderChecks, check_benchmarks
-from digests import SOURCE, code, digest, files_digest
+from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
 from orthoglot.corpora.settings import (
     LocalSettings,
@@ -25,7 +25,7 @@ from orthoglot.corpora.settings import (
     RetrievalSettings,
     TextCorpusSettings,
 )
-from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
 from orthoglot.encoders.settings import (
     FrozenSettings,
     TrainingSettings,
@@ -153,6 +153,7 @@ class Plan:
             "output": job.folder,
             "settings": job.settings,
             "inputs": inputs,
+            "sources": sources(_entry(job.verb), job.names),
             **job.free,
         }
         return json.dumps(content, ensure_ascii=False)
@@ -258,7 +259,7 @@ class Plan:
         own = own or {}
         names = frozenset([*_strings(settings), *selects])
         keys = {role: {one: self.jobs[one].key for one in folders} for role, folders in inputs.items()}
-        run = code(f"orthoglot.cli.jobs:{verb}", names)
+        run = code(_entry(verb), names)
         key = digest([verb, folder, _decisive(settings), run, files_digest([*own, *files]), keys])
         needs = f"presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""
         self.jobs[folder] = Job(verb, folder, settings, inputs, key, free or {}, own, names, needs)
@@ -379,7 +380,7 @@ class Plan:
                 "embed",
                 f"embeddings/{self.name}/{name}",
                 self.preset.embedding.model_dump(),
-                selects=[settings.kind],
+                selects=self._kinds(settings),
                 inputs={
                     "encoder": [self.encoders[name]],
                     "bitext": self.bitext,
@@ -410,7 +411,14 @@ class Plan:
             folder = f"logs/{self.name}/curves/{output.removeprefix(f'models/{self.name}/')}"
             free["curves"] = {"folder": folder, "tools": self.params.curves}
         settled = {"name": name, "encoder": settings.model_dump()}
-        return self._add("pretrain", output, settled, inputs=inputs, files=files, free=free)
+        kinds = self._kinds(settings)
+        return self._add("pretrain", output, settled, selects=kinds, inputs=inputs, files=files, free=free)
+
+    def _kinds(self, settings: EncoderSettings) -> list[str]:
+        """The kinds of encoders that making and opening this one use."""
+        before = [self.params.encoders[origin] for origin in origins(settings).values()]
+        saved = [] if KINDS[settings.kind].load else SAVED_AS
+        return sorted({settings.kind, *saved, *(kind for one in before for kind in self._kinds(one))})
 
     def _tokens(self, settings: TrainingSettings, start: list[str], home: str) -> str:
         """The job in `home` that cuts the text for an encoder, and for every other one that cuts it alike."""
@@ -501,6 +509,7 @@ class Plan:
                 "tabulate",
                 f"tables/{paper}",
                 {"paper": paper},
+                selects=self.preset.evaluation.tasks,
                 inputs={"results": [self.report]},
                 files=_published(paper),
             )
@@ -547,7 +556,12 @@ class Plan:
                 text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
                 free = {"device": self.params.device}
                 vectors = self._add(
-                    "embed", f"{home}/embeddings", stored, selects=[kind], inputs=text, free=free
+                    "embed",
+                    f"{home}/embeddings",
+                    stored,
+                    selects=self._kinds(settings),
+                    inputs=text,
+                    free=free,
                 )
                 evaluations.append(
                     self._add(
@@ -574,6 +588,7 @@ class Plan:
                 "confidence": evaluation.confidence,
                 "variants": self.params.variants[kind],
             },
+            selects=self.preset.evaluation.tasks,
             inputs={"evaluations": evaluations, "encoders": encoders},
             files=_published(kind),
         )
@@ -586,6 +601,10 @@ class Plan:
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
+
+
+def _entry(verb: str) -> str:
+    return f"orthoglot.cli.jobs:{verb}"
 
 
 def _decisive(settings: Any) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def check(folder: Path, key: str) -> None:
     try:
         verified = json.loads(cache.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        verified = {}
+        verified = None
+    verified = verified if isinstance(verified, dict) else {}
     now: dict[str, Any] = {}
     for name, (_, digest) in files.items():
         stat = (folder / name).stat()
@@ -67,7 +69,11 @@ def check(folder: Path, key: str) -> None:
             raise DataError(f"{folder / name}: is damaged (its SHA-256 is not {digest}); {remedy(folder)}")
     if now != verified:
         cache.parent.mkdir(parents=True, exist_ok=True)
-        cache.write_text(json.dumps(now), encoding="utf-8")
+        partial = cache.with_name(
+            f"{cache.name}.{os.getpid()}"
+        )  # jobs that run side by side check the same folder
+        partial.write_text(json.dumps(now), encoding="utf-8")
+        partial.replace(cache)
 
 
 def problems(top: Path) -> Iterator[str]:
@@ -92,6 +98,16 @@ def problems(top: Path) -> Iterator[str]:
     for file in sorted(top.rglob("*")) if known else ():
         if file.is_file() and file not in known and file.name != ".gitignore":
             yield f"{file}: is listed in no receipt; remove it if it is not yours"
+
+
+def sources_digest(modules: Sequence[str]) -> str:
+    """SHA-256 of the texts of modules of this package, in their order."""
+    found = hashlib.sha256()
+    for module in modules:
+        stem = Path(__file__).parents[1].joinpath(*module.split("."))
+        file = stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
+        found.update(file.read_bytes() if file.is_file() else b"")
+    return found.hexdigest()
 
 
 def remedy(folder: Path) -> str:

@@ -46,7 +46,7 @@ def _forget() -> object:
 
 
 def keys() -> dict[str, str]:
-    params = config.check(yaml.safe_load((ROOT / "params.yaml").read_text()), "params.yaml")
+    params = config.load(ROOT / "params.yaml")
     return {folder: job.key for folder, job in Plan(params).jobs.items()}
 
 
@@ -160,12 +160,29 @@ def test_a_kind_of_encoder_is_code_of_its_own_trainings_alone(edit: Edit) -> Non
     assert trained == {"models/mini/encoders/xlmr-mini"}
 
 
+def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: Edit) -> None:
+    before = keys()
+    edit("encoders/pretrained.py", "    def encode(", "    @(lambda made: made)\n    def encode(")
+    found = changed(before)
+    assert {"embeddings/mini/ems-mini", "embeddings/mini/xlmr-mini"} <= found
+    assert any(
+        folder.startswith("ablation/mini/emma-x/") and folder.endswith("/embeddings") for folder in found
+    )
+    assert not any(folder.startswith("data/") for folder in found)
+
+
+def test_a_title_in_a_registry_is_code_and_a_description_of_a_setting_is_not(edit: Edit) -> None:
+    before = keys()
+    edit("tasks/registry.py", '"Semantic similarity"', '"Similarity"')
+    assert "results" in changed(before)
+
+
 def test_what_a_job_uses_is_found_through_aliases_submodules_fields_and_templates(edit: Edit) -> None:
     found = set(digests.reached("orthoglot.cli.jobs:report", ()))
     assert {
         "orthoglot.cli.jobs:Job",
         "orthoglot.report.page:report",
-        "orthoglot.statistics.settings:EvaluationSettings",
+        "orthoglot.tasks.settings:EvaluationSettings",
         "orthoglot.receipts:check",
     } <= found
     assert not any("objectives" in one or "training" in one.split(":")[0].split(".") for one in found)
@@ -185,9 +202,8 @@ def test_definitions_are_the_same_with_and_without_the_cache(edit: Edit, tmp_pat
 
 def test_a_stage_of_dvc_depends_on_all_code_that_its_jobs_use() -> None:
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    values = yaml.safe_load((ROOT / "params.yaml").read_text())
     for preset in ("mini", "real-small"):
-        plan = Plan(config.check({**values, "preset": preset}, "params.yaml"))
+        plan = Plan(config.load(ROOT / "params.yaml", {"preset": preset}))
         for stage in stages:
             watched = [path for path in stages[stage]["deps"] if path.startswith("src/")]
             used = {

@@ -18,6 +18,7 @@ from workspace import ROOT
 import plan as workflow_plan
 from orthoglot import config
 from orthoglot.errors import ConfigError
+from orthoglot.papers.published import DECOMPOSER_PAPERS
 from plan import STAGES, Plan
 
 Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], Plan]]]
@@ -173,7 +174,7 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
         plan = Plan(config.check(values, "params.yaml"))
         assert not any("tables" in receipt or "ablation" in receipt for receipt in plan.receipts())
         assert plan.receipts("tabulate") == []
-        return {job.folder: job.key for job in plan.jobs.values() if job.verb == "tabulate"}
+        return {f"tables/{paper}": plan.job(f"tables/{paper}").key for paper in DECOMPOSER_PAPERS}
 
     shutil.copytree(workflow_plan.PUBLISHED, tmp_path / "published")
     monkeypatch.setattr(workflow_plan, "PUBLISHED", tmp_path / "published")
@@ -503,7 +504,7 @@ def test_environment_file_pins_what_the_constraints_pin() -> None:
 def test_every_verb_has_a_rule_and_every_stage_a_target() -> None:
     rules = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     called = set(re.findall(r"orthoglot ([a-z]+) - <<<", rules))
-    assert called == set().union(*STAGES.values())
+    assert called == {"tabulate"}.union(*STAGES.values())
     assert {name: stage["cmd"].split()[-1] for name, stage in DVC.items()} == {
         name: f"stage_{name}" for name in STAGES
     }

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from real_run import VARIANTS, RealRun
 from workspace import Workspace
 
@@ -93,7 +92,7 @@ def test_every_function_that_a_job_ran_is_part_of_its_code(
     ran: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ran.folder)
-    params = config.check(yaml.safe_load((ran.folder / "params.yaml").read_text()), "params.yaml")
+    params = config.load(ran.folder / "params.yaml")
     plan = Plan(params)
     jobs = {job.key: job for job in plan.jobs.values()}
     traces = {path.stem: json.loads(path.read_text()) for path in Path(".cache/trace").glob("*.json")}

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from orthoglot import atomic, receipts
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 
 app = typer.Typer()
 logger = logging.getLogger("orthoglot")
@@ -41,6 +41,7 @@ class Job:
             self.output = Path(content["output"])
             self.settings: dict[str, Any] = content["settings"]
             self._inputs: dict[str, dict[str, str]] = content["inputs"]
+            self._sources: dict[str, Any] = content["sources"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{path}: not a job file ({error})") from error
         self.device: str = content.get("device", "auto")
@@ -69,8 +70,11 @@ class Job:
         """Let `work` fill the output folder, then write its receipt.
 
         Raises:
-            DataError: an input folder is not the result of the job in the plan, or is damaged.
+            DataError: an input folder is not the result of the job in the plan, or is damaged; the code of the job
+                has changed since the plan was made.
         """
+        if receipts.sources_digest(self._sources["modules"]) != self._sources["digest"]:
+            raise DataError(f"{self.output}: its code has changed since this run began; run snakemake again")
         for folders in self._inputs.values():
             for folder, key in folders.items():
                 receipts.check(Path(folder), key)

@@ -74,6 +74,9 @@ KINDS = {
     ),
 }
 
+# Kinds of the folders that trainings without a `load` of their own write.
+SAVED_AS = ("ems", "pretrained", "sentence-transformers")
+
 if TYPE_CHECKING:
     EncoderSettings = TrainingSettings | MlmSettings | FrozenSettings
 else:
