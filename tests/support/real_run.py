@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
 from opus_server import OpusServer, write_opus
 from workspace import Workspace, programs
 
@@ -55,6 +56,7 @@ def run_for_real(folder: Path) -> RealRun:
     own = workspace.folder / "texts"
     (own / "mine.en-de.tsv").write_text("".join(f"{english}\t{german}\n" for english, german in GERMAN))
     (own / "test.de-en.tsv").write_text("".join(f"{german}\t{english}\n" for english, german in GERMAN[:30]))
+    (workspace.folder / "catalogue/variants.yaml").write_text(yaml.safe_dump(VARIANTS))
     licence = {"licence": "own"}
     workspace.edit(
         loss="dream+oracle",
@@ -70,7 +72,6 @@ def run_for_real(folder: Path) -> RealRun:
         presets__mini__encoders=["ems-mini", "xlmr-mini"],
         presets__mini__ablations=[{"encoder": name, "seeds": [3]} for name in ("ems-mini", "emma-x-mini")],
         presets__mini__evaluation__long_tail=["qac"],
-        variants=VARIANTS,
         corpora__voices={"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], **licence},
         corpora__mine={"kind": "local", "pairs": ["en-de"], "files": ["texts/mine.{pair}.tsv"], **licence},
         benchmarks__own={
@@ -93,5 +94,5 @@ def run_for_real(folder: Path) -> RealRun:
     )
     workspace.edit(presets__mini__encoders=["ems-mini", "xlmr-mini", "linked"], encoders__linked=LINKED)
     command = "snakemake", "--cores", "2", "all", "ablation"
-    workspace.kill_when("checkpoints/*/training.safetensors", *command)
+    workspace.kill_when("checkpoints/*/training.pt", *command)
     return RealRun(workspace, workspace.run(*command).stdout)

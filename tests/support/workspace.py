@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from shipped_settings import shipped_values, write_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,8 +113,7 @@ class Workspace:
             if (ROOT / name).is_file() and not unwanted:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-        params = folder / "params.yaml"
-        params.write_text(yaml.safe_dump(tiny(yaml.safe_load(params.read_text())), sort_keys=False))
+        write_settings(tiny(shipped_values()), folder)
         workspace = cls(folder, programs or cls.programs)
         workspace.run("git", "init", "-q", "-b", "main")
         workspace.run("git", "config", "user.name", "t")  # dvc exp run commits, too
