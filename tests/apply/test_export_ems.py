@@ -199,7 +199,7 @@ def test_words_by_moses_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [{"part": "meaning"}, {"language": "en"}])
 def test_an_encoder_by_itself_has_no_parts(option: dict[str, Any], encoder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="an encoder by itself; leave --part and --language out"):
+    with pytest.raises(ConfigError, match="without a decomposer; leave --part and --language out"):
         export(encoder, tmp_path / "out", **option)
 
 
