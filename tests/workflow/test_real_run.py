@@ -93,6 +93,8 @@ def test_every_function_that_a_job_ran_is_part_of_its_code(
     ran: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ran.folder)
+    monkeypatch.setattr(digests, "SOURCE", ran.folder / "src")
+    digests.forget()
     params = config.check(yaml.safe_load((ran.folder / "params.yaml").read_text()), "params.yaml")
     plan = Plan(params)
     jobs = {job.key: job for job in plan.jobs.values()}
