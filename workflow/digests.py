@@ -23,6 +23,7 @@ from orthoglot.atomic import replacing
 
 SOURCE = Path(settings.__file__).parents[1]
 PACKAGE = "orthoglot"
+MAIN = "orthoglot.cli:main"  # runs every verb
 CACHE = Path(".cache/digests.json")
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 TEMPLATE = re.compile(r"[\w.-]+\.(?:j2|js)\b")
@@ -104,7 +105,7 @@ def code(entry: str, names: frozenset[str]) -> str:
 def reached(entry: str, names: Collection[str]) -> dict[str, str]:
     """The digest of each definition that the work uses, by "module:name"."""
     found: dict[str, str] = {}
-    waiting = [entry]
+    waiting = [entry, MAIN]
     while waiting:
         place = waiting.pop()
         if place in found:

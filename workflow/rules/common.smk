@@ -1,4 +1,4 @@
-# What every rule shares. The plan (workflow/plan.py) knows each job by its key: a digest of settings, code and inputs.
+# What all rules share. The plan (workflow/plan.py) knows each job by its key, a digest of settings, code and inputs.
 # The output of a rule is the receipt of a folder, FOLDER/receipt/KEY.json; it exists when the job with this key is done.
 # Inputs only give the order. Jobs that most others wait for go first (priority).
 import shlex
