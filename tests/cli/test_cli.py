@@ -15,6 +15,7 @@ from opus_server import OpusServer, write_opus
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
+from orthoglot import receipts
 from orthoglot.cli import app
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
@@ -27,7 +28,8 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
     """A job file in `folder`; the output is to be `out`."""
-    job = {"key": "k", "output": "out", "inputs": {}, "settings": settings}
+    sources = {"modules": [], "digest": receipts.sources_digest([])}
+    job = {"key": "k", "output": "out", "inputs": {}, "sources": sources, "settings": settings}
     (folder / "job.json").write_text(json.dumps({**job, **more}))
 
 
