@@ -11,6 +11,7 @@ pytest_plugins = ["evaluation_fixtures"]
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give parallel workers whole files, and one worker all files of the workflow, which share a finished run."""
     for item in items:
