@@ -12,7 +12,7 @@ demo: setup
 	@echo "report: $(CURDIR)/results/report.html"
 
 test: setup check
-	$(IN_VENV) pytest -n $(CORES) --dist loadgroup
+	$(IN_VENV) pytest -n $(CORES) --dist loadfile
 
 check: setup
 	$(IN_VENV) ruff check . && ruff format --check . && mypy && lint-imports && snakefmt --check Snakefile workflow/rules && snakemake --lint

@@ -11,14 +11,6 @@ pytest_plugins = ["evaluation_fixtures"]
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give parallel workers whole files, and one worker all files of the workflow, which share a finished run."""
-    for item in items:
-        room = item.path.parent.name
-        item.add_marker(pytest.mark.xdist_group(room if room == "workflow" else str(item.path)))
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
     torch.set_num_threads(1)
