@@ -11,7 +11,7 @@ import pytest
 
 from orthoglot.corpora import text as module
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.corpora.text import PrepareTextSettings, prepare_text, stream_text, told_of_text
+from orthoglot.corpora.text import PrepareTextSettings, describe_text, prepare_text, stream_text
 from orthoglot.errors import DataError
 
 CLEANING = {
@@ -75,7 +75,7 @@ def test_every_sentence_is_kept_or_counted_and_what_is_held_out_goes(
     assert counts["in"] == {"first": 6, "second": 5}
     reasons = ("duplicate", "empty", "too_short", "too_long", "benchmark", "held_out")
     assert counts["dropped"] == dict.fromkeys(reasons, 1)
-    assert told_of_text(output) == {"corpora": ["first", "second"], "sentences": 5}
+    assert describe_text(output) == {"corpora": ["first", "second"], "sentences": 5}
     shards = sorted(output.glob("text-*.txt.gz"))
     again = tmp_path / "again"
     again.mkdir()

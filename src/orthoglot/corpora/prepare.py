@@ -69,7 +69,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
 
 
-def told(folder: Path) -> dict[str, Any]:
+def describe_bitext(folder: Path) -> dict[str, Any]:
     """What a prepared folder's training text is: its `corpora` by name, and `pairs`, how many were kept."""
     counts = json.loads((folder / "counts.json").read_text())
     return {"corpora": sorted(counts["in"]), "pairs": counts["kept"]["train"]}

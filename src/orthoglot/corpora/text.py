@@ -94,7 +94,7 @@ def stream_text(folder: Path) -> Iterator[str]:
         yield from read_lines(folder / f"text-{number:05d}.txt.gz")
 
 
-def told_of_text(folder: Path) -> dict[str, object]:
+def describe_text(folder: Path) -> dict[str, object]:
     """What a prepared text folder holds: its `corpora` by name, and `sentences`."""
     counts = json.loads((folder / "counts.json").read_text())
     return {"corpora": sorted(counts["in"]), "sentences": sum(counts["shards"])}

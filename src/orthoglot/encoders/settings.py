@@ -430,14 +430,14 @@ class EmmaXSettings(TrainingSettings):
     def work(self) -> str:
         """See `TrainingSettings.work`."""
         first, second = self.parallel, self.text
-        told = f"{first.work} of {first.batch_size * self.processes} sentence pairs"
+        work = f"{first.work} of {first.batch_size * self.processes} sentence pairs"
         if not second.steps:
-            return told
+            return work
         parts = [f"{second.batch_size * self.processes} sentences without known translations"] * bool(
             second.batch_size
         )
         parts += [f"{second.known_pairs * self.processes} known sentence pairs"] * bool(second.known_pairs)
-        return f"{told}, then {second.steps} steps of {' and '.join(parts)}"
+        return f"{work}, then {second.steps} steps of {' and '.join(parts)}"
 
 
 class MlmSettings(Transformer):

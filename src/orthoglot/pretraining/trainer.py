@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from orthoglot.corpora.prepare import told
+from orthoglot.corpora.prepare import describe_bitext
 from orthoglot.corpora.splitting import Split
-from orthoglot.corpora.text import told_of_text
+from orthoglot.corpora.text import describe_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.settings import (
@@ -115,8 +115,8 @@ def training_facts(
     network = settings.network
     return {
         "text": {
-            **{folder.name: told(folder) for folder in bitext},
-            **{folder.name: told_of_text(folder) for folder in corpora},
+            **{folder.name: describe_bitext(folder) for folder in bitext},
+            **{folder.name: describe_text(folder) for folder in corpora},
         },
         "objective": settings.objective,
         "work": settings.work,
