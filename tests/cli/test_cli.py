@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from opus_server import OpusServer, write_opus
@@ -16,14 +20,28 @@ from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import receipts
-from orthoglot.cli import app
+from orthoglot.cli import app, main
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
 VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(ORTHOGLOT), *arguments], cwd=cwd, capture_output=True, text=True, timeout=60)
+    """Run the command in this process: each new one takes seconds to import its libraries."""
+    status: str | int | None = 0
+    with (
+        redirect_stdout(StringIO()) as out,
+        redirect_stderr(StringIO()) as error,
+        chdir(cwd or "."),
+        mock.patch.object(sys, "argv", ["orthoglot", *arguments]),
+        mock.patch.dict(os.environ),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code
+    assert status is None or isinstance(status, int)
+    return subprocess.CompletedProcess(arguments, status or 0, out.getvalue(), error.getvalue())
 
 
 def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
