@@ -82,35 +82,42 @@ def history(folder: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
-def test_gathered_negatives_give_the_training_of_one_process(bitext: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def gathered(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The encoder that two processes trained without a stop, each with the negatives of both."""
+    place = tmp_path_factory.mktemp("gathered")
+    result = together(bitext, place, "gathered")
+    assert result.returncode == 0, result.stderr
+    return place / "encoder"
+
+
+def test_gathered_negatives_give_the_training_of_one_process(
+    bitext: Path, gathered: Path, tmp_path: Path
+) -> None:
     one = alone(bitext, tmp_path / "one")
-    told = together(bitext, tmp_path / "two", "gathered")
-    assert told.returncode == 0, told.stderr
-    two = tmp_path / "two/encoder"
-    a, b = (load_file(folder / "model.safetensors") for folder in (one, two))
+    a, b = (load_file(folder / "model.safetensors") for folder in (one, gathered))
     for name, weights in a.items():
         torch.testing.assert_close(b[name], weights, atol=2e-4, rtol=1e-3)
-    for row, other in zip(history(one), history(two), strict=True):
+    for row, other in zip(history(one), history(gathered), strict=True):
         assert other["valid.total"] == pytest.approx(row["valid.total"], rel=1e-3)
 
 
-def test_local_negatives_are_another_training(bitext: Path, tmp_path: Path) -> None:
+def test_local_negatives_are_another_training(bitext: Path, gathered: Path, tmp_path: Path) -> None:
     """As the paper did: fewer negatives, so a lower contrastive loss in training."""
-    assert together(bitext, tmp_path / "local", "local").returncode == 0
-    assert together(bitext, tmp_path / "gathered", "gathered").returncode == 0
-    local, gathered = (history(tmp_path / name / "encoder")[0] for name in ("local", "gathered"))
-    assert local["train.contrastive"] < gathered["train.contrastive"] - 0.5
+    assert together(bitext, tmp_path, "local").returncode == 0
+    first, other = (history(folder)[0] for folder in (tmp_path / "encoder", gathered))
+    assert first["train.contrastive"] < other["train.contrastive"] - 0.5
 
 
-def test_processes_that_were_stopped_go_on_where_they_were(bitext: Path, tmp_path: Path) -> None:
-    whole = together(bitext, tmp_path / "whole", "gathered")
-    assert whole.returncode == 0, whole.stderr
-    assert together(bitext, tmp_path / "cut", "gathered", "4").returncode != 0
-    assert (tmp_path / "cut/state/training.pt").exists()
-    assert not (tmp_path / "cut/encoder/model.safetensors").exists()
-    resumed = together(bitext, tmp_path / "cut", "gathered")
+def test_processes_that_were_stopped_go_on_where_they_were(
+    bitext: Path, gathered: Path, tmp_path: Path
+) -> None:
+    assert together(bitext, tmp_path, "gathered", "4").returncode != 0
+    assert (tmp_path / "state/training.pt").exists()
+    assert not (tmp_path / "encoder/model.safetensors").exists()
+    resumed = together(bitext, tmp_path, "gathered")
     assert resumed.returncode == 0, resumed.stderr
-    a, b = (load_file(tmp_path / name / "encoder/model.safetensors") for name in ("whole", "cut"))
+    a, b = (load_file(folder / "model.safetensors") for folder in (gathered, tmp_path / "encoder"))
     assert all(torch.equal(a[name], b[name]) for name in a)
 
 
