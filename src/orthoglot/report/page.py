@@ -11,6 +11,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,7 +124,8 @@ def report(
     for name, data in {"corner": corners, "curves": curves}.items():
         data.to_csv(output / "plots" / f"{name}.csv", index=False, lineterminator="\n")
     glance, sections = tables.headline(table), tables.sections(table)
-    (output / "tables.md").write_text(tables.markdown(glance, sections), encoding="utf-8")
+    folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
+    (output / "tables.md").write_text(tables.markdown([glance, *chain(*folded)]), encoding="utf-8")
     corpora = (
         {"corpora": tables.corpus_table([tables.read_counts(path) for path in counts])} if counts else {}
     )

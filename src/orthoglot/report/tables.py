@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -359,12 +359,9 @@ def read_counts(path: Path) -> dict[str, Any]:
     return {"pair": file.parent.name, **json.loads(file.read_text(encoding="utf-8"))}
 
 
-def markdown(first: Table, found: Sequence[Section]) -> str:
-    """Tables in Markdown: the first, then those of the sections."""
-    tables = [first]
-    for section in found:
-        tables += [section.table, *(table for some in section.details.values() for table in some)]
-    return "\n".join(_markdown(one) for one in tables if one.rows)
+def markdown(shown: Iterable[Table]) -> str:
+    """Tables that have a row, in Markdown."""
+    return "\n".join(_markdown(one) for one in shown if one.rows)
 
 
 def _markdown(table: Table) -> str:
