@@ -234,7 +234,8 @@ def leakage_table(records: pd.DataFrame) -> Table:
     )
 
     def show(row: Any) -> Cell:
-        return _score(row, digits=2 if row.metric.startswith("norm") else 1)
+        form = ".2f" if row.metric.startswith("norm") else ".1f"
+        return _score(row, form=form, sd_form=form)
 
     table = _grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
     return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *LEAKS.values()], table)
@@ -245,7 +246,12 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
     values = spread(where(records, task=GEOMETRY, dataset=dataset))
     groups = [group for group in GROUPS if group in set(values["subset"])]
     columns = [(group, metric) for group in groups for metric in metrics]
-    table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, _four_digits)
+
+    def show(row: Any) -> Cell:
+        """Four significant digits, as these numbers span decades."""
+        return _score(row, form=".4g", sd_form=".2g")
+
+    table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, show)
     languages = {
         group: unsign(where(values, subset=group)["signature"].iloc[0])["languages"].replace(",", " ")
         for group in groups
@@ -293,8 +299,10 @@ def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -
                 chosen[["low", "high"]] = float("nan")
                 note = "Mean over seeds and over all directions from and to the language; each direction is a record."
                 heading = "Language"
-            chosen = chosen.assign(subset=chosen["subset"].str.replace("->", " → "))
-            table = _grid(chosen, ["subset"], ["method"], methods, _level)
+            chosen = chosen.assign(
+                subset=chosen["subset"].str.replace("->", " → "), view=view, sd=float("nan")
+            )
+            table = _grid(chosen, ["subset"], ["method"], methods, _score)
             if table:
                 yield Table(f"{encoder}, {view} view", note, [heading, *methods], table)
 
@@ -396,23 +404,12 @@ def _grid(
     ]
 
 
-def _score(row: Any, tone: str = "", digits: int = 1) -> Cell:
-    small = f"[{row.low:.{digits}f}, {row.high:.{digits}f}]"
+def _score(row: Any, tone: str = "", form: str = ".1f", sd_form: str = ".1f") -> Cell:
+    """A value, its interval if it has one, and the standard deviation over the seeds of a view that was trained."""
+    small = [] if pd.isna(row.low) else [f"[{row.low:{form}}, {row.high:{form}}]"]
     if row.view != "sentence" and pd.notna(row.sd):
-        small += f" ± {row.sd:.{digits}f}"
-    return Cell(f"{row.value:.{digits}f}", small, tone)
-
-
-def _level(row: Any) -> Cell:
-    return Cell(f"{row.value:.1f}", "" if pd.isna(row.low) else f"[{row.low:.1f}, {row.high:.1f}]")
-
-
-def _four_digits(row: Any) -> Cell:
-    """Four significant digits, as these numbers span decades."""
-    small = [] if pd.isna(row.low) else [f"[{row.low:.4g}, {row.high:.4g}]"]
-    if row.view != "sentence" and pd.notna(row.sd):
-        small.append(f"± {row.sd:.2g}")
-    return Cell(f"{row.value:.4g}", " ".join(small))
+        small.append(f"± {row.sd:{sd_form}}")
+    return Cell(f"{row.value:{form}}", " ".join(small), tone)
 
 
 def _difference(row: Any) -> Cell:

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import Interval, bootstrap_p, holm, not_empty, percentile, sign_test
+from orthoglot.statistics.lookup import paired
 from orthoglot.statistics.records import ALL, PROPORTIONS, Comparison, Record, sign
 from orthoglot.statistics.resampling import (
     Resampled,
@@ -32,7 +33,6 @@ ORIGINAL = "original"
 SIZE = "abs-"
 # The scale of the records of every metric that methods are compared by.
 POINTS = 100
-Side = TypeVar("Side")
 # Scores of one method and view: {language pair: {seed: scores}}.
 Pairs = dict[str, dict[int, Scores]]
 
@@ -205,7 +205,7 @@ def _difference(
     assert my_draws is not None
     assert other_draws is not None
     levels = [_by_seed(side, at, found, metric) for side, at in zip(sides, numbers, strict=True)]
-    by_pair = [_matched(levels[0][pair], levels[1][pair]) for pair in defined]
+    by_pair = [paired(levels[0][pair], levels[1][pair]) for pair in defined]
     by_seed = {
         seed: np.mean([one[seed] for one in by_pair], axis=0)
         for seed in sorted(set.intersection(*map(set, by_pair)))
@@ -260,15 +260,6 @@ def _on_common_items(mine: Scored, other: Scored) -> tuple[Pairs, Pairs]:
                 values[missing] = np.nan
                 side[pair][seed] = Scores(values, every[0].keys)
     return sides
-
-
-def _matched(ours: dict[int, Side], theirs: dict[int, Side]) -> dict[int, tuple[Side, Side]]:
-    """What both have of each seed; what has one seed only is compared with every seed."""
-    if len(theirs) == 1:
-        theirs = dict.fromkeys(ours, next(iter(theirs.values())))
-    elif len(ours) == 1:
-        ours = dict.fromkeys(theirs, next(iter(ours.values())))
-    return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
 
 
 def _records(
