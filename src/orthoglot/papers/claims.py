@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from orthoglot.papers.published import Claim
 from orthoglot.papers.runs import SENTENCE, Run, Sides
-from orthoglot.statistics.lookup import Name, Number, paired
+from orthoglot.statistics.lookup import Name, Number, apart, paired
 from orthoglot.statistics.records import ALL
 
 HOLDS = "holds"
@@ -192,12 +193,10 @@ def _difference(mine: Number, other: Number, change: Number | None, run: Run) ->
             how = f"the same score with every seed, {other.value:.2f} on average"
             return Quantity(change.value, change.low, change.high, seeds, how, False)
         return Quantity(change.value, change.low, change.high, seeds, run.pairing(change))
-    low = None if mine.low is None or other.high is None else mine.low - other.high
-    high = None if mine.high is None or other.low is None else mine.high - other.low
     seeds = tuple(one - two for one, two in paired(mine.by_seed, other.by_seed).values())
-    return Quantity(
-        mine.value - other.value, low, high, seeds, f"{mine.value:.2f} and {other.value:.2f}; {APART}"
-    )
+    low, high = apart(mine, other) or (None, None)
+    how = f"{mine.value:.2f} and {other.value:.2f}; {APART}"
+    return Quantity(mine.value - other.value, low, high, seeds, how)
 
 
 def _magnitude(mine: Number, other: Number, change: Number | None, run: Run) -> Quantity:
@@ -224,16 +223,11 @@ def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, r
         how = f"chance ({chance:.2f}) is half of {sides.labels[0]}'s {before.value:.2f} or more"
         return Quantity(None, None, None, (), how, False)
     low = high = None
-    if before.low is not None and before.high is not None:
-        if change is not None and change.low is not None and change.high is not None:
-            ends = [
-                _over(h, max(h - by, 0.0))
-                for h in (before.low, before.high)
-                for by in (change.low, change.high)
-            ]
-            low, high = min(ends), max(ends)
-        elif after.low is not None and after.high is not None:
-            low, high = _over(before.low, after.high), _over(before.high, after.low)
+    if before.ends and change and change.ends:
+        ends = [_over(h, max(h - by, 0.0)) for h, by in product(before.ends, change.ends)]
+        low, high = min(ends), max(ends)
+    elif before.ends and after.ends:
+        low, high = _over(before.ends[0], after.ends[1]), _over(before.ends[1], after.ends[0])
     seeds = tuple(_over(mine, other) for mine, other in paired(before.by_seed, after.by_seed).values())
     how = f"{before.value:.2f} / {after.value:.2f}; {run.pairing(change) if change else APART}; at least 90 %"
     return Quantity(_over(before.value, after.value), low, high, seeds, how)

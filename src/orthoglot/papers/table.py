@@ -296,8 +296,9 @@ def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) 
     if number is None:
         return EMPTY._replace(small=cell.match.reason)
     small = []
-    if number.low is not None and number.high is not None:
-        small.append(f"[{_text(cell, number.low, sign)}, {_text(cell, number.high, sign)}]")
+    if number.ends:
+        low, high = (_text(cell, end, sign) for end in number.ends)
+        small.append(f"[{low}, {high}]")
     if sd and number.sd is not None:
         small.append(f"± {_text(cell, number.sd)}")
     if cell.missing:
@@ -317,10 +318,9 @@ def _difference(cell: Cell) -> tables.Cell:
 
 def _less_base(cell: Cell) -> tables.Cell:
     found = _number(cell, cell.less_base, "+", sd=False)
-    number = cell.less_base
-    if number is None or number.low is None or number.high is None:
+    if cell.less_base is None or cell.less_base.ends is None:
         return found
-    every = (number.low, number.high, *number.by_seed.values())
+    every = (*cell.less_base.ends, *cell.less_base.by_seed.values())
     tone = "good" if min(every) > 0 else "bad" if max(every) < 0 else ""
     return found._replace(tone=tone)
 

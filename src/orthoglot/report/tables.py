@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -29,7 +30,7 @@ from orthoglot.report.queries import (
     undivided,
     where,
 )
-from orthoglot.statistics.records import ALL, PROPORTIONS, unsign
+from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, unsign
 from orthoglot.tasks.geometry import GROUPS
 from orthoglot.tasks.registry import NWAY
 
@@ -97,13 +98,8 @@ def sections(records: pd.DataFrame) -> list[Section]:
     found = []
     for key in tasks(records):
         compared = comparison_table(records, *key)
-        kind = (
-            "By language pair"
-            if key[2] not in PROPORTIONS
-            else "By language"
-            if key[0] == NWAY
-            else "By direction"
-        )
+        kind = "By direction" if key[2] in PROPORTIONS else "By language pair"
+        kind = "By language" if key[0] == NWAY else kind
         details = {compared.title: [compared], kind: list(subset_tables(records, *key))}
         details = {name: tables for name, tables in details.items() if tables and tables[0].rows}
         found.append(Section(*key, task_table(records, *key), details))
@@ -143,25 +139,18 @@ def headline(records: pd.DataFrame) -> Table:
     whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
     values = values.assign(view=values["view"].mask(whole, "meaning"))
     kinds = {
-        "P@1 meaning ↑": values["task"].isin(RETRIEVAL) & (values["view"] == "meaning"),
-        "P@1 language ↓": values["task"].isin(RETRIEVAL) & (values["view"] == "language"),
-        "STS ↑": (values["task"] == "sts") & (values["view"] == "meaning") & (values["metric"] == "spearman"),
-        "QE ↑": (values["task"] == "qe") & (values["view"] == "meaning") & (values["metric"] == "spearman"),
+        "P@1 meaning ↑": (RETRIEVAL, "meaning", P_AT_1),
+        "P@1 language ↓": (RETRIEVAL, "language", P_AT_1),
+        "STS ↑": (["sts"], "meaning", "spearman"),
+        "QE ↑": (["qe"], "meaning", "spearman"),
     }
-    means = {
-        kind: values[chosen].groupby(["encoder", "method"])["value"].mean()
-        for kind, chosen in kinds.items()
-        if chosen.any()
-    }
-    columns = [(encoder, kind) for encoder in values["encoder"].unique() for kind in means]
-    table = [
-        [Cell(method)]
-        + [
-            Cell(f"{means[kind][encoder, method]:.1f}") if (encoder, method) in means[kind] else EMPTY
-            for encoder, kind in columns
-        ]
-        for method in values["method"].unique()
-    ]
+    chosen = pd.concat(
+        where(values[values["task"].isin(names)], view=view, metric=metric).assign(kind=kind)
+        for kind, (names, view, metric) in kinds.items()
+    )
+    means = chosen.groupby(["method", "encoder", "kind"], sort=False)["value"].mean().reset_index()
+    columns = list(product(values["encoder"].unique(), means["kind"].unique()))
+    table = _grid(means, ["method"], ["encoder", "kind"], columns, lambda row: Cell(f"{row.value:.1f}"))
     note = (
         "Mean over data sets and seeds. P@1 in percent, of all retrieval tasks; STS and QE: Spearman's correlation "
         "times 100, by the meaning view. The original's “meaning” is its sentence vector."
@@ -192,11 +181,9 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
     """Encoder and method by view, and the difference to the undivided vector."""
     values = where(overall(records), task=task, dataset=dataset, metric=metric)
     best = {
-        (encoder, view): _clearly_best(
-            where(values, encoder=encoder, view=view), view, metric, better(task, view)
-        )
-        for encoder in values["encoder"].unique()
+        (encoder, view): _clearly_best(own, view, metric, better(task, view))
         for view in ("meaning", "language")
+        for encoder, own in where(values, view=view).groupby("encoder")
     }
     differences = comparisons(records)
     differences = where(differences, task=task, dataset=dataset, compared=metric, baseline_view="sentence")
@@ -208,11 +195,12 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
             return _difference(row._replace(view="meaning"))
         return _score(row, "best" if best.get((row.encoder, row.view)) == row.method else "")
 
-    arrows = {view: ARROWS[better(task, view)] for view in ("meaning", "language")}
-    if metric not in PROPORTIONS:
-        arrows["language"] = "→ 0"
-    columns = {view: f"{view.capitalize()} view {arrow}" for view, arrow in arrows.items()}
-    columns |= {"sentence": "Sentence vector", "difference": "Meaning − original"}
+    columns = {
+        "meaning": f"Meaning view {ARROWS[better(task, 'meaning')]}",
+        "language": f"Language view {ARROWS[better(task, 'language')] if metric in PROPORTIONS else '→ 0'}",
+        "sentence": "Sentence vector",
+        "difference": "Meaning − original",
+    }
     table = _grid(shown, ["encoder", "method"], ["view"], list(columns), show)
     headings = ["Encoder", "Method", *columns.values()]
     return Table(title(task, dataset, metric), _note(values, task, metric), headings, table)

@@ -54,6 +54,11 @@ class Number(NamedTuple):
     candidates: tuple[int | None, ...] = ()
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """Of the interval, None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def sd(self) -> float | None:
         """Sample standard deviation over seeds; None for one seed."""
         values = list(self.by_seed.values())
@@ -149,6 +154,13 @@ def paired(ours: Mapping[int, Side], theirs: Mapping[int, Side]) -> dict[int, tu
     elif len(ours) == 1:
         ours = dict.fromkeys(theirs, next(iter(ours.values())))
     return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
+
+
+def apart(mine: Number, other: Number) -> tuple[float, float] | None:
+    """The least and greatest mine - other that two separate intervals allow, None where one has no interval."""
+    if mine.ends is None or other.ends is None:
+        return None
+    return mine.ends[0] - other.ends[1], mine.ends[1] - other.ends[0]
 
 
 def _number(
