@@ -139,21 +139,19 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
 
     settings = ResamplingSettings(resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)
     found: dict[Name, tuple[float, float]] = {}
-    for name in names:
-        task, dataset, view, encoder, method, _ = name
+    for about in dict.fromkeys(name[:5] for name in names):
+        task, dataset, view, encoder, method = about
         sides = [chosen(run.scored.get((encoder, method), {}), task, dataset, view) for run in (theirs, ours)]
-        if name in found or not all(sides) or sides[0].keys() != sides[1].keys():
+        if not all(sides) or sides[0].keys() != sides[1].keys():
             continue
+        measure = next(iter(sides[0])).measure
         try:
-            answers = differences(
-                [(sides[0], sides[1])], task, dataset, next(iter(sides[0])).measure, settings
-            )
+            answers = differences([(sides[0], sides[1])], task, dataset, measure, settings)
         except DataError:  # other sentences
             continue
         for metric, (answer,) in answers.items():
             if answer is not None:
-                ends = POINTS * answer.interval.low, POINTS * answer.interval.high
-                found[task, dataset, view, encoder, method, metric] = ends
+                found[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
@@ -40,6 +40,7 @@ Pairs = dict[str, dict[int, Scores]]
 class Question(NamedTuple):
     """Does `method`'s view differ from `baseline`'s?"""
 
+    encoder: str
     method: str
     view: str
     baseline: str
@@ -62,15 +63,15 @@ class Difference(NamedTuple):
     by_seed: dict[int, float]
 
 
-def questions(methods: Sequence[str], hosts: Mapping[str, str | None]) -> Iterator[Question]:
+def questions(evaluated: Collection[tuple[str, str]], hosts: Mapping[str, str | None]) -> Iterator[Question]:
     """A method against its host (meaning, language); every method's meaning against the original vector."""
-    for method in methods:
+    for encoder, method in evaluated:
         host = hosts.get(method)
-        if host is not None and host in methods:
-            yield Question(method, "meaning", host, "meaning")
-            yield Question(method, "language", host, "language")
-        if method != ORIGINAL and ORIGINAL in methods:
-            yield Question(method, "meaning", ORIGINAL, "sentence")
+        if host is not None and (encoder, host) in evaluated:
+            yield Question(encoder, method, "meaning", host, "meaning")
+            yield Question(encoder, method, "language", host, "language")
+        if method != ORIGINAL and (encoder, ORIGINAL) in evaluated:
+            yield Question(encoder, method, "meaning", ORIGINAL, "sentence")
 
 
 def compare_methods(
@@ -92,14 +93,12 @@ def compare_methods(
         hosts: {method: the method that it extends}; None or no entry for a method without one.
     Source: docs/papers.md#protocol-significance.
     """
-    methods: dict[str, list[str]] = defaultdict(list)
-    for encoder, method in scored:
-        methods[encoder].append(method)
-    asked: dict[tuple[str, str, str], list[tuple[str, Question]]] = defaultdict(list)
-    for encoder, names in methods.items():
-        for question in questions(names, hosts):
-            for key in dict.fromkeys((*key[:2], key.measure) for key in scored[encoder, question.method]):
-                asked[key].append((encoder, question))
+    asked: dict[tuple[str, str, str], list[Question]] = defaultdict(list)
+    for question in questions(scored.keys(), hosts):
+        for key in dict.fromkeys(
+            (*key[:2], key.measure) for key in scored[question.encoder, question.method]
+        ):
+            asked[key].append(question)
     how = {
         "test": "paired-bootstrap",
         "resamples": settings.resamples,
@@ -108,19 +107,19 @@ def compare_methods(
         **made,
     }
     records: list[Record] = []
-    for (task, dataset, measure), contests in asked.items():
-        sides = [
+    for (task, dataset, measure), same in asked.items():
+        contests = [
             (
-                chosen(scored[encoder, question.method], task, dataset, question.view),
-                chosen(scored[encoder, question.baseline], task, dataset, question.baseline_view),
+                chosen(scored[one.encoder, one.method], task, dataset, one.view),
+                chosen(scored[one.encoder, one.baseline], task, dataset, one.baseline_view),
             )
-            for encoder, question in contests
+            for one in same
         ]
-        for metric, found in differences(sides, task, dataset, measure, settings).items():
+        for metric, found in differences(contests, task, dataset, measure, settings).items():
             answers = [
-                (*contest, one)
-                for contest, one in zip(contests, found, strict=True)
-                if one and (contest[1].view == "language" or not metric.startswith(SIZE))
+                (question, answer)
+                for question, answer in zip(same, found, strict=True)
+                if answer and (question.view == "language" or not metric.startswith(SIZE))
             ]
             records += _records(task, dataset, metric, answers, how)
     return records
@@ -266,12 +265,12 @@ def _records(
     task: str,
     dataset: str,
     metric: str,
-    answers: Sequence[tuple[str, Question, Difference]],
+    answers: Sequence[tuple[Question, Difference]],
     how: Mapping[str, object],
 ) -> Iterator[Record]:
-    ps = holm([found.p for *_, found in answers])
-    sign_ps = holm([found.sign_p for *_, found in answers if found.sign_p is not None])
-    for (encoder, question, found), p, sign_p in zip_longest(answers, ps, sign_ps):
+    ps = holm([found.p for _, found in answers])
+    sign_ps = holm([found.sign_p for _, found in answers if found.sign_p is not None])
+    for (question, found), p, sign_p in zip_longest(answers, ps, sign_ps):
         about: dict[str, object] = {"baseline": question.baseline, "baseline_view": question.baseline_view}
         about |= {"resampled": "pivot-sentences", "units": found.interval.units, "models": "fixed"}
         corrected = {**about, "correction": f"holm-of-{len(answers)}"}
@@ -281,7 +280,7 @@ def _records(
             dataset=dataset,
             subset=ALL,
             view=question.view,
-            encoder=encoder,
+            encoder=question.encoder,
             method=question.method,
             seed=None,
             metric=str(Comparison("difference", metric, question.baseline)),
