@@ -124,12 +124,10 @@ class Run:
         """left - right over all subsets, paired; None where the run has no such number."""
         if self.confidence is not None:
             return self.subtract(self.measured.mean(left), self.measured.mean(right))
-        found = self.measured.difference(left, right.method)
-        if found is None and (other := self.measured.difference(right, left.method)) is not None:
-            low, high = (None if end is None else -end for end in (other.high, other.low))
-            by_seed = {seed: -value for seed, value in other.by_seed.items()}
-            found = other._replace(value=-other.value, low=low, high=high, by_seed=by_seed)
-        return found
+        if (found := self.measured.difference(left, right.method)) is not None:
+            return found
+        other = self.measured.difference(right, left.method)
+        return other and other.divided(-1)
 
     def subtract(self, mine: Number | None, other: Number | None) -> Number | None:
         """mine - other, seed by seed and rounded like the records; None for intervals over sentences."""

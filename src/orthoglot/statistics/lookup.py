@@ -64,6 +64,13 @@ class Number(NamedTuple):
         values = list(self.by_seed.values())
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
+    def divided(self, by: float) -> Number:
+        """In a scale whose unit is `by` times as large; by -1, the same difference seen from the other side."""
+        low, high = (None if end is None else end / by for end in (self.low, self.high))
+        low, high = (high, low) if by < 0 else (low, high)
+        by_seed = {seed: value / by for seed, value in self.by_seed.items()}
+        return self._replace(value=self.value / by, low=low, high=high, by_seed=by_seed)
+
 
 class Measured:
     """The records of one run by name.
