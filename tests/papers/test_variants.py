@@ -473,7 +473,8 @@ def test_each_table_of_the_paper_has_its_columns_reasons_and_doubts(of_emma_x: R
     assert lines["Emma-X", "measured"]["XNLI"] == "– no fine-tuning"
     assert lines["Emma-X", "measured"]["Tatoeba xx→en"].startswith("63.00 [60.52, 65.48] ± 1.00 2 of 112")
     less = rows_of(text, "Table 6: less Emma-X")
-    assert ["GMM, N = 2", "published"] in [row[:2] for row in less]
+    # Also of a variant that was not run it is the difference: XNLI 85.20 less 88.10.
+    assert [row[2] for row in less if row[:2] == ["GMM, N = 2", "published"]] == ["-2.90 no fine-tuning"]
     assert "Emma-X" not in [row[0] for row in less]
     whole = rows_of(text, "Whole data sets of this run: less Emma-X")
     shown = [cell.removesuffix(" among 1,000") for cell in whole[2][:5]]

@@ -292,17 +292,7 @@ def test_votes_are_shown_where_a_history_has_them(
         folder.mkdir()
         output.mkdir()
         (folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
-        report(
-            made.folders[:1],
-            [folder],
-            [],
-            "t",
-            settings,
-            methods=METHODS,
-            selected=["dream"],
-            licences={},
-            output=output,
-        )
+        report(made.folders[:1], [folder], [], "t", settings, **ABOUT, output=output)
         page = (output / "report.html").read_text()
         assert '<section id="emma-x">' in page
         assert '<a href="#emma-x">' in page
@@ -346,17 +336,7 @@ def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNa
 def test_one_evaluation_alone_is_a_report_too(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    report(
-        made.folders[:1],
-        [],
-        [],
-        "original only",
-        settings,
-        methods=METHODS,
-        selected=["dream"],
-        licences={},
-        output=tmp_path,
-    )
+    report(made.folders[:1], [], [], "original only", settings, **ABOUT, output=tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert 'id="hosts"' not in page
     assert "Held-out retrieval" in page
@@ -368,17 +348,7 @@ def test_no_or_doubled_evaluations_are_refused(
     with pytest.raises(DataError, match="no evaluation"):
         report([], [], [], "t", settings, **ABOUT, output=tmp_path)
     with pytest.raises(DataError, match="both evaluate toy with original"):
-        report(
-            [made.folders[0]] * 2,
-            [],
-            [],
-            "t",
-            settings,
-            methods=METHODS,
-            selected=["dream"],
-            licences={},
-            output=tmp_path,
-        )
+        report([made.folders[0]] * 2, [], [], "t", settings, **ABOUT, output=tmp_path)
 
 
 def test_a_method_that_the_report_does_not_know_is_refused(

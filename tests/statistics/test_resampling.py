@@ -8,7 +8,7 @@ from scipy import stats
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.resampling import Column, Scores, SharedColumns, mean_of, pool, resample
-from orthoglot.statistics.weighted import MEASURES, Statistic, mean, pearson, spearman
+from orthoglot.statistics.weighted import MEASURES, Spearman, Statistic, mean, pearson
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -27,7 +27,7 @@ def graded(n: int, seed: int, first: int = 0) -> Scores:
 
 @pytest.mark.parametrize(
     ("statistic", "slow"),
-    [(mean(), None), (pearson(), stats.pearsonr), (spearman(), stats.spearmanr)],
+    [(mean(), None), (pearson(), stats.pearsonr), (Spearman(), stats.spearmanr)],
 )
 def test_an_interval_agrees_with_scipy(statistic: Statistic, slow: Any) -> None:
     scores = graded(80, 1) if slow else items(rng(1).integers(2, size=80) / 1.0)
@@ -53,7 +53,7 @@ def test_columns_share_their_draws_and_items_of_one_sentence_stay_together() -> 
     turned = Scores(scores.values[::-1], scores.keys[::-1])
     columns = [
         Column(name, one, statistic)
-        for statistic in (pearson(), spearman())
+        for statistic in (pearson(), Spearman())
         for name, one in (("once", scores), ("twice", twice), ("turned", turned))
     ]
     found = resample(columns, resamples=300, generator=rng())
@@ -68,7 +68,7 @@ def test_left_out_items_change_nothing_but_their_own_column() -> None:
     holes = Scores(scores.values.copy(), scores.keys)
     holes.values[[3, 20], 0] = np.nan
     kept = np.isfinite(holes.values).all(axis=1)
-    columns = [Column("whole", scores, spearman()), Column("holes", holes, spearman())]
+    columns = [Column("whole", scores, Spearman()), Column("holes", holes, Spearman())]
     found = resample(columns, resamples=50, generator=rng())
     assert found.values[1] == pytest.approx(stats.spearmanr(*holes.values[kept].T)[0])
     assert found.values[0] == pytest.approx(stats.spearmanr(*scores.values.T)[0])
@@ -88,7 +88,7 @@ def test_a_draw_without_a_correlation_keeps_the_observed_one() -> None:
 def test_columns_of_other_sentences_are_drawn_independently() -> None:
     one = graded(100, 5)
     other = Scores(one.values, one.keys + 100)
-    columns = [Column("a", one, pearson()), Column("b", other, pearson()), Column("c", one, spearman())]
+    columns = [Column("a", one, pearson()), Column("b", other, pearson()), Column("c", one, Spearman())]
     found = resample(columns, resamples=2000, generator=rng())
     assert abs(np.corrcoef(found.draws[0], found.draws[1])[0, 1]) < 0.1
     assert np.corrcoef(found.draws[0], found.draws[2])[0, 1] > 0.5

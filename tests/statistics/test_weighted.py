@@ -13,21 +13,20 @@ from scipy import stats
 
 from orthoglot.statistics.weighted import (
     MEASURES,
-    Ranks,
+    Spearman,
     Statistic,
     explained,
     mean,
     pearson,
     ranking,
     ratio,
-    spearman,
     spread,
 )
 
 
 def taken(statistic: Statistic, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(B,) statistics of (N, C) values under weights (N, B)."""
-    if isinstance(statistic, Ranks):
+    if isinstance(statistic, Spearman):
         x, y = (ranking(side)(weights) for side in values.T)
         return statistic.finish(weights, x, y)
     return statistic.finish(statistic.moments(values).T @ weights)
@@ -44,7 +43,7 @@ CASES: list[tuple[Statistic, int, Callable[..., float]]] = [
     (ratio(), 2, lambda a, b: a.sum() / b.sum()),
     (explained(), 2, lambda r, t: 1 - r.sum() / t.sum()),
     (pearson(), 2, lambda x, y: stats.pearsonr(x, y)[0]),
-    (spearman(), 2, lambda x, y: stats.spearmanr(x, y)[0]),
+    (Spearman(), 2, lambda x, y: stats.spearmanr(x, y)[0]),
 ]
 
 
@@ -72,7 +71,7 @@ def test_weights_are_repetitions(
 def test_oracle_v5() -> None:
     values = list(zip((0.1, 0.4, 0.35, 0.8), (1, 2, 3, 5), strict=True))
     assert plain(pearson(), values) == pytest.approx(0.951463, abs=1e-6)
-    assert plain(spearman(), values) == pytest.approx(0.8)
+    assert plain(Spearman(), values) == pytest.approx(0.8)
 
 
 def test_mid_ranks_by_hand() -> None:
@@ -81,7 +80,7 @@ def test_mid_ranks_by_hand() -> None:
     assert ranks[:, 0].tolist() == [3, -2.5, 0.5, 0.5]
 
 
-@pytest.mark.parametrize("statistic", [pearson(), spearman()])
+@pytest.mark.parametrize("statistic", [pearson(), Spearman()])
 def test_correlations_know_neither_scale_nor_origin_and_both_ends(statistic: Statistic) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 50))
@@ -94,7 +93,7 @@ def test_correlations_know_neither_scale_nor_origin_and_both_ends(statistic: Sta
     assert plain(statistic, list(zip(x, -x, strict=True))) == pytest.approx(-1)
 
 
-@pytest.mark.parametrize("statistic", [pearson(), spearman()])
+@pytest.mark.parametrize("statistic", [pearson(), Spearman()])
 def test_a_constant_has_no_correlation_however_it_is_rounded(statistic: Statistic) -> None:
     gold = [1.0, 2.0, 3.0]
     assert np.isnan(plain(statistic, [(0.7, y) for y in gold]))

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import distance
 
 from orthoglot.statistics.resampling import Column, Scores, resample
-from orthoglot.statistics.weighted import pearson, spearman
+from orthoglot.statistics.weighted import Spearman, pearson
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.graded_pairs import Grading, cosines, merged
 
@@ -55,5 +55,5 @@ def test_a_view_of_one_direction_per_language_has_no_correlation() -> None:
     task = Grading("sts", "b", "en", "de", ["a"] * 80, ["b"] * 80, gold.tolist(), [str(i) for i in range(80)])
     assert 1 < len(set(cosines(x, y))) <= 80
     scores = Scores(task.score({"source": x, "target": y}).scores["en-de"], task.keys())
-    columns = [Column("a", scores, statistic) for statistic in (pearson(), spearman())]
+    columns = [Column("a", scores, statistic) for statistic in (pearson(), Spearman())]
     assert np.isnan(resample(columns, resamples=5, generator=rng).values).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -14,7 +14,6 @@ from orthoglot.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from orthoglot.statistics.records import Record
     from orthoglot.statistics.summary import Scored
 
 app = typer.Typer()
@@ -23,19 +22,24 @@ app = typer.Typer()
 RECORDS = "results/records.jsonl"
 RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 1
 COLUMNS = ["task", "dataset", "view", "encoder", "method", "metric"]
-PAIRED, APART = "paired", "apart"
 NOTE = (
     "paired: 95 % bootstrap interval of B - A over the pivot sentences of both, for the same sentences. "
     "apart: the lowest B - A and the highest that the two intervals allow, which is wider."
 )
 
+# One of each of `COLUMNS`.
 Name = tuple[str, str, str, str, str, str]
 
 
 class Run(NamedTuple):
-    """The records of a run over all subsets and seeds, and per-item scores where there are any."""
+    """A run.
 
-    records: dict[Name, Record]
+    Attributes:
+        numbers: value, low and high by `COLUMNS`, over all subsets and seeds, without comparisons of methods.
+        scored: per-item scores by encoder and method, where there are any.
+    """
+
+    numbers: pd.DataFrame
     scored: dict[tuple[str, str], Scored]
 
 
@@ -56,7 +60,8 @@ def compare(
     sentence, and the interval of the difference is paired.
     """
     wanted = {"view": view, "task": task, "method": method}
-    ours, theirs = (read_run(place, wanted) for place in (a, b))
+    given = {field: value for field, value in wanted.items() if value is not None}
+    ours, theirs = (read_run(place, **given) for place in (a, b))
     table = compared(ours, theirs)
     if csv:
         typer.echo(table.to_csv(index=False), nl=False)
@@ -64,44 +69,46 @@ def compare(
         typer.echo(table.to_string(index=False, na_rep="", float_format="{:.2f}".format))
         typer.echo(NOTE)
     for name, mine, other in (("A", ours, theirs), ("B", theirs, ours)):
-        only = [one for one in mine.records if one not in other.records]
+        only = [one for one in mine.numbers.index if one not in other.numbers.index]
         if only:
             typer.echo(f"only in {name}: {len(only)}", err=csv)
             for one in only:
                 typer.echo(f"  {' '.join(one)}", err=csv)
 
 
-def read_run(place: str, wanted: Mapping[str, str | None] | None = None) -> Run:
+def read_run(place: str, **wanted: str) -> Run:
     """The run of a records file, a folder, or a git revision of the repository that the command runs in.
 
     Args:
         place: see `compare`.
-        wanted: {field of a record: value}; None stands for every value.
+        wanted: what fields of a record must be, e.g. task="tatoeba".
     Raises:
         DataError: there is none, or its records are not in DVC's cache.
     """
+    import pandas as pd
+
+    from orthoglot.report.queries import where
+    from orthoglot.statistics.records import ALL, COMPARISON
     from orthoglot.statistics.summary import read_scores
 
-    path, scores = Path(place), []
+    path, scored = Path(place), {}
     if path.is_dir():
         files = [path / name for name in ("records.jsonl", "records.parquet") if (path / name).is_file()][:1]
         files = files or sorted(path.rglob("records.jsonl"))
         if not files:
             raise DataError(f"{path}: no records.jsonl in this folder")
-        scores = [file for one in files if (file := one.with_name("scores.npz")).is_file()]
-        records = [record for file in files for record in _read(file)]
+        tables = {file: _read(file) for file in files}
+        records = pd.concat(tables.values())
+        for file, table in tables.items():
+            if (scores := file.with_name("scores.npz")).is_file():
+                scored[table["encoder"].iloc[0], table["method"].iloc[0]] = read_scores(scores)
     else:
         records = _read(path) if path.is_file() else _of_revision(place)
-    wanted = {field: value for field, value in (wanted or {}).items() if value is not None}
-    found: dict[Name, Record] = {}
-    for record in _overall(records):
-        if all(getattr(record, field) == value for field, value in wanted.items()):
-            name = record.task, record.dataset, record.view, record.encoder, record.method, record.metric
-            if name in found:
-                raise DataError(f"{place}: two records of {' '.join(name)}")
-            found[name] = record
-    owners = {file: _read(file.with_name("records.jsonl"))[0] for file in scores}
-    return Run(found, {(one.encoder, one.method): read_scores(file) for file, one in owners.items()})
+    levels = records["seed"].isna() & ~records["metric"].str.fullmatch(COMPARISON)
+    numbers = where(records[levels], subset=ALL, **wanted).set_index(COLUMNS)[["value", "low", "high"]]
+    if not numbers.index.is_unique:
+        raise DataError(f"{place}: two records of {' '.join(numbers.index[numbers.index.duplicated()][0])}")
+    return Run(numbers, scored)
 
 
 def compared(ours: Run, theirs: Run) -> pd.DataFrame:
@@ -111,23 +118,18 @@ def compared(ours: Run, theirs: Run) -> pd.DataFrame:
     (bootstrap over pivot sentences) where both have scores of the same sentences, else "apart" (from low B - high A to
     high B - low A), or nothing where a number has no interval.
     """
-    import pandas as pd
-
-    names = [name for name in ours.records if name in theirs.records]
+    names = [name for name in ours.numbers.index if name in theirs.numbers.index]
+    a, b = ours.numbers.loc[names], theirs.numbers.loc[names]
+    table = a[[]].assign(A=a["value"], B=b["value"], difference=b["value"] - a["value"])
+    table = table.assign(low=b["low"] - a["high"], high=b["high"] - a["low"])
+    table["interval"] = (table["high"] - table["low"]).notna().map({True: "apart", False: ""})
+    table = table.reset_index()
     paired = _paired(names, ours, theirs)
-    rows = []
-    for name in names:
-        mine, other = ours.records[name], theirs.records[name]
-        low, high, how = None, None, ""
+    for row, name in enumerate(names):
         if name in paired:
-            (low, high), how = paired[name], PAIRED
-        elif None not in (mine.low, mine.high, other.low, other.high):
-            assert mine.low is not None and mine.high is not None  # noqa: PT018
-            assert other.low is not None and other.high is not None  # noqa: PT018
-            low, high, how = other.low - mine.high, other.high - mine.low, APART
-        rows.append((*name, mine.value, other.value, other.value - mine.value, low, high, how))
-    table = pd.DataFrame(rows, columns=[*COLUMNS, "A", "B", "difference", "low", "high", "interval"])
-    return table.astype({"low": "float64", "high": "float64"})
+            table.loc[row, ["low", "high"]] = paired[name]
+            table.loc[row, "interval"] = "paired"
+    return table
 
 
 def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[float, float]]:
@@ -137,48 +139,35 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
 
     settings = ResamplingSettings(resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)
     found: dict[Name, tuple[float, float]] = {}
-    for name in names:
-        task, dataset, view, encoder, method, _ = name
+    for about in dict.fromkeys(name[:5] for name in names):
+        task, dataset, view, encoder, method = about
         sides = [chosen(run.scored.get((encoder, method), {}), task, dataset, view) for run in (theirs, ours)]
-        if name in found or not all(sides) or sides[0].keys() != sides[1].keys():
+        if not all(sides) or sides[0].keys() != sides[1].keys():
             continue
+        measure = next(iter(sides[0])).measure
         try:
-            answers = differences(
-                [(sides[0], sides[1])], task, dataset, next(iter(sides[0])).measure, settings
-            )
+            answers = differences([(sides[0], sides[1])], task, dataset, measure, settings)
         except DataError:  # other sentences
             continue
-        for one, (answer,) in answers.items():
+        for metric, (answer,) in answers.items():
             if answer is not None:
-                ends = POINTS * answer.interval.low, POINTS * answer.interval.high
-                found[task, dataset, view, encoder, method, one] = ends
+                found[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
     return found
 
 
-def _overall(records: Iterable[Record]) -> Iterable[Record]:
-    """Levels over all subsets and seeds; comparisons of two methods are left out."""
-    from orthoglot.statistics.records import ALL, Comparison
-
-    for record in records:
-        if record.subset == ALL and record.seed is None and Comparison.parse(record.metric) is None:
-            yield record
-
-
-def _read(path: Path) -> list[Record]:
+def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    from orthoglot.statistics.records import Record, read_records
+    from orthoglot.report.queries import frame
+    from orthoglot.statistics.records import read_records
 
-    if path.suffix != ".parquet":
-        return read_records(path)
-    table = pd.read_parquet(path).astype(object)
-    rows = table.where(table.notna(), None).to_dict("records")
-    return [Record(**{str(field): value for field, value in row.items()}) for row in rows]
+    return pd.read_parquet(path) if path.suffix == ".parquet" else frame(read_records(path))
 
 
-def _of_revision(revision: str) -> list[Record]:
+def _of_revision(revision: str) -> pd.DataFrame:
     """The records of a git revision, from git or from DVC's cache."""
-    import tempfile
+    from orthoglot.report.queries import frame
+    from orthoglot.statistics.records import parse_records
 
     resolved = subprocess.run(
         ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
@@ -200,7 +189,4 @@ def _of_revision(revision: str) -> list[Record]:
         raise DataError(
             f"{revision}: {RECORDS} is not in DVC's cache (git checkout {revision} && dvc pull {RECORDS}): {error}"
         ) from error
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "records.jsonl"
-        path.write_text(text, encoding="utf-8")
-        return _read(path)
+    return frame(parse_records(text, f"{revision}: {RECORDS}"))

@@ -60,7 +60,7 @@ def recommend(records: RecordsFile) -> None:
     for use in recommendation.USES:
         advice = recommendation.recommend(found, use)
         typer.echo(
-            markdown(recommendation.table(advice), ()) if advice.standings else recommendation.verdict(advice)
+            markdown([recommendation.table(advice)]) if advice.standings else recommendation.verdict(advice)
         )
 
 

@@ -12,22 +12,33 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from orthoglot.papers.published import Claim
 from orthoglot.papers.runs import SENTENCE, Run, Sides
-from orthoglot.statistics.lookup import Name, Number, paired
+from orthoglot.statistics.lookup import Name, Number, apart, paired
 from orthoglot.statistics.records import ALL
 
 HOLDS = "holds"
 FAILS = "does not hold"
 UNDECIDED = "undecided"
 UNTESTABLE = "not testable here"
+VERDICTS = (HOLDS, FAILS, UNDECIDED, UNTESTABLE)
 APART = "ends of two separate intervals, wider than a paired one"
 
 
 class Quantity(NamedTuple):
-    """What a case is decided by; `how` says where its interval comes from, or why there is none."""
+    """What a case is decided by.
+
+    Attributes:
+        value: None where it could not be computed.
+        low: lower end of its interval, None where there is none.
+        high: upper end.
+        seeds: the quantity of each seed.
+        how: where the interval comes from, or why there is none.
+        testable: whether the interval and the seeds can decide anything.
+    """
 
     value: float | None
     low: float | None
@@ -44,10 +55,7 @@ class Case(NamedTuple):
         encoder: here.
         data: task and data set here.
         quantity: what was computed, in words.
-        value: of the quantity, None where it could not be computed.
-        low: lower end of its interval.
-        high: upper end.
-        seeds: the quantity of each seed.
+        value: see `Quantity`, as low, high and seeds.
         verdict: of this case.
         how: how it was decided, or why it could not be.
         counts: whether the claim is made about its encoder and methods.
@@ -87,30 +95,28 @@ class Outcome(NamedTuple):
     def reason(self) -> str:
         """The verdicts of all cases that count, or why there is none."""
         if self.testable:
-            names = (HOLDS, FAILS, UNDECIDED, UNTESTABLE)
-            return ", ".join(f"{name} {self.counts[name]}" for name in names if self.counts[name])
+            return ", ".join(f"{name} {self.counts[name]}" for name in VERDICTS if self.counts[name])
         if self.counts:
             return next(case.how for case in self.cases if case.counts)
+        if self.cases and self.claim.encoders:
+            encoders = ", ".join(self.claim.encoders)
+            return f"made about {encoders}, not in this run; the cases are on other encoders or methods"
         if self.cases:
-            about = (
-                f"made about {', '.join(self.claim.encoders)}, not in this run; "
-                if self.claim.encoders
-                else ""
-            )
-            return f"{about}the cases are on other encoders or methods"
+            return "the cases are on other encoders or methods"
         return "the methods or the data that it needs are not in this run"
 
     def row(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        counted = {name: self.counts[name] for name in (HOLDS, FAILS, UNDECIDED, UNTESTABLE)}
-        about = {
+        return {
+            "paper": self.paper,
             "text": self.claim.text,
             "evidence": self.claim.evidence,
-            "encoders": list(self.claim.encoders),
+            "encoders": self.claim.encoders,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "counts": {name: self.counts[name] for name in VERDICTS},
+            "cases": [case._asdict() for case in self.cases],
         }
-        cases = [case._asdict() for case in self.cases]
-        summary = {"verdict": self.verdict, "reason": self.reason, "counts": counted}
-        return {"paper": self.paper, **about, **summary, "cases": cases}
 
 
 def evaluate_claims(run: Run) -> list[Outcome]:
@@ -140,17 +146,13 @@ def verdict(claim: Claim, low: float | None, high: float | None, seeds: Sequence
 def _cases(claim: Claim, run: Run) -> Iterator[Case]:
     every = list(run.sides(claim))
     for encoder in dict.fromkeys(sides.encoder for sides in every):
+        own = [sides for sides in every if sides.encoder == encoder]
         for task in claim.tasks:
             for dataset in run.measured.datasets(task):
-                found = [
-                    (other.value, case)
-                    for sides in every
-                    if sides.encoder == encoder
-                    for case, other in _case(claim, run, sides, task, dataset)
-                ]
+                found = [one for sides in own for one in _case(claim, run, sides, task, dataset)]
                 if claim.strongest_rival and found:
-                    found = [max(found, key=lambda one: one[0])]
-                yield from (case for _, case in found)
+                    found = [max(found, key=lambda one: one[1].value)]
+                yield from (case for case, _ in found)
 
 
 def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iterator[tuple[Case, Number]]:
@@ -164,19 +166,17 @@ def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iter
         return
     # The paired differences of a run are over all of a data set.
     whole = subsets is None or subsets == run.measured.subsets(task, dataset)
+    if claim.quantity == "magnitude":
+        left, right = (name._replace(metric=f"abs-{claim.metric}") for name in (left, right))
+    change = run.difference(left, right) if whole else None
+    a, b = sides.labels
     if claim.quantity == "ratio":
-        found = _ratio(mine, other, run.difference(left, right) if whole else None, sides, run)
-        label = f"{sides.labels[0]} / {sides.labels[1]}"
+        found, label = _ratio(mine, other, change, sides, run), f"{a} / {b}"
     elif claim.quantity == "magnitude":
-        size = f"abs-{claim.metric}"
-        change = run.difference(left._replace(metric=size), right._replace(metric=size)) if whole else None
-        found = _magnitude(mine, other, change, run)
-        label = f"|{sides.labels[0]}| − |{sides.labels[1]}|"
+        found, label = _magnitude(mine, other, change, run), f"|{a}| − |{b}|"
     else:
-        found = _difference(
-            mine, other, run.difference(left, right) if whole else run.subtract(mine, other), run
-        )
-        label = f"{sides.labels[0]} − {sides.labels[1]}"
+        change = change if whole else run.subtract(mine, other)
+        found, label = _difference(mine, other, change, run), f"{a} − {b}"
     part = "" if subsets is None else f", {len(subsets)} {claim.languages}"
     view = "" if claim.view == SENTENCE else f", {claim.view} view"
     quantity = f"{label}{view}, {claim.metric}"
@@ -193,17 +193,15 @@ def _difference(mine: Number, other: Number, change: Number | None, run: Run) ->
             how = f"the same score with every seed, {other.value:.2f} on average"
             return Quantity(change.value, change.low, change.high, seeds, how, False)
         return Quantity(change.value, change.low, change.high, seeds, run.pairing(change))
-    low = None if mine.low is None or other.high is None else mine.low - other.high
-    high = None if mine.high is None or other.low is None else mine.high - other.low
-    seeds = tuple(one - two for one, two in paired(mine, other).values())
-    return Quantity(
-        mine.value - other.value, low, high, seeds, f"{mine.value:.2f} and {other.value:.2f}; {APART}"
-    )
+    seeds = tuple(one - two for one, two in paired(mine.by_seed, other.by_seed).values())
+    low, high = apart(mine, other) or (None, None)
+    how = f"{mine.value:.2f} and {other.value:.2f}; {APART}"
+    return Quantity(mine.value - other.value, low, high, seeds, how)
 
 
 def _magnitude(mine: Number, other: Number, change: Number | None, run: Run) -> Quantity:
     """|left| - |right|, both drawn anew from the same sentences in every draw."""
-    seeds = tuple(abs(one) - abs(two) for one, two in paired(mine, other).values())
+    seeds = tuple(abs(one) - abs(two) for one, two in paired(mine.by_seed, other.by_seed).values())
     how = f"from {mine.value:+.1f} to {other.value:+.1f}; "
     if change is None:
         return Quantity(
@@ -225,17 +223,12 @@ def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, r
         how = f"chance ({chance:.2f}) is half of {sides.labels[0]}'s {before.value:.2f} or more"
         return Quantity(None, None, None, (), how, False)
     low = high = None
-    if before.low is not None and before.high is not None:
-        if change is not None and change.low is not None and change.high is not None:
-            ends = [
-                _over(h, max(h - by, 0.0))
-                for h in (before.low, before.high)
-                for by in (change.low, change.high)
-            ]
-            low, high = min(ends), max(ends)
-        elif after.low is not None and after.high is not None:
-            low, high = _over(before.low, after.high), _over(before.high, after.low)
-    seeds = tuple(_over(mine, other) for mine, other in paired(before, after).values())
+    if before.ends and change and change.ends:
+        ends = [_over(h, max(h - by, 0.0)) for h, by in product(before.ends, change.ends)]
+        low, high = min(ends), max(ends)
+    elif before.ends and after.ends:
+        low, high = _over(before.ends[0], after.ends[1]), _over(before.ends[1], after.ends[0])
+    seeds = tuple(_over(mine, other) for mine, other in paired(before.by_seed, after.by_seed).values())
     how = f"{before.value:.2f} / {after.value:.2f}; {run.pairing(change) if change else APART}; at least 90 %"
     return Quantity(_over(before.value, after.value), low, high, seeds, how)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -207,11 +208,8 @@ def whole_cells(run: Run) -> list[Cell]:
 
 def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
     """Encoder, method and view of everything in the run of which the paper prints such a view."""
-    views = [
-        view
-        for view in VIEWS
-        if view != SENTENCE and view in {one.view for one in printed_numbers(run.paper.name)}
-    ]
+    printed = {one.view for one in printed_numbers(run.paper.name)} - {SENTENCE}
+    views = [view for view in VIEWS if view in printed]
     for encoder in run.encoders:
         for method in run.measured.methods_of(encoder):
             for view in [SENTENCE] if run.method_label(encoder, method) == ORIGINAL else views:
@@ -233,14 +231,13 @@ def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     reason = printed.data.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
     if not reason and not (encoder and method):
         reason = NO_METHOD if encoder else NO_VARIANT if run.paper.variants else NO_ENCODER
-    return _filled(
-        printed, encoder, method, Match(reason=reason) if reason else find(printed, encoder, method, run), run
-    )
+    match = Match(reason=reason) if reason else find(printed, encoder, method, run)
+    return _filled(printed, encoder, method, match, run)
 
 
 def _filled(printed: Printed, encoder: str, method: str, match: Match, run: Run) -> Cell:
     number, over = match.number, match.over
-    measured = number and _scaled(number, printed.unit)
+    measured = number and number.divided(printed.unit)
     partial = number is not None and printed.value and set(over) < set(printed.members)
     like = printed_mean(printed, over) if partial else None
     cell = Cell(printed, encoder, method, match, measured, like)
@@ -262,12 +259,6 @@ def _less_base(cell: Cell, run: Run) -> Cell:
         elif cell.match.number is not None:
             number = find(printed, other, ORIGINAL, run).number
     return replace(cell, printed_less_base=less, less_base=run.subtract(cell.match.number, number))
-
-
-def _scaled(number: Number, unit: float) -> Number:
-    low, high = (None if end is None else end / unit for end in (number.low, number.high))
-    by_seed = {seed: value / unit for seed, value in number.by_seed.items()}
-    return number._replace(value=number.value / unit, low=low, high=high, by_seed=by_seed)
 
 
 def find(printed: Printed, encoder: str, method: str, run: Run) -> Match:
@@ -299,22 +290,14 @@ def _datasets(printed: Printed, run: Run) -> list[str]:
 
 def _parts(printed: Printed, datasets: Sequence[str], run: Run) -> dict[str, list[tuple[str, str]]]:
     """{member: its (data set, subset)} for what the run has; the data set with most members comes first."""
-    served: list[dict[str, list[tuple[str, str]]]] = []
+    served = []
     for dataset in datasets:
         have = set(run.measured.subsets(printed.task, dataset))
         wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
-        served.append(
-            {
-                member: [(dataset, subset) for subset in some]
-                for member, some in wanted.items()
-                if set(some) <= have
-            }
-        )
-    served.sort(key=len, reverse=True)
-    found = {
-        member: next((some[member] for some in served if member in some), []) for member in printed.members
-    }
-    return {member: parts for member, parts in found.items() if parts}
+        whole = {member: some for member, some in wanted.items() if have.issuperset(some)}
+        served.append({member: [(dataset, one) for one in some] for member, some in whole.items()})
+    found = ChainMap(*sorted(served, key=len, reverse=True))
+    return {member: found[member] for member in printed.members if found.get(member)}
 
 
 def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:

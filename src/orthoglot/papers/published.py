@@ -18,6 +18,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
+from pydantic import TypeAdapter
+
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import ALL, P_AT_1
 
@@ -196,8 +198,7 @@ def load_paper(name: str, known: Sequence[str] = ()) -> Paper:
 def printed_numbers(paper: str) -> tuple[Printed, ...]:
     """Every number of published/<paper>.csv, in the order of the file."""
     with open(PUBLISHED / f"{paper}.csv", encoding="utf-8", newline="") as handle:
-        rows = [Printed(**row) for row in csv.DictReader(handle)]
-    return tuple(row._replace(metric=row.metric) for row in rows)
+        return tuple(Printed(**row) for row in csv.DictReader(handle))
 
 
 def printed_mean(one: Printed, members: Sequence[str]) -> float | None:
@@ -220,20 +221,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _paper(name: str) -> Paper:
-    content = _read(name)
-    content["claims"] = tuple(_claim(one) for one in content["claims"])
-    content["encoders"] = {key: tuple(some) for key, some in content.get("encoders", {}).items()}
-    content["variants"] = {key: Variant(**one) for key, one in content.get("variants", {}).items()}
-    return Paper(name, **content)
-
-
-def _claim(content: dict[str, Any]) -> Claim:
-    for field in ("pairs", "further"):
-        content[field] = tuple((left, right) for left, right in content.get(field, ()))
-    for field in ("encoders", "tasks"):
-        if field in content:
-            content[field] = tuple(content[field])
-    return Claim(**content)
+    return TypeAdapter(Paper).validate_python({"name": name, **_read(name)})
 
 
 def _data_sets() -> dict[str, DataSet]:

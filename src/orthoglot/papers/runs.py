@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
@@ -46,6 +46,7 @@ class Sides(NamedTuple):
     counts: bool
 
 
+@dataclass(eq=False)
 class Run:
     """What the tables and claims of a paper ask of a run.
 
@@ -54,30 +55,23 @@ class Run:
     change, and takes sentences and training text as fixed; differences are taken seed by seed. Source:
     docs/papers.md#published-claims.
 
-    Args:
+    Attributes:
         paper: whose numbers are compared.
         measured: records; of variants by variant, as encoder, and seed of the training.
-        variants: what each variant changes, by its name here.
         encoder: whose variants these are.
+        variants: what each variant changes, by its name here.
         long_tail: languages of which the run's preset has little text.
         confidence: of intervals over seeds, None for intervals over sentences.
         parameters: numbers of weights, by variant, where they are known.
     """
 
-    def __init__(
-        self,
-        paper: Paper,
-        measured: Measured,
-        *,
-        variants: Mapping[str, Mapping[str, Any]] | None = None,
-        encoder: str = "",
-        long_tail: Collection[str] = (),
-        confidence: float | None = None,
-        parameters: Mapping[str, int | None] | None = None,
-    ) -> None:
-        self.paper, self.measured, self.encoder = paper, measured, encoder
-        self.long_tail, self.confidence, self.parameters = long_tail, confidence, parameters or {}
-        self._variants = variants or {}
+    paper: Paper
+    measured: Measured
+    encoder: str = ""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    long_tail: Collection[str] = ()
+    confidence: float | None = None
+    parameters: Mapping[str, int | None] = field(default_factory=dict)
 
     @cached_property
     def encoders(self) -> list[str]:
@@ -91,7 +85,7 @@ class Run:
         if self.paper.variants:
             variant = self.paper.variants.get(name)
             changes = variant and variant.changes
-            return [here for here in self.measured.encoders if self._variants.get(here) == changes]
+            return [here for here in self.measured.encoders if self.variants.get(here) == changes]
         stated = {here: self.measured.stated("checkpoint", encoder=here) for here in self.measured.encoders}
         return [here for one in self.paper.encoders[name] for here in stated if stated[here] == one]
 
@@ -130,12 +124,10 @@ class Run:
         """left - right over all subsets, paired; None where the run has no such number."""
         if self.confidence is not None:
             return self.subtract(self.measured.mean(left), self.measured.mean(right))
-        found = self.measured.difference(left, right.method)
-        if found is None and (other := self.measured.difference(right, left.method)) is not None:
-            low, high = (None if end is None else -end for end in (other.high, other.low))
-            by_seed = {seed: -value for seed, value in other.by_seed.items()}
-            found = other._replace(value=-other.value, low=low, high=high, by_seed=by_seed)
-        return found
+        if (found := self.measured.difference(left, right.method)) is not None:
+            return found
+        other = self.measured.difference(right, left.method)
+        return other and other.divided(-1)
 
     def subtract(self, mine: Number | None, other: Number | None) -> Number | None:
         """mine - other, seed by seed and rounded like the records; None for intervals over sentences."""
@@ -220,20 +212,6 @@ def run_of_variants(
     Raises:
         DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
     """
-    sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    return Run(
-        paper,
-        _by_variant(evaluations),
-        variants=variants,
-        encoder=encoder,
-        long_tail=long_tail,
-        confidence=confidence,
-        parameters=sizes,
-    )
-
-
-def _by_variant(evaluations: Sequence[Path]) -> Measured:
-    """P@1 by variant, as encoder, and seed of the training."""
     groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     seeds: dict[str, set[int]] = defaultdict(set)
     for folder in evaluations:
@@ -252,7 +230,9 @@ def _by_variant(evaluations: Sequence[Path]) -> Measured:
     means = [
         replace(some[0], seed=None, value=fmean(record.value for record in some)) for some in groups.values()
     ]
-    return Measured([record for some in groups.values() for record in some] + means)
+    measured = Measured([record for some in groups.values() for record in some] + means)
+    sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
+    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes)
 
 
 def parameters(folder: Path) -> int | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
+import pandas as pd
+
+from orthoglot.atomic import replacing
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.papers.measured import REASONS, WHOLE, Cell, cells, further_cells, whole_cells
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, Paper, load_paper
@@ -15,23 +20,16 @@ from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.report import tables
 from orthoglot.report.page import render
 from orthoglot.report.queries import better
-from orthoglot.report.table_files import csv_text, json_text, plain, save
-from orthoglot.report.tables import ARROWS, Table, markdown
+from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
 from orthoglot.statistics.lookup import Measured, Number
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
-EMPTY = tables.Cell("–")
 Show = Callable[[Cell], tables.Cell]
+# A table, and one that is folded away below it.
+Section = tuple[Table, Table | None]
 logger = logging.getLogger(__name__)
-
-
-class Section(NamedTuple):
-    """One table of a paper, and one that is folded away below it."""
-
-    table: Table
-    more: Table
 
 
 def write_paper(run: Run, output: Path) -> None:
@@ -49,19 +47,20 @@ def write_paper(run: Run, output: Path) -> None:
     sections = [_section(run, table, known, further) for table in paper.tables]
     if whole:
         sections.append(_whole_section(run, whole))
-    title, lead = f"{paper.title}: published and measured", _lead(known)
-    claimed = claim_tables(tested)
-    page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
-    shown = [*(table for section in sections for table in section), *claimed]
-    text = f"# {title}\n\n{lead}\n\n" + "\n".join(filter(None, (markdown(one, ()) for one in shown)))
-    flat = [plain(one.row()) for one in known + further + whole]
-    content = {"cells": flat, "claims": [_plain(one) for one in tested], "parameters": run.parameters}
+    rows = [_plain(one.row()) for one in known + further + whole]
+    content = {
+        "cells": rows,
+        "claims": [one.row() for one in tested],
+        "parameters": run.parameters,
+    }
     stem = f"{paper.name}-table"
-    save(output / f"{stem}.md", text)
-    save(output / f"{stem}.html", page)
-    save(output / f"{stem}.csv", csv_text(flat))
-    save(output / f"{stem}.json", json_text(content))
-    logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(flat))
+    _write(output, stem, f"{paper.title}: published and measured", _lead(known), sections, tested, content)
+    flat = [
+        {name: " ".join(value) if isinstance(value, list) else value for name, value in row.items()}
+        for row in rows
+    ]
+    _save(output / f"{stem}.csv", pd.DataFrame(flat).to_csv(index=False, lineterminator="\n"))
+    logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(rows))
 
 
 def write_records(paper: str, records: Sequence[Record], output: Path) -> None:
@@ -83,18 +82,44 @@ def write_claims(records: Sequence[Record], output: Path) -> None:
     papers, measured = [load_paper(name) for name in DECOMPOSER_PAPERS], Measured(records)
     tested = [one for paper in papers for one in evaluate_claims(Run(paper, measured))]
     title = f"Claims of {' and '.join(paper.title for paper in papers)}"
-    shown = claim_tables(tested)
     lead = "Directional claims of the papers, tested on the records of one run."
-    page = render(TEMPLATE, title=title, lead=lead, sections=[], claims=shown)
-    save(output / "claims.md", f"# {title}\n\n" + "\n".join(markdown(one, ()) for one in shown if one.rows))
-    save(output / "claims.html", page)
-    save(output / "claims.json", json_text([_plain(one) for one in tested]))
+    _write(output, "claims", title, lead, [], tested, [one.row() for one in tested])
     logger.info("%s: %d claims", output / "claims.html", len(tested))
 
 
-def _plain(tested: Outcome) -> dict[str, object]:
-    row = tested.row()
-    return row | {"cases": [plain(case) for case in row["cases"]]}
+def _write(
+    output: Path,
+    stem: str,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    tested: Sequence[Outcome],
+    content: object,
+) -> None:
+    """The tables and claims as Markdown and HTML, and `content` as JSON."""
+    claimed = claim_tables(tested)
+    shown = [*(one for section in sections for one in section if one), *claimed]
+    page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
+    text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    _save(output / f"{stem}.md", f"# {title}\n\n{lead}\n\n{markdown(shown)}")
+    _save(output / f"{stem}.html", page)
+    _save(output / f"{stem}.json", f"{text}\n")
+
+
+def _plain(value: Any) -> Any:
+    """Numbers rounded for a file; JSON has no infinity, which a ratio to nothing has."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else str(value)
+    return value
+
+
+def _save(path: Path, text: str) -> None:
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
@@ -141,44 +166,46 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
     own = [one for one in known if one.printed.table == table]
     others = [one for one in further if one.printed.table == table]
     title = f"Table {table}: {run.paper.tables[table]}"
-    kinds: dict[str, Show] = {"published": _published, "measured": _measured, "difference": _difference}
+    kinds: dict[str, Show] = {
+        "published": lambda one: _published(one, one.printed.number),
+        "measured": lambda one: _number(one, one.measured),
+        "difference": _difference,
+    }
     if not run.paper.base:
         note = "Encoders and methods of this run in the paper's columns."
         more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
-        return Section(_grid(run, title, _how(run, own), own, kinds), more)
-    shown: dict[str, Show] = {"published": _printed_less_base, "measured": _less_base}
+        return _grid(run, title, _how(run, own), own, kinds), more
     every = own + others
-    return Section(
-        _grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every, shown)
-    )
+    return _grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every)
 
 
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
     title, tail = "Whole data sets of this run", ", ".join(run.long_tail)
     note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
-    levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, {"measured": _measured})
+    kinds: dict[str, Show] = {"measured": lambda one: _number(one, one.measured)}
+    levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, kinds)
     if run.parameters:
         sizes = {_row_heading(run, one)[0].text: run.parameters.get(one.encoder) for one in whole}
-        rows = [[*row, _size(sizes.get(row[0].text))] for row in levels.rows]
+        rows = []
+        for row in levels.rows:
+            size = sizes[row[0].text]
+            rows.append([*row, EMPTY if size is None else tables.Cell(f"{size:,}")])
         levels = levels._replace(columns=[*levels.columns, "Parameters at use"], rows=rows)
-    changes = (
-        _changes(run, title, whole, {"measured": _less_base}) if run.paper.base else Table("", "", [], [])
-    )
-    return Section(levels, changes)
+    return levels, _changes(run, title, whole) if run.paper.base else None
 
 
-def _changes(run: Run, title: str, shown: Sequence[Cell], kinds: Mapping[str, Show]) -> Table:
+def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:
     """What each variant changes."""
     less = f"less {run.paper.variants[run.paper.base].label}"
     note = (
         f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."
     )
     rivals = [one for one in shown if one.printed.encoder != run.paper.base]
+    kinds: dict[str, Show] = {
+        "published": lambda one: _published(one, one.printed_less_base, "+"),
+        "measured": _less_base,
+    }
     return _grid(run, f"{title}: {less}", note, rivals, kinds)
-
-
-def _size(parameters: int | None) -> tables.Cell:
-    return EMPTY if parameters is None else tables.Cell(f"{parameters:,}")
 
 
 def _how(run: Run, own: Sequence[Cell]) -> str:
@@ -209,24 +236,20 @@ def _grid(run: Run, title: str, note: str, shown: Sequence[Cell], kinds: Mapping
         group.setdefault((one.encoder, "" if variants else one.method), []).append(one)
     rows = []
     for row, group in groups.items():
-        lines: list[tuple[str, str, list[Cell], Show]] = []
         first, *_ = group.values()
-        absent = ("", "") in group
-        if "published" in kinds and any(one.printed.value or one.printed.note for one in first):
-            lines.append(("published", "", first, _absent if absent else kinds["published"]))
         for (encoder, method), own in group.items():
             reading = "" if variants or (encoder, method) == row[:2] or not method else f"{encoder}, {method}"
-            lines += [
-                (kind, reading, own, show)
-                for kind, show in kinds.items()
-                if kind != "published"
-                and encoder
-                and (kind != "difference" or any(map(_has_difference, own)))
-            ]
-        for kind, reading, own, show in lines:
-            by_column = {one.printed.column: show(one) for one in own}
-            line = [by_column.get(column, EMPTY) for column in columns]
-            rows.append([*_row_heading(run, first[0]), tables.Cell(kind, reading), *line])
+            there = {
+                "published": own is first and any(one.printed.value or one.printed.note for one in own),
+                "measured": bool(encoder),
+                "difference": any(one.difference is not None for one in own),
+            }
+            for kind, show in kinds.items():
+                if there[kind]:
+                    by_column = {one.printed.column: show(one) for one in own}
+                    line = [by_column.get(column, EMPTY) for column in columns]
+                    name = tables.Cell(kind, "" if kind == "published" else reading)
+                    rows.append([*_row_heading(run, first[0]), name, *line])
     lead = ["Variant"] if variants else ["Encoder", "Method", "View"]
     headings = [*lead, "", *(heading(run.paper, column) for column in columns)]
     return Table(title, " ".join([note, *_legend(run, shown)]), headings, rows)
@@ -263,17 +286,9 @@ def _text(cell: Cell, value: float, sign: str = "") -> str:
     return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
 
 
-def _published(cell: Cell) -> tables.Cell:
-    number = cell.printed.number
-    return EMPTY if number is None else tables.Cell(_text(cell, number))
-
-
-def _absent(cell: Cell) -> tables.Cell:
-    return _published(cell)._replace(small=cell.match.reason)
-
-
-def _measured(cell: Cell) -> tables.Cell:
-    return _number(cell, cell.measured)
+def _published(cell: Cell, number: float | None, sign: str = "") -> tables.Cell:
+    shown = EMPTY if number is None else tables.Cell(_text(cell, number, sign))
+    return shown if cell.encoder else shown._replace(small=cell.match.reason)
 
 
 def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) -> tables.Cell:
@@ -281,8 +296,9 @@ def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) 
     if number is None:
         return EMPTY._replace(small=cell.match.reason)
     small = []
-    if number.low is not None and number.high is not None:
-        small.append(f"[{_text(cell, number.low, sign)}, {_text(cell, number.high, sign)}]")
+    if number.ends:
+        low, high = (_text(cell, end, sign) for end in number.ends)
+        small.append(f"[{low}, {high}]")
     if sd and number.sd is not None:
         small.append(f"± {_text(cell, number.sd)}")
     if cell.missing:
@@ -300,21 +316,11 @@ def _difference(cell: Cell) -> tables.Cell:
     return tables.Cell(_text(cell, cell.difference, "+"), " ".join(against + mark))
 
 
-def _has_difference(cell: Cell) -> bool:
-    return cell.difference is not None
-
-
-def _printed_less_base(cell: Cell) -> tables.Cell:
-    less = cell.printed_less_base
-    return EMPTY if less is None else tables.Cell(_text(cell, less, "+"))
-
-
 def _less_base(cell: Cell) -> tables.Cell:
     found = _number(cell, cell.less_base, "+", sd=False)
-    number = cell.less_base
-    if number is None or number.low is None or number.high is None:
+    if cell.less_base is None or cell.less_base.ends is None:
         return found
-    every = (number.low, number.high, *number.by_seed.values())
+    every = (*cell.less_base.ends, *cell.less_base.by_seed.values())
     tone = "good" if min(every) > 0 else "bad" if max(every) < 0 else ""
     return found._replace(tone=tone)
 

@@ -11,6 +11,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,8 +27,8 @@ from orthoglot.report.plots import History
 from orthoglot.report.tables import Section
 from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import PROPORTIONS, Record, read_records, write_records
-from orthoglot.statistics.summary import Scored, read_scores
-from orthoglot.tasks.projections import Map, TextMap, read_map, read_text_maps
+from orthoglot.statistics.summary import read_scores
+from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
@@ -59,22 +60,6 @@ class Figure(NamedTuple):
     svg: Markup
     caption: str
     folded: str = ""
-
-
-class Evaluations(NamedTuple):
-    """What `evaluate` wrote, encoders in the order given, methods in the order of the preset.
-
-    Attributes:
-        records: of all encoders and methods.
-        scores: by encoder and method.
-        maps: by encoder and method.
-        text_maps: by text, then by encoder and method.
-    """
-
-    records: list[Record]
-    scores: dict[tuple[str, str], Scored]
-    maps: dict[tuple[str, str], Map]
-    text_maps: dict[str, dict[tuple[str, str], TextMap]]
 
 
 def report(
@@ -109,26 +94,31 @@ def report(
     Raises:
         DataError: no evaluation, two of the same encoder and method, or one of a method that is not in `methods`.
     """
-    found = _read(evaluations, list(methods))
-    records = found.records + compare_methods(
-        found.scores, settings, {"orthoglot": __version__}, hosts=methods
-    )
+    measured, folders = _read(evaluations, list(methods))
+    scores = {name: read_scores(folder / "scores.npz") for name, folder in folders.items()}
+    records = measured + compare_methods(scores, settings, {"orthoglot": __version__}, hosts=methods)
     trainings = [read_history(path) for path in histories]
     write_records(output / "records.jsonl", records)
     table = queries.frame(records)
     table.to_parquet(output / "records.parquet", index=False)
-    _write_json(output / "metrics.json", tables.tracked(table, selected))
+    metrics = json.dumps(tables.tracked(table, selected), indent=2, sort_keys=True, ensure_ascii=False)
+    (output / "metrics.json").write_text(f"{metrics}\n", encoding="utf-8")
     (output / "plots").mkdir()
     corners, curves = plots.corner_table(table, methods), plots.curves_table(trainings)
-    for name, data in {"corner": corners, "curves": curves}.items():
-        data.to_csv(output / "plots" / f"{name}.csv", index=False, lineterminator="\n")
+    for drawn, data in (("corner", corners), ("curves", curves)):
+        data.to_csv(output / "plots" / f"{drawn}.csv", index=False, lineterminator="\n")
     glance, sections = tables.headline(table), tables.sections(table)
-    (output / "tables.md").write_text(tables.markdown(glance, sections), encoding="utf-8")
-    corpora = (
-        {"corpora": tables.corpus_table([tables.read_counts(path) for path in counts])} if counts else {}
-    )
+    folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
+    (output / "tables.md").write_text(tables.markdown([glance, *chain(*folded)]), encoding="utf-8")
+    corpora = {}
+    if counts:
+        corpora["corpora"] = tables.corpus_table([tables.read_counts(path) for path in counts])
     if text:
         corpora["text"] = tables.text_table([tables.read_counts(path) for path in text])
+    text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
+    for name, folder in folders.items():
+        for dataset, one in read_text_maps(folder / "text-maps.npz").items():
+            text_maps.setdefault(dataset, {})[name] = one
     voting = [one for one in trainings if diagnostics.has_votes(one.rows)]
     pretraining = {one.method: None for one in trainings if one.method not in methods}
     page = render(
@@ -138,19 +128,17 @@ def report(
         facts=facts(table, licences, methods),
         glance=glance,
         hosts=tables.host_table(table, methods),
-        sections=[
-            (section, _figures(section, table, corners, methods, found.text_maps)) for section in sections
-        ],
+        sections=[(one, _figures(one, table, corners, methods, text_maps)) for one in sections],
         curves=plots.curves(curves, {**methods, **pretraining}) if trainings else None,
         capped=capped(trainings),
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
-        maps=plots.maps(found.maps),
+        maps=plots.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
-    logger.info("report: %d records of %d evaluations", len(records), len(found.scores))
+    logger.info("report: %d records of %d evaluations", len(records), len(folders))
 
 
 def read_history(path: Path) -> History:
@@ -205,30 +193,32 @@ def facts(
     """What was run, on whose terms, where and with which versions."""
     whole = queries.undivided(records)
     seeds = sorted(records.loc[~records["method"].isin(whole), "seed"].dropna().unique())
-    installed = [f"{name} {version(name)}" for name in LIBRARIES]
-    others = [task for task in (queries.LEAKAGE, queries.GEOMETRY) if (records["task"] == task).any()]
-    used = set(records["method"])
+    names = [queries.title(*task) for task in queries.tasks(records)]
+    for task in (queries.LEAKAGE, queries.GEOMETRY):
+        names += [queries.TITLES[task]] * bool((records["task"] == task).any())
+    versions = [f"{name} {version(name)}" for name in LIBRARIES]
+    versions = [f"orthoglot {__version__}", f"Python {platform.python_version()}", *versions]
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    day = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
     return {
         "Encoders": ", ".join(records["encoder"].unique()),
-        "Methods": ", ".join(name for name in methods if name in used),
+        "Methods": ", ".join(name for name in methods if name in set(records["method"])),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
-        "Tasks": ", ".join(
-            [
-                *(queries.title(*task) for task in queries.tasks(records)),
-                *(queries.TITLES[task] for task in others),
-            ]
-        ),
+        "Tasks": ", ".join(names),
         "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
         "Numbers": f"{len(records):,} records",
-        "Day": _now().strftime("%Y-%m-%d"),
-        "Versions": ", ".join(
-            [f"orthoglot {__version__}", f"Python {platform.python_version()}", *installed]
-        ),
-        "Machine of this report": _machine(),
+        "Day": day.strftime("%Y-%m-%d"),
+        "Versions": ", ".join(versions),
+        "Machine of this report": machine,
     }
 
 
-def _read(evaluations: Sequence[Path], methods: Sequence[str]) -> Evaluations:
+def _read(
+    evaluations: Sequence[Path], methods: Sequence[str]
+) -> tuple[list[Record], dict[tuple[str, str], Path]]:
+    """All records and the folders by encoder and method; encoders in the order given, methods in that of the preset."""
     if not evaluations:
         raise DataError("report: no evaluation to report")
     found: dict[tuple[str, str], tuple[list[Record], Path]] = {}
@@ -242,18 +232,9 @@ def _read(evaluations: Sequence[Path], methods: Sequence[str]) -> Evaluations:
         if name[1] not in methods:
             raise DataError(f"{folder}: evaluates {name[1]}, which is none of {', '.join(methods)}")
         found[name] = records, folder
-    encoders = dict.fromkeys(encoder for encoder, _ in found)
-    names = [(encoder, method) for encoder in encoders for method in methods if (encoder, method) in found]
-    text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
-    for name in names:
-        for text, one in read_text_maps(found[name][1] / "text-maps.npz").items():
-            text_maps.setdefault(text, {})[name] = one
-    return Evaluations(
-        [record for name in names for record in found[name][0]],
-        {name: read_scores(found[name][1] / "scores.npz") for name in names},
-        {name: read_map(found[name][1] / "map.npz") for name in names},
-        text_maps,
-    )
+    encoders = list(dict.fromkeys(encoder for encoder, _ in found))
+    names = sorted(found, key=lambda name: (encoders.index(name[0]), methods.index(name[1])))
+    return [record for name in names for record in found[name][0]], {name: found[name][1] for name in names}
 
 
 def _figures(
@@ -284,19 +265,3 @@ def _figures(
         Figure(plots.geometry(records, dataset, methods), GEOMETRY),
         Figure(maps, TEXT_MAPS, "Maps of the text in many languages"),
     ]
-
-
-def _now() -> datetime:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-
-
-def _machine() -> str:
-    """E.g. "Linux x86_64, 8 cores, 31 GiB"."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
-
-
-def _write_json(path: Path, value: object) -> None:
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")

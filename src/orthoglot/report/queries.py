@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, Record, unsign
+from orthoglot.statistics.records import ALL, COMPARISON, P_AT_1, PROPORTIONS, Record, unsign
 from orthoglot.tasks.registry import NWAY, TASKS
 
 PROBE = "language-probe"
@@ -22,7 +22,6 @@ SHAPES = {"kl-d": "KL-D ↓", "ch-i": "CH-I ↑", "pr": "PR → 1"}
 TITLES = {name: entry.title for name, entry in TASKS.items()}
 # Metrics that methods are compared by.
 COMPARED = (*PROPORTIONS, "pearson", "spearman")
-DIFFERENCES = ("difference", "p", "sign")
 LEVEL = 0.05
 
 
@@ -97,11 +96,8 @@ def comparisons(records: pd.DataFrame) -> pd.DataFrame:
     `compared` is the metric whose values differ; a correlation has no sign test (NaN). `sd` is over the
     differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
     """
-    names = records["metric"].str.extract(
-        r"^(?P<kind>difference|p|sign)-(?P<compared>[^:]+):(?P<baseline>.*)$"
-    )
-    chosen = records.join(names)
-    chosen = chosen[chosen["kind"].isin(DIFFERENCES)]
+    chosen = records.join(records["metric"].str.extract(f"^{COMPARISON}$"))
+    chosen = chosen[chosen["kind"].notna()]
     keys = ["task", "dataset", "encoder", "method", "view", "baseline", "compared"]
     by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda found: np.sign(found["value"]))
     seeds = by_seed.groupby(keys, sort=False).agg(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from orthoglot.errors import ConfigError
-from orthoglot.report.tables import Cell, Table
+from orthoglot.report.tables import EMPTY, Cell, Table
 from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.lookup import Measured, Name, Number
+from orthoglot.statistics.lookup import Measured, Name, Number, apart
 from orthoglot.statistics.records import P_AT_1, Record
 
 # Use: (task, metric) of the meaning view; the metric of a correlation is that of the paper which scores it.
@@ -104,8 +106,8 @@ def table(advice: Advice) -> Table:
     """The advice as a table, best method first."""
     rows = []
     for rank, one in enumerate(advice.standings):
-        interval = "" if one.low is None or one.high is None else f"[{one.low:+.2f}, {one.high:+.2f}]"
-        compared = [Cell(f"{one.difference:+.2f}", interval), Cell(one.worse)] if rank else [Cell("–")] * 2
+        interval = "" if one.low is None else f"[{one.low:+.2f}, {one.high:+.2f}]"
+        compared = [Cell(f"{one.difference:+.2f}", interval), Cell(one.worse)] if rank else [EMPTY] * 2
         name = Cell(one.method, "", "" if rank else "best")
         rows.append([name, Cell(f"{one.rank:.2f}"), Cell(f"{one.points:.2f}"), *compared])
     notes = [verdict(advice)]
@@ -131,21 +133,17 @@ def verdict(advice: Advice) -> str:
     return f"For {advice.use} {first.method} is best; each of the other {len(others)} is worse."
 
 
-def _cells(measured: Measured, use: str) -> dict[str, Mapping[str, Score]]:
-    cells: dict[str, Mapping[str, Score]] = {}
+def _cells(measured: Measured, use: str) -> dict[str, dict[str, Score]]:
+    cells: dict[str, dict[str, Score]] = defaultdict(dict)
     for task, metric in USES[use]:
-        for dataset in measured.datasets(task):
-            for encoder in measured.encoders:
-                found = {}
-                for method in measured.methods_of(encoder):
-                    view = "sentence" if method == ORIGINAL else "meaning"
-                    name = Name(encoder, method, view, task, dataset, metric)
-                    level = measured.mean(name)
-                    if level is not None and level.by_seed:
-                        gain = NONE if method == ORIGINAL else measured.difference(name, ORIGINAL)
-                        found[method] = Score(level, gain)
-                if found:
-                    cells[f"{encoder}: {task} {dataset}"] = found
+        for dataset, encoder in product(measured.datasets(task), measured.encoders):
+            for method in measured.methods_of(encoder):
+                view = "sentence" if method == ORIGINAL else "meaning"
+                name = Name(encoder, method, view, task, dataset, metric)
+                level = measured.mean(name)
+                if level is not None and level.by_seed:
+                    gain = NONE if method == ORIGINAL else measured.difference(name, ORIGINAL)
+                    cells[f"{encoder}: {task} {dataset}"][method] = Score(level, gain)
     return cells
 
 
@@ -155,10 +153,13 @@ def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list
         return []
     several = [set(one.level.by_seed) for found in cells for one in found if len(one.level.by_seed) > 1]
     seeds = sorted(set.intersection(*several)) if several else [None]
+
+    def value(number: Number, seed: int | None) -> float:
+        """A number of one seed has its value in every seed."""
+        return number.by_seed[seed] if seed in number.by_seed else next(iter(number.by_seed.values()))
+
     # (cells, methods, seeds)
-    values = np.array(
-        [[[_value(one.level, seed) for seed in seeds] for one in found] for found in cells], dtype=np.float64
-    )
+    values = np.array([[[value(one.level, seed) for seed in seeds] for one in found] for found in cells])
     ranks = stats.rankdata(-values, axis=1).mean(axis=(0, 2))
     points = np.mean([[one.level.value for one in found] for found in cells], axis=0)
     order = sorted(range(len(methods)), key=lambda place: (round(ranks[place], 9), -points[place]))
@@ -183,19 +184,8 @@ def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list
     return standings
 
 
-def _value(number: Number, seed: int | None) -> float:
-    """The value of a seed; a number of one seed has it in every seed."""
-    return number.by_seed[seed] if seed in number.by_seed else next(iter(number.by_seed.values()))
-
-
 def _interval(mine: Score, other: Score) -> tuple[float, float] | None:
     """Of mine minus other: the narrower one from the paired differences to the original, or from the levels."""
     pairs = ((mine.gain, other.gain), (mine.level, other.level))
-    found = [ends for one, two in pairs if one and two and (ends := _apart(one, two))]
+    found = [ends for one, two in pairs if one and two and (ends := apart(one, two))]
     return min(found, key=lambda ends: ends[1] - ends[0], default=None)
-
-
-def _apart(one: Number, two: Number) -> tuple[float, float] | None:
-    if one.low is None or one.high is None or two.low is None or two.high is None:
-        return None
-    return one.low - two.high, one.high - two.low

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -29,7 +30,7 @@ from orthoglot.report.queries import (
     undivided,
     where,
 )
-from orthoglot.statistics.records import ALL, PROPORTIONS, unsign
+from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, unsign
 from orthoglot.tasks.geometry import GROUPS
 from orthoglot.tasks.registry import NWAY
 
@@ -97,13 +98,8 @@ def sections(records: pd.DataFrame) -> list[Section]:
     found = []
     for key in tasks(records):
         compared = comparison_table(records, *key)
-        kind = (
-            "By language pair"
-            if key[2] not in PROPORTIONS
-            else "By language"
-            if key[0] == NWAY
-            else "By direction"
-        )
+        kind = "By direction" if key[2] in PROPORTIONS else "By language pair"
+        kind = "By language" if key[0] == NWAY else kind
         details = {compared.title: [compared], kind: list(subset_tables(records, *key))}
         details = {name: tables for name, tables in details.items() if tables and tables[0].rows}
         found.append(Section(*key, task_table(records, *key), details))
@@ -143,25 +139,18 @@ def headline(records: pd.DataFrame) -> Table:
     whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
     values = values.assign(view=values["view"].mask(whole, "meaning"))
     kinds = {
-        "P@1 meaning ↑": values["task"].isin(RETRIEVAL) & (values["view"] == "meaning"),
-        "P@1 language ↓": values["task"].isin(RETRIEVAL) & (values["view"] == "language"),
-        "STS ↑": (values["task"] == "sts") & (values["view"] == "meaning") & (values["metric"] == "spearman"),
-        "QE ↑": (values["task"] == "qe") & (values["view"] == "meaning") & (values["metric"] == "spearman"),
+        "P@1 meaning ↑": (RETRIEVAL, "meaning", P_AT_1),
+        "P@1 language ↓": (RETRIEVAL, "language", P_AT_1),
+        "STS ↑": (["sts"], "meaning", "spearman"),
+        "QE ↑": (["qe"], "meaning", "spearman"),
     }
-    means = {
-        kind: values[chosen].groupby(["encoder", "method"])["value"].mean()
-        for kind, chosen in kinds.items()
-        if chosen.any()
-    }
-    columns = [(encoder, kind) for encoder in values["encoder"].unique() for kind in means]
-    table = [
-        [Cell(method)]
-        + [
-            Cell(f"{means[kind][encoder, method]:.1f}") if (encoder, method) in means[kind] else EMPTY
-            for encoder, kind in columns
-        ]
-        for method in values["method"].unique()
-    ]
+    chosen = pd.concat(
+        where(values[values["task"].isin(names)], view=view, metric=metric).assign(kind=kind)
+        for kind, (names, view, metric) in kinds.items()
+    )
+    means = chosen.groupby(["method", "encoder", "kind"], sort=False)["value"].mean().reset_index()
+    columns = list(product(values["encoder"].unique(), means["kind"].unique()))
+    table = _grid(means, ["method"], ["encoder", "kind"], columns, lambda row: Cell(f"{row.value:.1f}"))
     note = (
         "Mean over data sets and seeds. P@1 in percent, of all retrieval tasks; STS and QE: Spearman's correlation "
         "times 100, by the meaning view. The original's “meaning” is its sentence vector."
@@ -192,11 +181,9 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
     """Encoder and method by view, and the difference to the undivided vector."""
     values = where(overall(records), task=task, dataset=dataset, metric=metric)
     best = {
-        (encoder, view): _clearly_best(
-            where(values, encoder=encoder, view=view), view, metric, better(task, view)
-        )
-        for encoder in values["encoder"].unique()
+        (encoder, view): _clearly_best(own, view, metric, better(task, view))
         for view in ("meaning", "language")
+        for encoder, own in where(values, view=view).groupby("encoder")
     }
     differences = comparisons(records)
     differences = where(differences, task=task, dataset=dataset, compared=metric, baseline_view="sentence")
@@ -208,11 +195,12 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
             return _difference(row._replace(view="meaning"))
         return _score(row, "best" if best.get((row.encoder, row.view)) == row.method else "")
 
-    arrows = {view: ARROWS[better(task, view)] for view in ("meaning", "language")}
-    if metric not in PROPORTIONS:
-        arrows["language"] = "→ 0"
-    columns = {view: f"{view.capitalize()} view {arrow}" for view, arrow in arrows.items()}
-    columns |= {"sentence": "Sentence vector", "difference": "Meaning − original"}
+    columns = {
+        "meaning": f"Meaning view {ARROWS[better(task, 'meaning')]}",
+        "language": f"Language view {ARROWS[better(task, 'language')] if metric in PROPORTIONS else '→ 0'}",
+        "sentence": "Sentence vector",
+        "difference": "Meaning − original",
+    }
     table = _grid(shown, ["encoder", "method"], ["view"], list(columns), show)
     headings = ["Encoder", "Method", *columns.values()]
     return Table(title(task, dataset, metric), _note(values, task, metric), headings, table)
@@ -234,7 +222,8 @@ def leakage_table(records: pd.DataFrame) -> Table:
     )
 
     def show(row: Any) -> Cell:
-        return _score(row, digits=2 if row.metric.startswith("norm") else 1)
+        form = ".2f" if row.metric.startswith("norm") else ".1f"
+        return _score(row, form=form, sd_form=form)
 
     table = _grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
     return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *LEAKS.values()], table)
@@ -245,7 +234,12 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
     values = spread(where(records, task=GEOMETRY, dataset=dataset))
     groups = [group for group in GROUPS if group in set(values["subset"])]
     columns = [(group, metric) for group in groups for metric in metrics]
-    table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, _four_digits)
+
+    def show(row: Any) -> Cell:
+        """Four significant digits, as these numbers span decades."""
+        return _score(row, form=".4g", sd_form=".2g")
+
+    table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, show)
     languages = {
         group: unsign(where(values, subset=group)["signature"].iloc[0])["languages"].replace(",", " ")
         for group in groups
@@ -293,8 +287,10 @@ def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -
                 chosen[["low", "high"]] = float("nan")
                 note = "Mean over seeds and over all directions from and to the language; each direction is a record."
                 heading = "Language"
-            chosen = chosen.assign(subset=chosen["subset"].str.replace("->", " → "))
-            table = _grid(chosen, ["subset"], ["method"], methods, _level)
+            chosen = chosen.assign(
+                subset=chosen["subset"].str.replace("->", " → "), view=view, sd=float("nan")
+            )
+            table = _grid(chosen, ["subset"], ["method"], methods, _score)
             if table:
                 yield Table(f"{encoder}, {view} view", note, [heading, *methods], table)
 
@@ -359,12 +355,9 @@ def read_counts(path: Path) -> dict[str, Any]:
     return {"pair": file.parent.name, **json.loads(file.read_text(encoding="utf-8"))}
 
 
-def markdown(first: Table, found: Sequence[Section]) -> str:
-    """Tables in Markdown: the first, then those of the sections."""
-    tables = [first]
-    for section in found:
-        tables += [section.table, *(table for some in section.details.values() for table in some)]
-    return "\n".join(_markdown(one) for one in tables if one.rows)
+def markdown(shown: Iterable[Table]) -> str:
+    """Tables that have a row, in Markdown."""
+    return "\n".join(_markdown(one) for one in shown if one.rows)
 
 
 def _markdown(table: Table) -> str:
@@ -399,23 +392,12 @@ def _grid(
     ]
 
 
-def _score(row: Any, tone: str = "", digits: int = 1) -> Cell:
-    small = f"[{row.low:.{digits}f}, {row.high:.{digits}f}]"
+def _score(row: Any, tone: str = "", form: str = ".1f", sd_form: str = ".1f") -> Cell:
+    """A value, its interval if it has one, and the standard deviation over the seeds of a view that was trained."""
+    small = [] if pd.isna(row.low) else [f"[{row.low:{form}}, {row.high:{form}}]"]
     if row.view != "sentence" and pd.notna(row.sd):
-        small += f" ± {row.sd:.{digits}f}"
-    return Cell(f"{row.value:.{digits}f}", small, tone)
-
-
-def _level(row: Any) -> Cell:
-    return Cell(f"{row.value:.1f}", "" if pd.isna(row.low) else f"[{row.low:.1f}, {row.high:.1f}]")
-
-
-def _four_digits(row: Any) -> Cell:
-    """Four significant digits, as these numbers span decades."""
-    small = [] if pd.isna(row.low) else [f"[{row.low:.4g}, {row.high:.4g}]"]
-    if row.view != "sentence" and pd.notna(row.sd):
-        small.append(f"± {row.sd:.2g}")
-    return Cell(f"{row.value:.4g}", " ".join(small))
+        small.append(f"± {row.sd:{sd_form}}")
+    return Cell(f"{row.value:{form}}", " ".join(small), tone)
 
 
 def _difference(row: Any) -> Cell:

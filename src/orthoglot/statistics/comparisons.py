@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import Interval, bootstrap_p, holm, not_empty, percentile, sign_test
+from orthoglot.statistics.lookup import paired
 from orthoglot.statistics.records import ALL, PROPORTIONS, Comparison, Record, sign
 from orthoglot.statistics.resampling import (
     Resampled,
@@ -32,7 +33,6 @@ ORIGINAL = "original"
 SIZE = "abs-"
 # The scale of the records of every metric that methods are compared by.
 POINTS = 100
-Side = TypeVar("Side")
 # Scores of one method and view: {language pair: {seed: scores}}.
 Pairs = dict[str, dict[int, Scores]]
 
@@ -40,6 +40,7 @@ Pairs = dict[str, dict[int, Scores]]
 class Question(NamedTuple):
     """Does `method`'s view differ from `baseline`'s?"""
 
+    encoder: str
     method: str
     view: str
     baseline: str
@@ -62,15 +63,15 @@ class Difference(NamedTuple):
     by_seed: dict[int, float]
 
 
-def questions(methods: Sequence[str], hosts: Mapping[str, str | None]) -> Iterator[Question]:
+def questions(evaluated: Collection[tuple[str, str]], hosts: Mapping[str, str | None]) -> Iterator[Question]:
     """A method against its host (meaning, language); every method's meaning against the original vector."""
-    for method in methods:
+    for encoder, method in evaluated:
         host = hosts.get(method)
-        if host is not None and host in methods:
-            yield Question(method, "meaning", host, "meaning")
-            yield Question(method, "language", host, "language")
-        if method != ORIGINAL and ORIGINAL in methods:
-            yield Question(method, "meaning", ORIGINAL, "sentence")
+        if host is not None and (encoder, host) in evaluated:
+            yield Question(encoder, method, "meaning", host, "meaning")
+            yield Question(encoder, method, "language", host, "language")
+        if method != ORIGINAL and (encoder, ORIGINAL) in evaluated:
+            yield Question(encoder, method, "meaning", ORIGINAL, "sentence")
 
 
 def compare_methods(
@@ -92,14 +93,12 @@ def compare_methods(
         hosts: {method: the method that it extends}; None or no entry for a method without one.
     Source: docs/papers.md#protocol-significance.
     """
-    methods: dict[str, list[str]] = defaultdict(list)
-    for encoder, method in scored:
-        methods[encoder].append(method)
-    asked: dict[tuple[str, str, str], list[tuple[str, Question]]] = defaultdict(list)
-    for encoder, names in methods.items():
-        for question in questions(names, hosts):
-            for key in dict.fromkeys((*key[:2], key.measure) for key in scored[encoder, question.method]):
-                asked[key].append((encoder, question))
+    asked: dict[tuple[str, str, str], list[Question]] = defaultdict(list)
+    for question in questions(scored.keys(), hosts):
+        for key in dict.fromkeys(
+            (*key[:2], key.measure) for key in scored[question.encoder, question.method]
+        ):
+            asked[key].append(question)
     how = {
         "test": "paired-bootstrap",
         "resamples": settings.resamples,
@@ -108,19 +107,19 @@ def compare_methods(
         **made,
     }
     records: list[Record] = []
-    for (task, dataset, measure), contests in asked.items():
-        sides = [
+    for (task, dataset, measure), same in asked.items():
+        contests = [
             (
-                chosen(scored[encoder, question.method], task, dataset, question.view),
-                chosen(scored[encoder, question.baseline], task, dataset, question.baseline_view),
+                chosen(scored[one.encoder, one.method], task, dataset, one.view),
+                chosen(scored[one.encoder, one.baseline], task, dataset, one.baseline_view),
             )
-            for encoder, question in contests
+            for one in same
         ]
-        for metric, found in differences(sides, task, dataset, measure, settings).items():
+        for metric, found in differences(contests, task, dataset, measure, settings).items():
             answers = [
-                (*contest, one)
-                for contest, one in zip(contests, found, strict=True)
-                if one and (contest[1].view == "language" or not metric.startswith(SIZE))
+                (question, answer)
+                for question, answer in zip(same, found, strict=True)
+                if answer and (question.view == "language" or not metric.startswith(SIZE))
             ]
             records += _records(task, dataset, metric, answers, how)
     return records
@@ -205,7 +204,7 @@ def _difference(
     assert my_draws is not None
     assert other_draws is not None
     levels = [_by_seed(side, at, found, metric) for side, at in zip(sides, numbers, strict=True)]
-    by_pair = [_matched(levels[0][pair], levels[1][pair]) for pair in defined]
+    by_pair = [paired(levels[0][pair], levels[1][pair]) for pair in defined]
     by_seed = {
         seed: np.mean([one[seed] for one in by_pair], axis=0)
         for seed in sorted(set.intersection(*map(set, by_pair)))
@@ -262,25 +261,16 @@ def _on_common_items(mine: Scored, other: Scored) -> tuple[Pairs, Pairs]:
     return sides
 
 
-def _matched(ours: dict[int, Side], theirs: dict[int, Side]) -> dict[int, tuple[Side, Side]]:
-    """What both have of each seed; what has one seed only is compared with every seed."""
-    if len(theirs) == 1:
-        theirs = dict.fromkeys(ours, next(iter(theirs.values())))
-    elif len(ours) == 1:
-        ours = dict.fromkeys(theirs, next(iter(ours.values())))
-    return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
-
-
 def _records(
     task: str,
     dataset: str,
     metric: str,
-    answers: Sequence[tuple[str, Question, Difference]],
+    answers: Sequence[tuple[Question, Difference]],
     how: Mapping[str, object],
 ) -> Iterator[Record]:
-    ps = holm([found.p for *_, found in answers])
-    sign_ps = holm([found.sign_p for *_, found in answers if found.sign_p is not None])
-    for (encoder, question, found), p, sign_p in zip_longest(answers, ps, sign_ps):
+    ps = holm([found.p for _, found in answers])
+    sign_ps = holm([found.sign_p for _, found in answers if found.sign_p is not None])
+    for (question, found), p, sign_p in zip_longest(answers, ps, sign_ps):
         about: dict[str, object] = {"baseline": question.baseline, "baseline_view": question.baseline_view}
         about |= {"resampled": "pivot-sentences", "units": found.interval.units, "models": "fixed"}
         corrected = {**about, "correction": f"holm-of-{len(answers)}"}
@@ -290,7 +280,7 @@ def _records(
             dataset=dataset,
             subset=ALL,
             view=question.view,
-            encoder=encoder,
+            encoder=question.encoder,
             method=question.method,
             seed=None,
             metric=str(Comparison("difference", metric, question.baseline)),

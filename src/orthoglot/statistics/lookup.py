@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import cache
+from statistics import fmean
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ALL, Comparison, Record, unsign
+
+Side = TypeVar("Side")
 
 
 class Name(NamedTuple):
@@ -50,10 +54,22 @@ class Number(NamedTuple):
     candidates: tuple[int | None, ...] = ()
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """Of the interval, None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def sd(self) -> float | None:
         """Sample standard deviation over seeds; None for one seed."""
         values = list(self.by_seed.values())
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+    def divided(self, by: float) -> Number:
+        """In a scale whose unit is `by` times as large; by -1, the same difference seen from the other side."""
+        low, high = (None if end is None else end / by for end in (self.low, self.high))
+        low, high = (high, low) if by < 0 else (low, high)
+        by_seed = {seed: value / by for seed, value in self.by_seed.items()}
+        return self._replace(value=self.value / by, low=low, high=high, by_seed=by_seed)
 
 
 class Measured:
@@ -73,7 +89,6 @@ class Measured:
         self._methods: dict[str, dict[str, None]] = defaultdict(dict)
         self._subsets: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
         self._facts: dict[Name, dict[str, str]] = {}
-        self._stated: dict[tuple[str, ...], str] = {}
         for record in records:
             if not math.isfinite(record.value):
                 raise DataError(f"{_described(record)} is {record.value}, not a finite number")
@@ -106,17 +121,13 @@ class Measured:
         """Distinct subsets of a data set, the mean over all of them aside."""
         return [subset for subset in self._subsets.get(task, {}).get(dataset, {}) if subset != ALL]
 
+    @cache  # noqa: B019 - a run lives as long as the program
     def stated(self, fact: str, **names: str) -> str:
         """What the signatures say of a fact, e.g. `stated("checkpoint", encoder="labse")`; "" where none says it."""
-        key = (fact, *names, *names.values())
-        if key not in self._stated:
-            chosen = (
-                facts[fact]
-                for name, facts in self._facts.items()
-                if fact in facts and all(getattr(name, field) == value for field, value in names.items())
-            )
-            self._stated[key] = next(chosen, "")
-        return self._stated[key]
+        for name, facts in self._facts.items():
+            if fact in facts and all(getattr(name, field) == value for field, value in names.items()):
+                return facts[fact]
+        return ""
 
     def mean(self, name: Name) -> Number | None:
         """The mean over all subsets there are, with the run's own interval; None if it was not measured."""
@@ -143,14 +154,20 @@ class Measured:
         return _number([found], [ALL], [found]) if found and None in found else None
 
 
-def paired(mine: Number, other: Number) -> dict[int, tuple[float, float]]:
-    """The two numbers by seed that both have; what has one seed only is paired with each seed of the other."""
-    ours, theirs = mine.by_seed, other.by_seed
-    if len(ours) == 1:
-        ours = dict.fromkeys(theirs, next(iter(ours.values())))
-    elif len(theirs) == 1:
+def paired(ours: Mapping[int, Side], theirs: Mapping[int, Side]) -> dict[int, tuple[Side, Side]]:
+    """What both have of each seed; what has one seed only is paired with each seed of the other."""
+    if len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
+    elif len(ours) == 1:
+        ours = dict.fromkeys(theirs, next(iter(ours.values())))
     return {seed: (ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
+
+
+def apart(mine: Number, other: Number) -> tuple[float, float] | None:
+    """The least and greatest mine - other that two separate intervals allow, None where one has no interval."""
+    if mine.ends is None or other.ends is None:
+        return None
+    return mine.ends[0] - other.ends[1], mine.ends[1] - other.ends[0]
 
 
 def _number(
@@ -161,33 +178,32 @@ def _number(
     if any(None not in group for group in groups):
         return None
     means = [group[None] for group in groups]
-    seeds = set.intersection(*(set(group) - {None} for group in groups))
-    lows = [record.low for record in means if record.low is not None]
-    highs = [record.high for record in means if record.high is not None]
-    stated = [facts["chance"] for record in means if "chance" in (facts := unsign(record.signature))]
+    seeds = set.intersection(*(set(group) for group in groups))
+    chances = [unsign(record.signature).get("chance") for record in means]
     return Number(
-        value=_mean(record.value for record in means),
-        low=_mean(lows) if len(lows) == len(means) else None,
-        high=_mean(highs) if len(highs) == len(means) else None,
+        value=fmean(record.value for record in means),
+        low=_mean([record.low for record in means]),
+        high=_mean([record.high for record in means]),
         averaged=len(means) > 1,
         by_seed={
-            seed: _mean(group[seed].value for group in groups)
+            seed: fmean(group[seed].value for group in groups)
             for seed in sorted(seed for seed in seeds if seed is not None)
         },
         subsets=tuple(subsets),
-        chance=_mean(map(float, stated)) if len(stated) == len(means) else None,
+        chance=_mean([None if chance is None else float(chance) for chance in chances]),
         candidates=tuple(map(_candidates, by_subset)),
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """None if one is missing."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def _candidates(group: dict[int | None, Record] | None) -> int | None:
     stated = unsign(next(iter(group.values())).signature).get("candidates", "") if group else ""
     return int(stated) if stated.isdigit() else None
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return math.fsum(listed) / len(listed)
 
 
 def _described(record: Record) -> str:

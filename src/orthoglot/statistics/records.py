@@ -20,6 +20,8 @@ LEFT_OUT = -1
 # Retrieval of the first neighbour, and the language probe: shares of hits, 0 to 100.
 P_AT_1, ACCURACY = "P@1", "accuracy"
 PROPORTIONS = (P_AT_1, ACCURACY)
+# The metric of a paired comparison, see `Comparison`.
+COMPARISON = r"(?P<kind>difference|p|sign)-(?P<compared>[^:]+):(?P<baseline>.+)"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Comparison(NamedTuple):
     @classmethod
     def parse(cls, metric: str) -> Comparison | None:
         """The comparison that a metric names, None for another metric."""
-        found = re.fullmatch(r"(difference|p|sign)-([^:]+):(.+)", metric)
+        found = re.fullmatch(COMPARISON, metric)
         return cls(*found.groups()) if found else None
 
 
@@ -103,11 +105,16 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 def read_records(path: Path) -> list[Record]:
     """Read what `write_records` wrote; a line that is no record is a DataError."""
+    return parse_records(path.read_text(encoding="utf-8"), str(path))
+
+
+def parse_records(text: str, source: str) -> list[Record]:
+    """The records of a file's text; `source` is for the message of a DataError."""
     records = []
     # Not splitlines(): a name may hold a line separator of Unicode.
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
         try:
             records.append(Record(**json.loads(line)))
         except (json.JSONDecodeError, TypeError) as error:
-            raise DataError(f"{path}: line {number} is not a record ({error})") from error
+            raise DataError(f"{source}: line {number} is not a record ({error})") from error
     return records

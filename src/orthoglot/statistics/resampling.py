@@ -15,7 +15,7 @@ import numpy as np
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.statistics.weighted import Metric, Ranking, Ranks, Statistic, Sums, ranking
+from orthoglot.statistics.weighted import Metric, Ranking, Spearman, Statistic, Sums, ranking
 
 # Drawn numbers held at once: 32 MiB of int64.
 BLOCK_ENTRIES = 1 << 22
@@ -149,21 +149,21 @@ class _Group(NamedTuple):
         rows: the items' sentences among those that are drawn.
         item_of: which of these sentences each item has.
         sums: of each statistic of sums, its row in the group and its moments by sentence.
-        ranks: by the bytes of y (gold scores are ranked once), the ranking of y, and of each statistic its row and the
-            ranking of x.
+        ranks: by the bytes of y (gold scores are ranked once), the ranking of y, and of each of Spearman's correlations
+            its row and the ranking of x.
     """
 
     numbers: list[int]
     rows: np.ndarray
     item_of: np.ndarray
     sums: list[tuple[int, Sums, np.ndarray]]
-    ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranks, Ranking]]]]
+    ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranking]]]]
 
     @classmethod
     def of(cls, numbers: list[int], columns: Sequence[Column], units: np.ndarray) -> Self:
         keys, item_of = np.unique(columns[0].scores.keys, return_inverse=True)
         sums: list[tuple[int, Sums, np.ndarray]] = []
-        ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranks, Ranking]]]] = {}
+        ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranking]]]] = {}
         for row, (_, scores, statistic) in enumerate(columns):
             values = scores.values.reshape(len(scores.values), -1)
             if isinstance(statistic, Sums):
@@ -174,7 +174,7 @@ class _Group(NamedTuple):
             x, y = values.T
             if y.tobytes() not in ranks:
                 ranks[y.tobytes()] = ranking(y), []
-            ranks[y.tobytes()][1].append((row, statistic, ranking(x)))
+            ranks[y.tobytes()][1].append((row, ranking(x)))
         return cls(numbers, np.searchsorted(units, keys), item_of, sums, ranks)
 
     def statistics(self, weights: np.ndarray) -> np.ndarray:
@@ -192,8 +192,8 @@ class _Group(NamedTuple):
                 items = own[self.item_of, start : start + width]
                 for ranked, members in self.ranks.values():
                     y = ranked(items)
-                    for row, correlation, x_ranked in members:
-                        found[row, start : start + width] = correlation.finish(items, x_ranked(items), y)
+                    for row, x_ranked in members:
+                        found[row, start : start + width] = Spearman.finish(items, x_ranked(items), y)
         return found
 
 

@@ -79,7 +79,8 @@ def summarise(
     found = [*_shares(scored, settings), *_statistics(scored, settings, f"{encoder} {method}")]
     records = []
     for one in found:
-        first, low, high = one.keys[0], one.scale * one.interval.low, one.scale * one.interval.high
+        first = one.keys[0]
+        value, low, high = (round(one.scale * number, 6) + 0.0 for number in one.interval[:3])  # no -0.0
         counted = {
             "left_out": sum(int(left_out(scored[key].values).sum()) for key in one.keys),
             "seeds": ",".join(map(str, sorted({key.seed for key in one.keys}))),
@@ -96,9 +97,9 @@ def summarise(
                 method=method,
                 seed=one.seed,
                 metric=one.metric,
-                value=_rounded(one.scale * one.interval.value),
-                low=_rounded(low),
-                high=_rounded(high),
+                value=value,
+                low=low,
+                high=high,
                 n=one.interval.n,
                 signature=sign({"metric": one.metric, **about, **one.facts, **counted, **one.how, **made}),
             )
@@ -177,8 +178,12 @@ def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
                 for seed in (key.seed, None):
                     tables[key.task, key.dataset, subset, key.view, seed].append(key)
     for (task, _, subset, _, seed), keys in tables.items():
-        pairs = strata({key: scored[key] for key in keys}, f"{task} {subset} ")
-        interval = proportion(pairs, confidence=settings.confidence)
+        # Sentence pairs, not queries, are the items of a mean: the two directions of a pair share their sentences.
+        pairs: dict[str, list[Scores]] = defaultdict(list)
+        for key in keys:
+            pairs[f"{task} {subset} {key.pair}"].append(scored[key])
+        strata = {name: pool(found) for name, found in pairs.items()}
+        interval = proportion(strata, confidence=settings.confidence)
         yield _Number(keys, subset, seed, keys[0].measure, 100, interval, {}, how)
 
 
@@ -229,17 +234,6 @@ def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Ite
             )
 
 
-def strata(scored: Scored, label: str = "") -> dict[str, Scores]:
-    """{pair: scores}: hits of both directions and all seeds of a language pair pooled by sentence pair.
-
-    Sentence pairs, not queries, are the items of a mean: the two directions of a pair share their sentences.
-    """
-    by_pair: dict[str, list[Scores]] = defaultdict(list)
-    for key, found in scored.items():
-        by_pair[label + key.pair].append(found)
-    return {pair: pool(found) for pair, found in by_pair.items()}
-
-
 def combine(facts: Sequence[Facts]) -> dict[str, object]:
     """Facts of several subsets as one: shared ones as they are, chance as its mean, the rest as a range."""
     combined: dict[str, object] = {}
@@ -279,7 +273,3 @@ def read_scores(path: Path) -> Scored:
 
 def _name_of_keys(key: Key) -> tuple[str, ...]:
     return key.task, key.dataset, key.pair, key.measure
-
-
-def _rounded(value: float) -> float:
-    return round(value, 6) + 0.0  # turns -0.0 into 0.0

@@ -32,17 +32,24 @@ class Sums(NamedTuple):
     finish: Callable[[np.ndarray], np.ndarray]
 
 
-class Ranks(NamedTuple):
-    """A statistic of the `ranking` of two columns of values.
+class Spearman:
+    """Spearman's correlation of (N, 2) values (x, y): Pearson's of the mid-ranks, in [-1, 1].
 
-    Attributes:
-        finish: weights, ranks of x, ranks of y, (N, B) each -> (B,) statistics, NaN where there is none.
+    NaN for a constant x or y.
     """
 
-    finish: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    @staticmethod
+    def finish(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(B,) correlations of the `ranking` of x and of y under weights, (N, B) each."""
+        weighted = weights * y
+        product = np.einsum("nb,nb->b", weighted, x)
+        y_spread = np.einsum("nb,nb->b", weighted, y)
+        x_spread = np.einsum("nb,nb,nb->b", weights, x, x)
+        # Two distinct ranks are at least 1/2 apart: anything less is rounding.
+        return _correlation(product, x_spread, y_spread, floor=np.full(len(product), 1e-6))
 
 
-Statistic = Sums | Ranks
+Statistic = Sums | Spearman
 
 
 class Metric(NamedTuple):
@@ -99,14 +106,6 @@ def pearson() -> Sums:
     return Sums(moments, finish)
 
 
-def spearman() -> Ranks:
-    """Spearman's correlation of (N, 2) values (x, y): Pearson's of the mid-ranks, in [-1, 1].
-
-    NaN for a constant x or y.
-    """
-    return Ranks(rank_correlation)
-
-
 def ranking(values: np.ndarray) -> Ranking:
     """How weights (N, B) make mid-ranks of (N,) values, (N, B), minus their mean (n + 1) / 2, n = sum(w).
 
@@ -133,16 +132,6 @@ def ranking(values: np.ndarray) -> Ranking:
     return of
 
 
-def rank_correlation(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(B,) correlations of centred ranks x and y under weights, (N, B) each."""
-    weighted = weights * y
-    product = np.einsum("nb,nb->b", weighted, x)
-    y_spread = np.einsum("nb,nb->b", weighted, y)
-    x_spread = np.einsum("nb,nb,nb->b", weights, x, x)
-    # Two distinct ranks are at least 1/2 apart: anything less is rounding.
-    return _correlation(product, x_spread, y_spread, floor=np.full(len(product), 1e-6))
-
-
 def _is_constant(values: np.ndarray) -> np.ndarray:
     return np.ptp(values, axis=0) <= CONSTANT
 
@@ -166,7 +155,7 @@ def _with_ones(*columns: np.ndarray) -> np.ndarray:
 MEASURES: dict[str, tuple[Metric, ...]] = {
     P_AT_1: (Metric(P_AT_1, mean()),),
     ACCURACY: (Metric(ACCURACY, mean()),),
-    "correlation": (Metric("pearson", pearson()), Metric("spearman", spearman())),
+    "correlation": (Metric("pearson", pearson()), Metric("spearman", Spearman())),
     "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
     "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
     "norm:language": (Metric("norm:language", ratio(), scale=1),),
