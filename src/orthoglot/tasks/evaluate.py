@@ -15,18 +15,16 @@ from orthoglot.corpora.benchmarks import read_source
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 from orthoglot.statistics.records import VIEWS, View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
 from orthoglot.tasks.base import Result, Task, TaskData, view
 from orthoglot.tasks.geometry import Geometry
-from orthoglot.tasks.heldout import UnseenPairs, read_held_out
+from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
 from orthoglot.tasks.leakage import Leakage
 from orthoglot.tasks.projections import Map, TextMap, project, project_text, write_map, write_text_maps
 from orthoglot.tasks.registry import TASKS
-from orthoglot.tasks.retrieval import distinct
 from orthoglot.tasks.settings import EvaluationSettings
 
 RECORDS = "records.jsonl"
@@ -137,7 +135,7 @@ def run(
             for seed, decomposer in models.items():
                 parts = {name: _seen(task, stored, decomposer, name) for name in views}
                 for leak in task.score(parts):
-                    key = Key(task.name, task.dataset, task.pair, leak.view, seed, leak.measure)
+                    key = Key(task.name, task.dataset, task.pairs.pair, leak.view, seed, leak.measure)
                     found.scored[key], found.facts[key] = leak.scores, leak.facts
         else:
             _score_views(task, stored, models, views, found)
@@ -243,11 +241,10 @@ def make_map(
     parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     for name, unseen in held_out.items():
-        kept, _ = distinct(unseen.pairs, settings.map_sentences)
-        languages = parse_pair(name)
-        for side, language in enumerate(languages):
-            vectors = store.take(store.rows([pair[side] for pair in kept], language))
+        kept, _ = distinct(name, unseen, settings.map_sentences)
+        for language, sentences in kept.sides():
+            vectors = store.take(store.rows(sentences, language))
             for part in parts:
-                partner = _other(languages, language)
+                partner = _other([kept.source, kept.target], language)
                 groups[language, part].append(view(vectors, decomposer, language, part, partner))
     return project(groups)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import read_split
@@ -58,3 +59,21 @@ def _unseen(name: str, pairs: list[SentencePair], seen: dict[str, set[str]]) -> 
     if pairs and not kept:
         raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
     return UnseenPairs(kept, len(pairs) - len(kept))
+
+
+def distinct(name: str, unseen: UnseenPairs, limit: int) -> tuple[PairSet, int]:
+    """The first `limit` pairs of which neither side was seen before, and how many were dropped on the way.
+
+    The same text twice on a side would be a tie that no vector can break.
+    """
+    sources: dict[str, None] = {}
+    targets: dict[str, None] = {}
+    dropped = 0
+    for source, target in unseen.pairs:
+        if len(sources) == limit:
+            break
+        if source in sources or target in targets:
+            dropped += 1
+            continue
+        sources[source] = targets[target] = None
+    return PairSet("test", *parse_pair(name), list(sources), list(targets)), dropped
