@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import SentencePair, read_pairs, write_pairs
 from orthoglot.corpora.cleaning import clean, normalised
@@ -64,8 +63,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     del dropped["kept"]
     sizes = {split: write_pairs(output / f"{split}.tsv.gz", splits[split]) for split in SPLITS}
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
-    with replacing(output / "counts.json") as partial:
-        partial.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
 
 

@@ -12,7 +12,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import read_lines, write_pairs
 from orthoglot.corpora.cleaning import clean_text, normalised
@@ -80,8 +79,7 @@ def prepare_text(
         )
     del dropped["kept"]
     report = {"language": settings.language, "in": dict(read), "dropped": dict(dropped), "shards": shards}
-    with replacing(output / "counts.json") as partial:
-        partial.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info(
         "%s: read %d, kept %d, dropped %s", settings.language, read.total(), sum(shards), dict(dropped)
     )
