@@ -14,7 +14,7 @@ from torch import nn
 
 from orthoglot import atomic
 from orthoglot.apply.model import Model, opened
-from orthoglot.apply.model_card import decomposer_card, encoder_card
+from orthoglot.apply.model_card import SHOWN, decomposer_card, encoder_card
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.kinds import load_encoder
@@ -29,8 +29,7 @@ TOLERANCE = 1e-5
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # Short, long, other scripts, digits: what the export is compared on before it takes its place.
 PROBES = (
-    "A cat sleeps.",
-    "Mba'éichapa, che angirũ?",
+    *SHOWN,
     "猫が寝ている。",
     "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
 )
@@ -78,7 +77,7 @@ def export(
         with quiet():
             modules, prefix = encoder_modules(model_folder)
             ours = Model(load_encoder(model_folder, "cpu"), None).encode(PROBES, part="sentence")
-            model_card = encoder_card(model_folder, name, PROBES[:2], licence=licence, records=records)
+            model_card = encoder_card(model_folder, name, licence=licence, records=records)
             return _write(modules, prefix, ours, model_card, output)
     part = part or PARTS[0]
     if part not in PARTS:
@@ -100,7 +99,6 @@ def export(
             home,
             decomposer,
             name,
-            PROBES[:2],
             part=part,
             language=code,
             licence=licence,

@@ -21,9 +21,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import card, identity
-from orthoglot.encoders.settings import (
-    EmbeddingSettings,
-)
+from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import Record, read_records, write_records
@@ -31,10 +29,7 @@ from orthoglot.training.decompose import collect, decompose
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 MADE, RECORDS = "fit.json", "records.jsonl"
-CLEANING = CleaningSettings(
-    min_characters=2, max_characters=1000, max_ratio=4.0, drop_copies=True, drop_duplicates=True
-)
-BATCH_TOKENS = 2048
+CLEANING = CleaningSettings(min_characters=2, max_ratio=4.0)
 EVERYTHING = 1 << 62  # more training pairs than there are
 logger = logging.getLogger(__name__)
 
@@ -92,7 +87,7 @@ def fit(
         _stage(folder, made, partial(prepare, settings, []))
         folders.append(folder)
     test = held_out(folders)
-    embedding = EmbeddingSettings(batch_tokens=BATCH_TOKENS, dtype="float32", train_pairs=EVERYTHING)
+    embedding = EmbeddingSettings(train_pairs=EVERYTHING)
     encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
     described = {
         "encoder": {

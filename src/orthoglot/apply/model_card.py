@@ -19,16 +19,16 @@ from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
 
+# To show the use of a model with.
+SHOWN = ("A cat sleeps.", "Mba'éichapa, che angirũ?")
 
-def encoder_card(
-    home: Path, name: str, sentences: Sequence[str], *, licence: str, records: Path | None
-) -> str:
+
+def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -> str:
     """The card of an encoder without a decomposer.
 
     Args:
         home: the encoder's folder.
         name: of the exported model.
-        sentences: to show its use with.
         licence: of the encoder; "" takes what its checkpoint says.
         records: of a run that scored it, or None.
     Raises:
@@ -40,7 +40,6 @@ def encoder_card(
     return _render(
         "model_card_encoder.md.j2",
         name,
-        sentences,
         encoder=described,
         languages=described["languages"],
         identity=identity(home),
@@ -56,7 +55,6 @@ def decomposer_card(
     home: Path,
     decomposer: Decomposer,
     name: str,
-    sentences: Sequence[str],
     *,
     part: str,
     language: str | None,
@@ -70,7 +68,6 @@ def decomposer_card(
         home: its encoder's.
         decomposer: the maps.
         name: of the exported model.
-        sentences: to show its use with.
         part: "meaning" or "language".
         language: whose map it is, if there is one per language.
         licence: of the encoder; "" takes what is on record.
@@ -89,7 +86,6 @@ def decomposer_card(
     return _render(
         "model_card_decomposer.md.j2",
         name,
-        sentences,
         part=part,
         language=language,
         method=decomposer.method,
@@ -108,7 +104,6 @@ def decomposer_card(
 def _render(
     template: str,
     name: str,
-    sentences: Sequence[str],
     *,
     licence: str,
     languages: Sequence[str],
@@ -120,7 +115,6 @@ def _render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = json.dumps(sentences, ensure_ascii=False)
     front = ModelCardData(
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
@@ -129,7 +123,12 @@ def _render(
         tags=["sentence-transformers", "sentence-similarity", "feature-extraction"],
     )
     body = pages.get_template(template).render(
-        name=name, sentences=shown, version=__version__, licence=licence, languages=languages, **values
+        name=name,
+        sentences=json.dumps(SHOWN, ensure_ascii=False),
+        version=__version__,
+        licence=licence,
+        languages=languages,
+        **values,
     )
     return f"---\n{front.to_yaml()}\n---\n\n{body}"
 

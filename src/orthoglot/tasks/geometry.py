@@ -44,32 +44,6 @@ FEWEST = 2 * BLOCKS
 FLOOR = 1e-8
 
 
-class CanonicalForm(NamedTuple):
-    """CH-I, higher is better: translations lie close together, different sentences apart.
-
-    Attributes:
-        ratio: L sum_k |c_k - c|^2 / sum_k sum_(s in k) |s - c_k|^2, as the paper prints it; k runs over sentences.
-        standard: Calinski and Harabasz's index, ratio (n L - n) / (n - 1), which the paper's numbers are.
-    """
-
-    ratio: float
-    standard: float
-
-
-class Isotropy(NamedTuple):
-    """PR in (0, 1], 1 where no direction is preferred: min Z(v) / max Z(v), Z(v) = sum_e exp(v e).
-
-    v runs over the eigenvectors of E^T E, whose signs mean nothing.
-
-    Attributes:
-        one_sign: each v as the solver returned it. Vectors that are all one give 1 / e or less.
-        both_signs: over v and -v; e^-2 for vectors that are all one.
-    """
-
-    one_sign: float
-    both_signs: float
-
-
 def diagonal_divergence(vectors: np.ndarray) -> float:
     """KL-D: how differently the languages' vectors are spread; nats, at least 0, lower is more alike.
 
@@ -109,9 +83,12 @@ def _symmetric(traces: np.ndarray, distances: np.ndarray, width: int) -> float:
     return float(both[np.triu_indices(len(both), k=1)].mean())
 
 
-def canonical_form(vectors: np.ndarray) -> CanonicalForm:
-    """How much further sentences are from each other than from their translations.
+def canonical_form(vectors: np.ndarray) -> dict[str, float]:
+    """CH-I: how much further sentences are from each other than from their translations, from 0 up, higher is better.
 
+    Returns:
+        "ch-i:ratio": L sum_k |c_k - c|^2 / sum_k sum_(s in k) |s - c_k|^2, as the paper prints it; k runs over
+        sentences. "ch-i": Calinski and Harabasz's index, ratio (n L - n) / (n - 1), which the paper's numbers are.
     Source: docs/papers.md#emma-x-ch-i.
     """
     whole = np.asarray(vectors, dtype=np.float64)
@@ -121,12 +98,18 @@ def canonical_form(vectors: np.ndarray) -> CanonicalForm:
     apart = whole - centres
     within = np.vdot(apart, apart)
     ratio = float(between / within) if within else float("inf")
-    return CanonicalForm(ratio, ratio * (languages * sentences - sentences) / (sentences - 1))
+    standard = ratio * (languages * sentences - sentences) / (sentences - 1)
+    return {"ch-i": standard, "ch-i:ratio": ratio}
 
 
-def isotropy(vectors: np.ndarray) -> Isotropy:
-    """How evenly the vectors of all languages together point in all directions.
+def isotropy(vectors: np.ndarray) -> dict[str, float]:
+    """PR: how evenly the vectors of all languages together point in all directions, in (0, 1], 1 if evenly.
 
+    min Z(v) / max Z(v), Z(v) = sum_e exp(v e), where v runs over the eigenvectors of E^T E, whose signs mean nothing.
+
+    Returns:
+        "pr": each v as the solver returned it; 1 / e or less for vectors that are all one. "pr:both-signs": over v and
+        -v; e^-2 for vectors that are all one.
     Source: docs/papers.md#emma-x-pr.
     """
     rows = np.asarray(vectors, dtype=np.float64).reshape(-1, vectors.shape[-1])
@@ -134,7 +117,7 @@ def isotropy(vectors: np.ndarray) -> Isotropy:
     grown = np.exp(projected)
     plus, minus = grown.sum(axis=0), (1 / grown).sum(axis=0)
     both = np.concatenate([plus, minus])
-    return Isotropy(float(plus.min() / plus.max()), float(both.min() / both.max()))
+    return {"pr": float(plus.min() / plus.max()), "pr:both-signs": float(both.min() / both.max())}
 
 
 class Directions(NamedTuple):
@@ -221,11 +204,4 @@ def metrics(vectors: np.ndarray, blocks: np.ndarray) -> Blocks:
 
 
 def _with_interval(vectors: np.ndarray) -> dict[str, float]:
-    form, even = canonical_form(vectors), isotropy(vectors)
-    return {
-        "kl-d": diagonal_divergence(vectors),
-        "ch-i": form.standard,
-        "ch-i:ratio": form.ratio,
-        "pr": even.one_sign,
-        "pr:both-signs": even.both_signs,
-    }
+    return {"kl-d": diagonal_divergence(vectors), **canonical_form(vectors), **isotropy(vectors)}
