@@ -24,13 +24,8 @@ SHOWN = ("A cat sleeps.", "Mba'éichapa, che angirũ?")
 
 
 def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -> str:
-    """The card of an encoder without a decomposer.
+    """The card of an encoder without a decomposer; name, licence and records as for `decomposer_card`.
 
-    Args:
-        home: the encoder's folder.
-        name: of the exported model.
-        licence: of the encoder; "" takes what its checkpoint says.
-        records: of a run that scored it, or None.
     Raises:
         ConfigError: these records hold no scores of this very encoder.
     """
@@ -96,7 +91,10 @@ def decomposer_card(
         encoder=card(home),
         identity=decomposer.identity,
         licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
-        kept=_sizes(facts),
+        kept=[
+            (pair, "; ".join(facts["bitext"][pair]), counts["kept"]["train"])
+            for pair, counts in facts.get("text", {}).items()
+        ],
         scores=scores,
     )
 
@@ -144,11 +142,3 @@ def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Recor
     if not found:
         raise ConfigError(f"{path}: holds no held-out retrieval of {method} with encoder {maker[:16]}")
     return found
-
-
-def _sizes(fitted: dict[str, Any]) -> Sequence[tuple[str, str, int]]:
-    """Language pair, its files, and the pairs of sentences that were trained on."""
-    return [
-        (pair, "; ".join(fitted["bitext"][pair]), counts["kept"]["train"])
-        for pair, counts in fitted.get("text", {}).items()
-    ]

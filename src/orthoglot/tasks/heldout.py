@@ -50,15 +50,14 @@ def read_held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
             for side, language in enumerate(parse_pair(folder.name)):
                 # Only what a test part holds is kept: training text may be large.
                 seen[language] |= wanted[language].intersection(normalised(pair[side]) for pair in pairs)
-    return {name: _unseen(name, pairs, seen) for name, pairs in tests.items()}
-
-
-def _unseen(name: str, pairs: list[SentencePair], seen: dict[str, set[str]]) -> UnseenPairs:
-    source, target = (seen[language] for language in parse_pair(name))
-    kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
-    if pairs and not kept:
-        raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
-    return UnseenPairs(kept, len(pairs) - len(kept))
+    found = {}
+    for name, pairs in tests.items():
+        source, target = (seen[language] for language in parse_pair(name))
+        kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
+        if pairs and not kept:
+            raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
+        found[name] = UnseenPairs(kept, len(pairs) - len(kept))
+    return found
 
 
 def distinct(name: str, unseen: UnseenPairs, limit: int) -> tuple[PairSet, int]:
