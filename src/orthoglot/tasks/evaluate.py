@@ -171,7 +171,7 @@ def _score_geometry(
         by_seed = [_seen(task, stored, one, name, paired=False) for one in models.values()]
         directions = task.directions(by_seed, name)
         if name != "language":
-            found.maps[task.dataset] = project_text(directions.by_seed[0], settings.seed)
+            found.maps[task.dataset] = project_text(directions[0], settings.seed)
         for group, metrics, facts in task.score(directions):
             for seed, one in zip(models, metrics, strict=True):
                 key = Key(task.name, task.dataset, group, name, seed, task.name)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf
@@ -120,18 +120,6 @@ def isotropy(vectors: np.ndarray) -> dict[str, float]:
     return {"pr": float(plus.min() / plus.max()), "pr:both-signs": float(both.min() / both.max())}
 
 
-class Directions(NamedTuple):
-    """One view of a text.
-
-    Attributes:
-        by_seed: {language: (n, D) of length 1} of each seed, float64.
-        dropped: sentences left out of all of them.
-    """
-
-    by_seed: list[dict[str, np.ndarray]]
-    dropped: int
-
-
 @dataclass(frozen=True)
 class Geometry:
     """One text in many languages, of which all seeds are scored together."""
@@ -150,8 +138,10 @@ class Geometry:
         """One side per language."""
         return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
-    def directions(self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str) -> Directions:
-        """The directions of one view, {language: (N, D)} of each seed.
+    def directions(
+        self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str
+    ) -> list[dict[str, np.ndarray]]:
+        """Rows of length 1, {language: (n, D)} float64 of each seed, of one view, {language: (N, D)} of each seed.
 
         Raises:
             DataError: fewer than 20 sentences have a direction in all languages.
@@ -162,15 +152,18 @@ class Geometry:
                 f"geometry of {self.dataset}, {view} view: {kept.sum()} sentences have a direction in all languages; "
                 f"it needs {FEWEST}, or leave the task out"
             )
-        found = [{code: unit(rows[kept].astype(np.float64)) for code, rows in one.items()} for one in by_seed]
-        return Directions(found, int((~kept).sum()))
+        return [{code: unit(rows[kept].astype(np.float64)) for code, rows in one.items()} for one in by_seed]
 
-    def score(self, found: Directions) -> Iterator[tuple[str, list[Blocks], dict[str, object]]]:
+    def score(
+        self, directions: Sequence[Mapping[str, np.ndarray]]
+    ) -> Iterator[tuple[str, list[Blocks], dict[str, object]]]:
         """Of each group of languages: its name, its metrics with each seed, and facts for the signature."""
+        sentences = len(next(iter(self.text.sentences.values())))
         for group, languages in groups(list(self.text.sentences), self.long_tail).items():
-            stacks = [np.stack([rows[code] for code in languages]) for rows in found.by_seed]
-            blocks = blocks_of(stacks[0].shape[1], self.seed)
-            facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": found.dropped}
+            stacks = [np.stack([rows[code] for code in languages]) for rows in directions]
+            kept = stacks[0].shape[1]
+            blocks = blocks_of(kept, self.seed)
+            facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": sentences - kept}
             yield group, [metrics(vectors, blocks) for vectors in stacks], facts
 
 
