@@ -19,7 +19,7 @@ from orthoglot.progress import track
 from orthoglot.statistics.records import VIEWS, View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
-from orthoglot.tasks.base import Result, Task, TaskData, view
+from orthoglot.tasks.base import Task, TaskData, view
 from orthoglot.tasks.geometry import Geometry
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
 from orthoglot.tasks.leakage import Leakage
@@ -146,12 +146,10 @@ def _score_views(
     task: Task, stored: Mapping[str, np.ndarray], models: Models, views: Iterable[View], found: Evaluated
 ) -> None:
     keys = task.keys()
-    own: Result | None = None  # the sentence vector is the same for every seed
+    whole = task.score(_seen(task, stored, None, "sentence"))  # the same for every seed
     for seed, decomposer in models.items():
         for name in views:
-            result = own if name == "sentence" else None
-            result = result or task.score(_seen(task, stored, decomposer, name))
-            own = result if name == "sentence" else own
+            result = whole if name == "sentence" else task.score(_seen(task, stored, decomposer, name))
             for subset, values in result.scores.items():
                 key = Key(task.name, task.dataset, subset, name, seed, task.measure)
                 found.scored[key] = Scores(values, keys)
