@@ -1,4 +1,4 @@
-"""The two ways bad input is refused; both carry a one-line cause for the user."""
+"""Why a command stops; each carries a one-line cause for the user."""
 
 
 class ConfigError(ValueError):

@@ -86,27 +86,16 @@ _VARIETY = re.compile(r"(?P<code>[A-Za-z]{2,4})(_([A-Za-z]{2}|[A-Za-z]{4})|-([A-
 
 
 class _Language(NamedTuple):
-    canonical: str
-    iso3: str
     script: str
-    others: tuple[str, ...]
-
-
-def _row(script: str, entry: str) -> _Language:
-    canonical, *rest = entry.split("/")
-    return _Language(canonical, rest[0] if rest else canonical, script, tuple(rest[1:]))
+    spellings: tuple[str, ...]  # the canonical one, LASER's if there are others, further ones
 
 
 _LANGUAGES = {
-    row.canonical: row
+    entry.partition("/")[0]: _Language(script, tuple(entry.split("/")))
     for script, entries in _TABLE.items()
-    for row in (_row(script, entry) for entry in entries.split())
+    for entry in entries.split()
 }
-_CANONICAL = {
-    spelling: row.canonical
-    for row in _LANGUAGES.values()
-    for spelling in (row.canonical, row.iso3, *row.others)
-}
+_CANONICAL = {spelling: code for code, row in _LANGUAGES.items() for spelling in row.spellings}
 
 
 def canonical(code: str) -> str:
@@ -128,14 +117,13 @@ def canonical(code: str) -> str:
 
 def spellings(code: str) -> tuple[str, ...]:
     """All spellings that OPUS may use for a language, the canonical one first, regional ones last."""
-    row = _language(code)
-    spelled = (row.canonical, row.iso3, *row.others, *_REGIONAL.get(row.canonical, ()))
-    return tuple(dict.fromkeys(spelled))
+    spelled = _language(code).spellings
+    return tuple(dict.fromkeys([*spelled, *_REGIONAL.get(spelled[0], ())]))
 
 
 def iso3(code: str) -> str:
     """The three-letter spelling of LASER's Tatoeba files, e.g. "cmn" for zh and "swh" for sw."""
-    return _language(code).iso3
+    return _language(code).spellings[:2][-1]
 
 
 def script(code: str) -> str:
@@ -168,5 +156,4 @@ def parse_pair(pair: str) -> tuple[str, str]:
 @cache
 def _language(code: str) -> _Language:
     plain = canonical(code)
-    invented = _Language(plain, plain, _INVENTED.get(plain, "Latn"), ())
-    return _LANGUAGES.get(plain, invented)
+    return _LANGUAGES.get(plain) or _Language(_INVENTED.get(plain, "Latn"), (plain,))

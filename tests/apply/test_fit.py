@@ -26,7 +26,7 @@ from orthoglot.apply.fit import fit, texts_by_pair
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
 from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.prepare import read_split
+from orthoglot.corpora.prepare import Source, read_split
 from orthoglot.corpora.settings import SplitSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.statistics.records import Record, read_records
@@ -36,7 +36,7 @@ RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=40,
 SPLITS = SplitSettings(seed=1, valid=0.1, test=0.2, max_train=0, max_valid=0, max_test=0)
 
 
-def run(root: Path, folder: Path, texts: dict[str, list[list[Path]]], **changes: Any) -> list[Record]:
+def run(root: Path, folder: Path, texts: dict[str, list[Source]], **changes: Any) -> list[Record]:
     """Fit into root/model with the checkpoint kept in root/work."""
     given: dict[str, Any] = {"name": "seed", "recipe": RECIPE, "splits": SPLITS, "seed": 1, **changes}
     return fit(
@@ -69,7 +69,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def done(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path, text: Path) -> tuple[Path, list[Record]]:
     """A finished fit; its root and what it measured."""
     root = tmp_path_factory.mktemp("done")
-    return root, run(root, checkpoint, {"en-gn": [[text]]})
+    return root, run(root, checkpoint, texts_by_pair([str(text)], ["en-gn"]))
 
 
 def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
@@ -161,7 +161,7 @@ def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
     def forbidden(*_: Any, **__: Any) -> None:
         raise NotAgain
 
-    texts = {"en-gn": [[text]]}
+    texts = texts_by_pair([str(text)], ["en-gn"])
     with monkeypatch.context() as patch:
         patch.setattr(module, "decompose", forbidden)
         with pytest.raises(NotAgain):
@@ -189,7 +189,10 @@ def test_several_pairs_share_pivots_and_several_texts_a_pair(checkpoint: Path, t
     second = write_tsv(tmp_path / "b.tsv", pairs[200:])
     third = write_tsv(tmp_path / "c.tsv", [(a, b[::-1].replace("b", "") + " b01") for a, b in pairs])
     texts = texts_by_pair([str(first), str(third), str(second)], ["en-gn", "en-ay", "en-gn"])
-    assert texts == {"en-gn": [[first], [second]], "en-ay": [[third]]}
+    assert {pair: [one.paths for one in found] for pair, found in texts.items()} == {
+        "en-gn": [[str(first)], [str(second)]],
+        "en-ay": [[str(third)]],
+    }
     records = run(tmp_path, checkpoint, texts)
     assert {r.subset for r in records} == {"en->gn", "gn->en", "en->ay", "ay->en", "all"}
     splits: dict[str, set[str]] = {"train": set(), "test": set()}
@@ -213,7 +216,13 @@ def test_language_that_the_encoder_never_saw_is_warned_of_and_then_served(
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):
         orthoglot.load(home).encode(["b01 b02"], part="sentence", language="gn")
     with caplog.at_level(logging.WARNING):
-        run(tmp_path, home, {"en-gn": [[text]]}, encoder=Checkpoint(str(home)), name="centering")
+        run(
+            tmp_path,
+            home,
+            texts_by_pair([str(text)], ["en-gn"]),
+            encoder=Checkpoint(str(home)),
+            name="centering",
+        )
     assert "tiny never saw gn (it covers en)" in caplog.text
     model = orthoglot.load(tmp_path / "model")
     assert model.encode(["b01 b02"], language="gn").shape == (1, 16)
@@ -313,7 +322,7 @@ def test_a_sentence_transformers_models_limit_holds_whoever_says_how_to_pool(
 def test_what_cannot_be_fitted_is_refused_before_any_work(
     checkpoint: Path, text: Path, tmp_path: Path
 ) -> None:
-    texts = {"en-gn": [[text]]}
+    texts = texts_by_pair([str(text)], ["en-gn"])
     (tmp_path / "model").mkdir()
     (tmp_path / "model/precious.txt").write_text("mine")
     with pytest.raises(ConfigError, match="exists and was not written by orthoglot fit"):
@@ -321,7 +330,7 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
     assert (tmp_path / "model/precious.txt").read_text() == "mine"
     shutil.rmtree(tmp_path / "model")
     with pytest.raises(DataError, match=r"absent\.tsv does not exist"):
-        run(tmp_path, checkpoint, {"en-gn": [[tmp_path / "absent.tsv"]]})
+        run(tmp_path, checkpoint, texts_by_pair([str(tmp_path / "absent.tsv")], ["en-gn"]))
     with pytest.raises(ConfigError, match="does not say how it pools"):
         run(tmp_path, checkpoint, texts, encoder=Checkpoint(str(checkpoint)))
     with pytest.raises(ConfigError, match="no such folder, and as a hub id it needs a commit"):
@@ -335,7 +344,12 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
         )
     few = write_tsv(tmp_path / "few.tsv", make_pairs(8))
     with pytest.raises(DataError, match="too few to measure; raise the test share"):
-        run(tmp_path, checkpoint, {"en-gn": [[few]]}, splits=SPLITS.model_copy(update={"test": 0.0}))
+        run(
+            tmp_path,
+            checkpoint,
+            texts_by_pair([str(few)], ["en-gn"]),
+            splits=SPLITS.model_copy(update={"test": 0.0}),
+        )
     assert not (tmp_path / "model").exists()
 
 

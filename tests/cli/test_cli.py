@@ -274,7 +274,6 @@ def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch
     ("options", "cause"),
     [
         (["--method", "sed"], "unknown name 'sed'; nearest known: seed"),
-        (["--pooling", "average"], "--pooling average: known are cls, pooler, mean"),
         (["--valid-share", "0.6", "--test-share", "0.5"], "leave nothing to train on"),
         (["--learning-rate", "0"], "learning_rate"),
     ],
@@ -285,3 +284,10 @@ def test_fit_with_a_wrong_option_is_status_2(options: list[str], cause: str, tmp
     assert result.returncode == 2
     assert cause in told(result)
     assert not list(tmp_path.iterdir())
+
+
+def test_fit_with_an_unknown_pooling_is_status_2() -> None:
+    given = ["fit", "--encoder", "tiny", "--bitext", "text.tsv", "--pair", "en-gn", "--output", "model"]
+    result = CliRunner().invoke(app, [*given, "--pooling", "average"])
+    assert result.exit_code == 2
+    assert "Invalid value for '--pooling'" in result.output

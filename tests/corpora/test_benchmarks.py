@@ -14,8 +14,6 @@ from orthoglot.corpora.benchmarks import (
     collect,
     read_all,
     read_benchmark,
-    read_code_switched,
-    read_graded,
     read_nway,
     sentence_keys,
 )
@@ -78,8 +76,8 @@ def test_files_become_sets_by_language_with_canonical_codes(files: str, tmp_path
     output.mkdir()
     collect(_settings(files, "zh", "de"), None, output)
     german, chinese = read_benchmark(output)
-    assert (german.name, german.foreign, german.pivot) == ("greetings", "de", "en")
-    assert (chinese.foreign, chinese.foreign_sentences, chinese.pivot_sentences) == (
+    assert (german.name, german.source, german.target) == ("greetings", "de", "en")
+    assert (chinese.source, chinese.source_sentences, chinese.target_sentences) == (
         "zh",
         ["你好", "嗨"],
         ["Hello", "Hi."],
@@ -94,7 +92,7 @@ def test_the_invented_worlds_own_set_is_read_from_its_folder(tmp_path: Path) -> 
     settings = _settings("", "qab", kind="mini", pivot="qaa")
     collect(settings, tmp_path / "raw", tmp_path / "mini")
     (own,) = read_benchmark(tmp_path / "mini")
-    assert (own.foreign, own.pivot, own.foreign_sentences, own.pivot_sentences) == (
+    assert (own.source, own.target, own.source_sentences, own.target_sentences) == (
         "qab",
         "qaa",
         ["b"],
@@ -117,7 +115,7 @@ def test_an_empty_folder_is_no_benchmark(tmp_path: Path) -> None:
 def test_tatoeba_is_collected_unchanged(shared_data: Path, tmp_path: Path) -> None:
     files = str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz")
     collect(_settings(files, "ja", "zh", "de", "sw"), None, tmp_path)
-    sizes = {one.foreign: len(one.pivot_sentences) for one in read_benchmark(tmp_path)}
+    sizes = {one.source: len(one.target_sentences) for one in read_benchmark(tmp_path)}
     assert sizes == {"de": 1000, "ja": 1000, "sw": 390, "zh": 1000}
 
 
@@ -126,8 +124,8 @@ def test_any_two_languages_of_a_wide_file_are_graded_pairs(tmp_path: Path) -> No
     output = tmp_path / "graded"
     output.mkdir()
     collect(_graded(str(tmp_path / "wide.tsv"), ["de-zh", "zh-de", "de-de"]), None, output)
-    same, across, back = read_graded(output)
-    assert (across.kind, across.name, across.source, across.target) == ("sts", "graded", "de", "zh")
+    same, across, back = read_benchmark(output, "sts")
+    assert (across.name, across.source, across.target) == ("graded", "de", "zh")
     # The quotation mark that nothing closes is text.
     assert across.source_sentences == ['Ein "Hund', "Regen"]
     assert across.target_sentences == ["狗", "太阳"]
@@ -136,7 +134,7 @@ def test_any_two_languages_of_a_wide_file_are_graded_pairs(tmp_path: Path) -> No
     assert (back.source_sentences, back.target_sentences) == (["一只狗", "雨"], ["Ein Köter", "Sonne"])
     assert same.target_sentences == ["Ein Köter", "Sonne"]
     assert json.loads((output / "counts.json").read_text()) == {"de-zh": 2, "zh-de": 2, "de-de": 2}
-    assert read_benchmark(output) == read_code_switched(output) == []
+    assert read_benchmark(output) == read_benchmark(output, "code-switched") == []
     assert sentence_keys([output]) >= {"einhund", "太阳", "regen", "einköter"}
 
 
@@ -149,7 +147,7 @@ def test_columns_of_a_file_without_a_first_line_have_numbers(tmp_path: Path) -> 
     settings = _graded("{mini}/q.{name}.tsv", {"qaa-qab": "one"}, columns)
     assert (settings.invented, settings.outside, settings.codes) == (True, [], {"qaa", "qab"})
     collect(settings, tmp_path / "raw", output)
-    (one,) = read_graded(output)
+    (one,) = read_benchmark(output, "sts")
     assert (one.source_sentences, one.target_sentences, one.gold) == (["c", "e"], ["a b", "d"], [0.5, -1])
     with pytest.raises(ConfigError, match="invented world's folder"):
         collect(settings, None, output)
@@ -183,10 +181,10 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
     settings = _mixing(tmp_path, "de")
     assert settings.outside == [str(tmp_path / name) for name in ("set.de-en.tsv", "words.en-de.txt")]
     collect(settings, None, output)
-    (mixed,) = read_code_switched(output)
-    assert mixed.foreign_sentences == ["Der dog, Anna!", "where ist er?"]
-    assert mixed.pivot_sentences == ["The dog, Anna!", "Where is he?"]
-    assert mixed.sides() == (("de", mixed.foreign_sentences), ("en", mixed.pivot_sentences))
+    (mixed,) = read_benchmark(output, "code-switched")
+    assert mixed.source_sentences == ["Der dog, Anna!", "where ist er?"]
+    assert mixed.target_sentences == ["The dog, Anna!", "Where is he?"]
+    assert mixed.sides() == (("de", mixed.source_sentences), ("en", mixed.target_sentences))
     assert json.loads((output / "counts.json").read_text()) == {
         "de": {"kept": 2, "without_known_word": 1, "words": 6, "swapped": 2}
     }
@@ -250,7 +248,7 @@ def test_real_graded_pairs_are_collected_whole(shared_data: Path, tmp_path: Path
     collect(
         _graded(str(shared_data / "qe" / "mlqe.{name}.test.tsv.gz"), ["ro-en"], mlqe), None, tmp_path / "qe"
     )
-    found = {name: read_graded(tmp_path / name) for name in ("sts", "wide", "qe")}
+    found = {name: read_benchmark(tmp_path / name, "sts") for name in ("sts", "wide", "qe")}
     assert [(one.source, one.target, len(one.gold)) for ones in found.values() for one in ones] == [
         ("en", "ar", 250),
         ("en", "en", 250),
@@ -273,15 +271,13 @@ def test_real_sentences_are_switched(shared_data: Path, tmp_path: Path) -> None:
         "rate": 0.5,
     }
     collect(_mixing(tmp_path, "de", "ro", **changes), None, tmp_path)
-    assert [one.foreign for one in read_all(tmp_path)] == ["de", "ro"]
-    for one in read_code_switched(tmp_path):
-        assert 850 < len(one.foreign_sentences) < 1000
-        assert all(
-            mixed != before for mixed, before in zip(one.foreign_sentences, one.originals, strict=True)
-        )
+    assert [one.source for one in read_all(tmp_path)] == ["de", "ro"]
+    for one in read_benchmark(tmp_path, "code-switched"):
+        assert 850 < len(one.source_sentences) < 1000
+        assert all(mixed != before for mixed, before in zip(one.source_sentences, one.originals, strict=True))
         assert all(
             len(mixed.split()) == len(before.split())
-            for mixed, before in zip(one.foreign_sentences, one.originals, strict=True)
+            for mixed, before in zip(one.source_sentences, one.originals, strict=True)
         )
 
 

@@ -63,7 +63,6 @@ def test_entries_are_those_of_the_question(server: OpusServer) -> None:
     assert (entry.source, entry.target, entry.pairs, entry.latest) == ("aym", "en", 300, True)
     assert entry.url == f"{server.address}/OPUS-Voices/v1/moses/aym-en.txt.zip"
     assert list_entries(server.api, corpus="Nothing") == []
-    assert list_entries(server.api, preprocessing="tmx") == []
 
 
 def test_opustools_gets_the_same_rows_from_this_server(server: OpusServer, tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
+from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.statistics.resampling import Column, Scores, resample
 from orthoglot.statistics.weighted import Spearman, pearson
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.graded_pairs import Grading, cosines, merged
 
-TASK = Grading("sts", "b", "en", "de", ["a", "b", "c"], ["x", "y", "z"], [0.0, 2.5, 5.0], ["1", "2", "1"])
+GRADED = PairSet(
+    "b", "en", "de", ["a", "b", "c"], ["x", "y", "z"], gold=[0.0, 2.5, 5.0], items=["1", "2", "1"]
+)
+TASK = Grading("sts", GRADED)
 
 
 def test_the_prediction_is_the_cosine_and_the_gold_score_stands_beside_it() -> None:
@@ -52,7 +56,8 @@ def test_a_view_of_one_direction_per_language_has_no_correlation() -> None:
     rng = np.random.default_rng(0)
     x, y = ((rng.uniform(0.1, 9, size=(80, 1)) * rng.normal(size=48)).astype(np.float32) for _ in range(2))
     gold = rng.uniform(0, 5, size=80)
-    task = Grading("sts", "b", "en", "de", ["a"] * 80, ["b"] * 80, gold.tolist(), [str(i) for i in range(80)])
+    items = [str(i) for i in range(80)]
+    task = Grading("sts", PairSet("b", "en", "de", items, items, gold=gold.tolist(), items=items))
     assert 1 < len(set(cosines(x, y))) <= 80
     scores = Scores(task.score({"source": x, "target": y}).scores["en-de"], task.keys())
     columns = [Column("a", scores, statistic) for statistic in (pearson(), Spearman())]

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
+from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Column, resample
 from orthoglot.statistics.weighted import MEASURES
-from orthoglot.tasks.leakage import PENALTIES, Leak, PairParts, fit, leaks
+from orthoglot.tasks.leakage import PENALTIES, Leak, fit, leaks
 
 N, D = 200, 12
 KEYS = np.tile(np.arange(N, dtype=np.uint64), 2)
@@ -28,7 +29,10 @@ def measured(
         assert language is not None
         sentence = meaning + language
     found = {}
-    for leak in leaks(PairParts(sentence, meaning, language, KEYS), seed=1):
+    views: dict[View, np.ndarray] = {"sentence": sentence}
+    if meaning is not None and language is not None:
+        views |= {"meaning": meaning, "language": language}
+    for leak in leaks(views, KEYS, seed=1):
         for metric in MEASURES[leak.measure]:
             found[metric.name, leak.view] = metric.scale * observed(leak, metric.statistic)
     return found
@@ -97,7 +101,7 @@ def test_language_share_is_between_over_total_and_its_chance_that_of_noise() -> 
     share = 100 * between / ((one - one.mean(axis=0)) ** 2).sum()
     found = measured(None, None, one)
     assert found == {("language_share", "sentence"): pytest.approx(share)}
-    chance = next(leaks(PairParts(NOISE, None, None, KEYS), 1)).facts["chance"]
+    chance = next(leaks({"sentence": NOISE}, KEYS, 1)).facts["chance"]
     assert chance == pytest.approx(100 / (2 * N - 1), abs=1e-6)
     shares = [
         measured(None, None, np.random.default_rng(seed).normal(size=(2 * N, D)))[
@@ -110,8 +114,12 @@ def test_language_share_is_between_over_total_and_its_chance_that_of_noise() -> 
 
 
 def test_the_test_half_is_no_part_of_the_fit_and_translations_stay_together() -> None:
-    parts = PairParts(MEANING + LANGUAGE, MEANING, LANGUAGE, KEYS)
-    leak = next(one for one in leaks(parts, 1) if one.measure == "r2:meaning")
+    views: dict[View, np.ndarray] = {
+        "sentence": MEANING + LANGUAGE,
+        "meaning": MEANING,
+        "language": LANGUAGE,
+    }
+    leak = next(one for one in leaks(views, KEYS, 1) if one.measure == "r2:meaning")
     tested = leak.scores.keys
     assert 0.35 * N < len(set(tested.tolist())) < 0.65 * N
     assert len(tested) == 2 * len(set(tested.tolist()))
@@ -119,7 +127,7 @@ def test_the_test_half_is_no_part_of_the_fit_and_translations_stay_together() ->
     rows = np.isin(KEYS, tested)
     changed = MEANING.copy()
     changed[~rows & (np.arange(2 * N) == np.flatnonzero(~rows)[0])] += 100  # a fitted row
-    again = next(one for one in leaks(parts._replace(meaning=changed), 1) if one.measure == "r2:meaning")
+    again = next(one for one in leaks({**views, "meaning": changed}, KEYS, 1) if one.measure == "r2:meaning")
     assert (again.scores.keys == tested).all()
     assert not np.allclose(again.scores.values, leak.scores.values)
 
@@ -143,7 +151,8 @@ def test_rows_that_are_not_finite_or_zero_are_left_out() -> None:
     meaning, language = MEANING.copy(), LANGUAGE + 0.1 * NOISE
     meaning[3] = np.nan
     language[5] = 0
-    found = {leak.measure + leak.view: leak for leak in leaks(PairParts(MEANING, meaning, language, KEYS), 1)}
+    views: dict[View, np.ndarray] = {"sentence": MEANING, "meaning": meaning, "language": language}
+    found = {leak.measure + leak.view: leak for leak in leaks(views, KEYS, 1)}
     assert np.flatnonzero(np.isnan(found["cosinelanguage"].scores.values[:, 0])).tolist() == [3, 5]
     assert np.flatnonzero(np.isnan(found["norm:meaningmeaning"].scores.values[:, 0])).tolist() == [3]
     assert np.isfinite(found["norm:languagelanguage"].scores.values).all()
@@ -162,7 +171,7 @@ def test_a_constant_view_has_no_share_and_predicts_the_mean() -> None:
 
 def test_the_interval_of_a_share_is_that_of_the_share_taken_anew() -> None:
     sentence = MEANING[:, :3] + 0.4 * LANGUAGE[:, :3] + 0.3 * NOISE[:, :3]
-    leak = next(leaks(PairParts(sentence, None, None, KEYS), 1))
+    leak = next(leaks({"sentence": sentence}, KEYS, 1))
     (metric,) = MEASURES["language_share"]
     column = Column("share", leak.scores, metric.statistic)
     drawn = resample([column], resamples=2000, generator=np.random.default_rng(1)).draws[0]

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
+from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.corpora.bitext import SentencePair
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
+from orthoglot.tasks.heldout import UnseenPairs, distinct
 from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.retrieval import Retrieval, distinct, hits
+from orthoglot.tasks.retrieval import Retrieval, hits
 
 
 def test_oracle_v1_lowest_index_wins_the_tie() -> None:
@@ -79,15 +82,15 @@ def test_directions_are_named_query_to_candidate() -> None:
     # All x point to y_0; y_0 and y_1 find x_0 and x_1: forward 1 of 2, backward 2 of 2.
     x = np.array([[1.0, 0.1], [1.0, 0.4]])
     y = np.array([[1.0, 0.0], [0.0, 1.0]])
-    task = Retrieval("heldout", "test", "de", "en", ["a", "b"], ["c", "d"])
+    task = Retrieval("heldout", PairSet("test", "de", "en", ["a", "b"], ["c", "d"]))
     found = task.score({"source": x, "target": y}).scores
     assert found["de->en"].tolist() == [1, 0]
     assert found["en->de"].tolist() == [1, 1]
 
 
 def test_a_pivot_sentence_has_one_key_whatever_the_pair_and_the_side() -> None:
-    held_out = Retrieval("heldout", "test", "en", "de", ["Hello.", "Bye!"], ["Hallo.", "Tschüs!"])
-    benchmark = Retrieval("tatoeba", "b", "gn", "en", ["x", "y"], ["bye", "hello"], pivot="target")
+    held_out = Retrieval("heldout", PairSet("test", "en", "de", ["Hello.", "Bye!"], ["Hallo.", "Tschüs!"]))
+    benchmark = Retrieval("tatoeba", PairSet("b", "gn", "en", ["x", "y"], ["bye", "hello"]), pivot="target")
     assert held_out.keys().tolist() == benchmark.keys().tolist()[::-1]
     assert len(set(held_out.keys().tolist())) == 2
 
@@ -111,13 +114,14 @@ def test_a_pair_without_direction_is_left_out_on_both_sides(bad: float) -> None:
 
 def test_unaligned_or_empty_sides_are_refused() -> None:
     with pytest.raises(DataError, match="2 source and 1 target"):
-        Retrieval("heldout", "test", "de", "en", ["a", "b"], ["c"])
+        Retrieval("heldout", PairSet("test", "de", "en", ["a", "b"], ["c"]))
     with pytest.raises(DataError, match="0 source and 0 target"):
-        Retrieval("heldout", "test", "de", "en", [], [])
+        Retrieval("heldout", PairSet("test", "de", "en", [], []))
 
 
 def test_repeated_texts_are_dropped_and_counted() -> None:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("c", "z"), ("d", "w")]
-    assert distinct(pairs, 10) == ([("a", "x"), ("c", "z"), ("d", "w")], 2)
-    assert distinct(pairs, 2) == ([("a", "x"), ("c", "z")], 2)
-    assert distinct(pairs, 1) == ([("a", "x")], 0)
+    unseen = UnseenPairs([SentencePair(*pair) for pair in pairs], seen_dropped=0)
+    assert distinct("en-de", unseen, 10) == (PairSet("test", "en", "de", ["a", "c", "d"], ["x", "z", "w"]), 2)
+    assert distinct("en-de", unseen, 2) == (PairSet("test", "en", "de", ["a", "c"], ["x", "z"]), 2)
+    assert distinct("en-de", unseen, 1) == (PairSet("test", "en", "de", ["a"], ["x"]), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
         if folder.is_dir():
             shutil.copytree(folder, output, ignore=NOT_COPIED, dirs_exist_ok=True)
         described = card(output)
-    if _is_local(described) and "checkpoint" in described:
+    if "checkpoint" in described and Path(described["checkpoint"]).is_dir():
         described |= {"checkpoint": ".", "revision": "local"}
     unseen = sorted(set(languages) - set(described["languages"])) if described["languages"] else []
     if unseen:
@@ -152,8 +152,3 @@ def licence_of(home: Path) -> str:
     except (ValueError, yaml.YAMLError):
         stated = None
     return str((stated or {}).get("license", "not stated"))
-
-
-def _is_local(described: Mapping[str, Any]) -> bool:
-    checkpoint = described.get("checkpoint", ".")
-    return checkpoint == "." or Path(checkpoint).is_dir()

@@ -96,7 +96,9 @@ class Decomposer(TransformerMixin, BaseEstimator):
         n, dim = sides[0].shape
         codes = [_codes(lang_a, n, "lang_a"), _codes(lang_b, n, "lang_b")]
         if valid is not None:
-            held = _mask(valid, n)
+            held = np.asarray(valid)
+            if held.shape != (n,) or held.dtype != bool:
+                raise DataError(f"valid is {held.dtype} {held.shape}, expected bool ({n},)")
         else:
             # What is computed does not stop early, so that nothing is held out for it.
             held = self._held_out(sides[0]) if method.terms else np.zeros(n, dtype=bool)
@@ -165,14 +167,13 @@ class Decomposer(TransformerMixin, BaseEstimator):
     def _recipe(self) -> DecompositionSettings:
         if not 0 <= self.valid_share < 1:
             raise ConfigError(f"valid_share {self.valid_share}: must be in [0, 1)")
-        given = {
-            "learning_rate": self.learning_rate,
-            "batch_size": self.batch_size,
-            "max_epochs": self.max_epochs,
-            "patience": self.patience,
-        }
         try:
-            return DecompositionSettings.model_validate(given)
+            return DecompositionSettings(
+                learning_rate=self.learning_rate,
+                batch_size=self.batch_size,
+                max_epochs=self.max_epochs,
+                patience=self.patience,
+            )
         except ValidationError as error:
             raise ConfigError(describe(error)) from error
 
@@ -209,10 +210,3 @@ def _codes(language: str | Sequence[str], n: int, name: str) -> list[str]:
         raise DataError(f"{name}: {len(codes)} codes for {n} vectors")
     known = {code: canonical(code) for code in set(codes)}
     return [known[code] for code in codes]
-
-
-def _mask(valid: Any, n: int) -> np.ndarray:
-    mask = np.asarray(valid)
-    if mask.shape != (n,) or mask.dtype != bool:
-        raise DataError(f"valid is {mask.dtype} {mask.shape}, expected bool ({n},)")
-    return mask

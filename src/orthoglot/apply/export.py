@@ -14,7 +14,7 @@ from torch import nn
 
 from orthoglot import atomic
 from orthoglot.apply.model import Model, opened
-from orthoglot.apply.model_card import decomposer_card, encoder_card
+from orthoglot.apply.model_card import SHOWN, decomposer_card, encoder_card
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.kinds import load_encoder
@@ -29,8 +29,7 @@ TOLERANCE = 1e-5
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # Short, long, other scripts, digits: what the export is compared on before it takes its place.
 PROBES = (
-    "A cat sleeps.",
-    "Mba'éichapa, che angirũ?",
+    *SHOWN,
     "猫が寝ている。",
     "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
 )
@@ -70,62 +69,52 @@ def export(
     if output.exists():
         raise ConfigError(f"{output}: exists; remove it first or name another folder")
     name = output.resolve().name
+    decomposer, home, code = None, model_folder, canonical(language) if language else None
+    head: list[nn.Module] = []
     if (model_folder / "encoder.json").is_file():
         if part is not None or language is not None:
             raise ConfigError(
                 f"{model_folder}: an encoder without a decomposer; leave --part and --language out"
             )
-        with quiet():
-            modules, prefix = encoder_modules(model_folder)
-            ours = Model(load_encoder(model_folder, "cpu"), None).encode(PROBES, part="sentence")
-            model_card = encoder_card(model_folder, name, PROBES[:2], licence=licence, records=records)
-            return _write(modules, prefix, ours, model_card, output)
-    part = part or PARTS[0]
-    if part not in PARTS:
-        raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
-    decomposer, home = opened(model_folder)
-    if decomposer.architecture == "pair_centering":
-        raise ConfigError(
-            f"{model_folder}: centering per pair depends on the other language, which one map cannot; fit centering"
-        )
-    code = canonical(language) if language else None
-    weight, bias = affine(decomposer, part, code)
-    with quiet():
-        modules, prefix = encoder_modules(home)
+    else:
+        part = part or PARTS[0]
+        if part not in PARTS:
+            raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
+        decomposer, home = opened(model_folder)
+        if decomposer.architecture == "pair_centering":
+            raise ConfigError(
+                f"{model_folder}: centering per pair depends on the other language, which one map cannot; fit centering"
+            )
+        weight, bias = affine(decomposer, part, code)
         split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())
         split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
-        ours = unit(Model(load_encoder(home, "cpu"), decomposer).encode(PROBES, part=part, language=code))
-        model_card = decomposer_card(
-            model_folder,
-            home,
-            decomposer,
-            name,
-            PROBES[:2],
-            part=part,
-            language=code,
-            licence=licence,
-            records=records,
+        head = [split, Normalize()]
+    with quiet():
+        modules, prefix = encoder_modules(home)
+        model = Model(load_encoder(home, "cpu"), decomposer)
+        ours = model.encode(PROBES, part=part or "sentence", language=code)
+        if decomposer is None:
+            model_card = encoder_card(home, name, licence=licence, records=records)
+        else:
+            ours = unit(ours)
+            options: dict[str, Any] = {"part": part, "language": code, "licence": licence, "records": records}
+            model_card = decomposer_card(model_folder, home, decomposer, name, **options)
+        prompts: dict[str, Any] = (
+            {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
         )
-        return _write([*modules, split, Normalize()], prefix, ours, model_card, output)
-
-
-def _write(modules: list[nn.Module], prefix: str, ours: np.ndarray, model_card: str, output: Path) -> float:
-    prompts: dict[str, Any] = (
-        {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
-    )
-    logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
-    exported = SentenceTransformer(modules=modules, device="cpu", **prompts)
-    with atomic.building(output) as partial:
-        exported.save(str(partial), create_model_card=False)
-        written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
-        theirs = written.encode(list(PROBES), show_progress_bar=False)
-        lengths = np.linalg.norm(ours, axis=1, keepdims=True)
-        off = float((np.abs(theirs - ours) / lengths).max())
-        if not off <= TOLERANCE:
-            raise DataError(
-                f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
-            )
-        (partial / "README.md").write_text(model_card, encoding="utf-8")
+        exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
+        logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
+        with atomic.building(output) as partial:
+            exported.save(str(partial), create_model_card=False)
+            written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
+            theirs = written.encode(list(PROBES), show_progress_bar=False)
+            lengths = np.linalg.norm(ours, axis=1, keepdims=True)
+            off = float((np.abs(theirs - ours) / lengths).max())
+            if not off <= TOLERANCE:
+                raise DataError(
+                    f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
+                )
+            (partial / "README.md").write_text(model_card, encoding="utf-8")
     return off
 
 

@@ -21,9 +21,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import card, identity
-from orthoglot.encoders.settings import (
-    EmbeddingSettings,
-)
+from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import Record, read_records, write_records
@@ -31,17 +29,14 @@ from orthoglot.training.decompose import collect, decompose
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 MADE, RECORDS = "fit.json", "records.jsonl"
-CLEANING = CleaningSettings(
-    min_characters=2, max_characters=1000, max_ratio=4.0, drop_copies=True, drop_duplicates=True
-)
-BATCH_TOKENS = 2048
+CLEANING = CleaningSettings(min_characters=2, max_ratio=4.0)
 EVERYTHING = 1 << 62  # more training pairs than there are
 logger = logging.getLogger(__name__)
 
 
 def fit(
     encoder: Checkpoint,
-    bitext: Mapping[str, Sequence[Sequence[Path]]],
+    bitext: Mapping[str, list[Source]],
     name: str,
     method: MethodSettings,
     recipe: DecompositionSettings,
@@ -60,7 +55,7 @@ def fit(
 
     Args:
         encoder: whose vectors are split.
-        bitext: {language pair: texts}, each text one TSV file or two Moses files.
+        bitext: {language pair: texts}, as `texts_by_pair` makes them.
         name: of the method, for the record.
         method: architecture, partner rule and weighted terms.
         recipe: how to train.
@@ -78,7 +73,10 @@ def fit(
     """
     if output.exists() and not (output / MADE).is_file():
         raise ConfigError(f"{output}: exists and was not written by orthoglot fit; name another folder")
-    digests = {pair: [[digest(path) for path in paths] for paths in texts] for pair, texts in bitext.items()}
+    digests = {
+        pair: [[digest(Path(path)) for path in text.paths] for text in texts]
+        for pair, texts in bitext.items()
+    }
     languages = sorted({code for pair in bitext for code in parse_pair(pair)})
     with atomic.building(checkpoint / ENCODER) as place:
         unseen = copy_encoder(encoder, languages, place)
@@ -86,13 +84,13 @@ def fit(
     maker = identity(home)
     folders = []
     for pair, texts in bitext.items():
-        settings = PrepareSettings(pair=pair, sources=_sources(texts), cleaning=CLEANING, splits=splits)
+        settings = PrepareSettings(pair=pair, sources=texts, cleaning=CLEANING, splits=splits)
         made = _key(digests[pair], settings.cleaning.model_dump(), splits.model_dump())
         folder = checkpoint / "bitext" / pair
         _stage(folder, made, partial(prepare, settings, []))
         folders.append(folder)
     test = held_out(folders)
-    embedding = EmbeddingSettings(batch_tokens=BATCH_TOKENS, dtype="float32", train_pairs=EVERYTHING)
+    embedding = EmbeddingSettings(train_pairs=EVERYTHING)
     encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
     described = {
         "encoder": {
@@ -101,7 +99,7 @@ def fit(
             "licence": encoder.licence or licence_of(home),
         },
         "languages_new_to_the_encoder": unseen,
-        "bitext": {pair: [_names(paths) for paths in texts] for pair, texts in bitext.items()},
+        "bitext": {pair: [text.name for text in texts] for pair, texts in bitext.items()},
         "sha256": digests,
         "text": {folder.name: json.loads((folder / "counts.json").read_text()) for folder in folders},
         "cleaning": CLEANING.model_dump(),
@@ -147,7 +145,7 @@ def fit(
     return records
 
 
-def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[list[Path]]]:
+def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Source]]:
     """{language pair: texts} of a command line: each text one TSV file, or two Moses files joined by a comma.
 
     Raises:
@@ -155,13 +153,14 @@ def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list
     """
     if len(bitext) != len(pairs):
         raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
-    texts: dict[str, list[list[Path]]] = {}
+    texts: dict[str, list[Source]] = {}
     for text, pair in zip(bitext, pairs, strict=True):
         parse_pair(pair)
-        paths = [Path(text)] if Path(text).is_file() else [Path(part) for part in text.split(",")]
+        paths = [text] if Path(text).is_file() else text.split(",")
         if len(paths) > 2:
             raise ConfigError(f"--bitext {text}: one TSV file, or two Moses files joined by a comma")
-        texts.setdefault(pair, []).append(paths)
+        name = ",".join(Path(path).name for path in paths)
+        texts.setdefault(pair, []).append(Source(name=name, kind="files", paths=paths))
     return texts
 
 
@@ -176,14 +175,6 @@ def digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
-
-
-def _sources(texts: Sequence[Sequence[Path]]) -> list[Source]:
-    return [Source(name=_names(paths), kind="files", paths=[str(path) for path in paths]) for paths in texts]
-
-
-def _names(paths: Sequence[Path]) -> str:
-    return ",".join(path.name for path in paths)
 
 
 def _stage(folder: Path, key: str, work: Callable[[Path], None]) -> None:

@@ -19,18 +19,13 @@ from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
 
+# To show the use of a model with.
+SHOWN = ("A cat sleeps.", "Mba'éichapa, che angirũ?")
 
-def encoder_card(
-    home: Path, name: str, sentences: Sequence[str], *, licence: str, records: Path | None
-) -> str:
-    """The card of an encoder without a decomposer.
 
-    Args:
-        home: the encoder's folder.
-        name: of the exported model.
-        sentences: to show its use with.
-        licence: of the encoder; "" takes what its checkpoint says.
-        records: of a run that scored it, or None.
+def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -> str:
+    """The card of an encoder without a decomposer; name, licence and records as for `decomposer_card`.
+
     Raises:
         ConfigError: these records hold no scores of this very encoder.
     """
@@ -40,7 +35,6 @@ def encoder_card(
     return _render(
         "model_card_encoder.md.j2",
         name,
-        sentences,
         encoder=described,
         languages=described["languages"],
         identity=identity(home),
@@ -56,7 +50,6 @@ def decomposer_card(
     home: Path,
     decomposer: Decomposer,
     name: str,
-    sentences: Sequence[str],
     *,
     part: str,
     language: str | None,
@@ -70,7 +63,6 @@ def decomposer_card(
         home: its encoder's.
         decomposer: the maps.
         name: of the exported model.
-        sentences: to show its use with.
         part: "meaning" or "language".
         language: whose map it is, if there is one per language.
         licence: of the encoder; "" takes what is on record.
@@ -89,7 +81,6 @@ def decomposer_card(
     return _render(
         "model_card_decomposer.md.j2",
         name,
-        sentences,
         part=part,
         language=language,
         method=decomposer.method,
@@ -100,7 +91,10 @@ def decomposer_card(
         encoder=card(home),
         identity=decomposer.identity,
         licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
-        kept=_sizes(facts),
+        kept=[
+            (pair, "; ".join(facts["bitext"][pair]), counts["kept"]["train"])
+            for pair, counts in facts.get("text", {}).items()
+        ],
         scores=scores,
     )
 
@@ -108,7 +102,6 @@ def decomposer_card(
 def _render(
     template: str,
     name: str,
-    sentences: Sequence[str],
     *,
     licence: str,
     languages: Sequence[str],
@@ -120,7 +113,6 @@ def _render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = json.dumps(sentences, ensure_ascii=False)
     front = ModelCardData(
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
@@ -129,7 +121,12 @@ def _render(
         tags=["sentence-transformers", "sentence-similarity", "feature-extraction"],
     )
     body = pages.get_template(template).render(
-        name=name, sentences=shown, version=__version__, licence=licence, languages=languages, **values
+        name=name,
+        sentences=json.dumps(SHOWN, ensure_ascii=False),
+        version=__version__,
+        licence=licence,
+        languages=languages,
+        **values,
     )
     return f"---\n{front.to_yaml()}\n---\n\n{body}"
 
@@ -145,11 +142,3 @@ def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Recor
     if not found:
         raise ConfigError(f"{path}: holds no held-out retrieval of {method} with encoder {maker[:16]}")
     return found
-
-
-def _sizes(fitted: dict[str, Any]) -> Sequence[tuple[str, str, int]]:
-    """Language pair, its files, and the pairs of sentences that were trained on."""
-    return [
-        (pair, "; ".join(fitted["bitext"][pair]), counts["kept"]["train"])
-        for pair, counts in fitted.get("text", {}).items()
-    ]

@@ -11,7 +11,8 @@ import typer
 from orthoglot.cli import compare, doctor, jobs, show, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
-EXIT_RUN, EXIT_CONFIG, EXIT_OFFLINE, EXIT_DATA = 1, 2, 3, 4
+# Exit status by kind of error; any other error is a fault of the program and shows where it happened.
+STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
 
 app = typer.Typer(
     add_completion=False,
@@ -42,23 +43,12 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         app()
-    except ConfigError as error:
-        _fail(error, EXIT_CONFIG)
-    except OfflineError as error:
-        _fail(error, EXIT_OFFLINE)
-    except DataError as error:
-        _fail(error, EXIT_DATA)
-    except OSError as error:
-        _fail(error, EXIT_RUN)
     except Exception as error:
-        if (
-            type(error).__name__ != "SafetensorError"
-        ):  # its way to say that the disk is full; torch is not imported here
+        status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
+        # Its way to say that the disk is full; torch is not imported here.
+        if type(error).__name__ == "SafetensorError":
+            status = 1
+        if status is None:
             raise
-        _fail(error, EXIT_RUN)
-
-
-def _fail(error: BaseException, status: int) -> None:
-    message = " ".join(str(error).split())
-    typer.echo(f"orthoglot: {message}", err=True)
-    raise SystemExit(status)
+        typer.echo(f"orthoglot: {' '.join(str(error).split())}", err=True)
+        raise SystemExit(status) from None

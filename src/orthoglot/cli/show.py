@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,22 +14,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-class Kind(StrEnum):
-    """What there are entries of."""
-
-    PRESET = "preset"
-    CORPUS = "corpus"
-    BENCHMARK = "benchmark"
-    ENCODER = "encoder"
-    METHOD = "method"
-    VARIANT = "variant"
-
-
-class File(StrEnum):
-    """What there is a schema of."""
-
-    PARAMS = "params"
-    CATALOGUE = "catalogue"
+Kind = Literal["preset", "corpus", "benchmark", "encoder", "method", "variant"]
 
 
 @app.command()
@@ -68,23 +52,23 @@ def show(
 
 
 @app.command()
-def schema(file: Annotated[File, typer.Argument(help="of which file")]) -> None:
+def schema(file: Annotated[Literal["params", "catalogue"], typer.Argument(help="of which file")]) -> None:
     """Print the JSON schema of params.yaml or the catalogue. Example: orthoglot schema params"""
     from orthoglot.json_schema import catalogue_schema, params_schema
 
-    made = params_schema() if file is File.PARAMS else catalogue_schema()
+    made = params_schema() if file == "params" else catalogue_schema()
     typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
 
 
 def _entries(settings: Params, kind: Kind) -> dict[str, dict[str, Any]]:
     """All entries of one kind in full, by name."""
-    if kind is Kind.VARIANT:
+    if kind == "variant":
         return {
             f"{of}.{name}": changes
             for of, named in settings.variants.items()
             for name, changes in named.items()
         }
-    section = "corpora" if kind is Kind.CORPUS else f"{kind}s"
+    section = "corpora" if kind == "corpus" else f"{kind}s"
     found = {name: entry.model_dump() for name, entry in getattr(settings, section).items()}
     # The kind first, as people write it.
     return {
@@ -95,16 +79,16 @@ def _entries(settings: Params, kind: Kind) -> dict[str, dict[str, Any]]:
 def _summary(kind: Kind, values: dict[str, Any]) -> str:
     """An entry in a few words."""
     match kind:
-        case Kind.PRESET:
+        case "preset":
             needs = f"; needs {values['needs']}" if values["needs"] else ""
             return f"{', '.join(values['corpora'])}; {', '.join(values['encoders'])}{needs}"
-        case Kind.CORPUS | Kind.BENCHMARK:
+        case "corpus" | "benchmark":
             return f"{values['kind']}: {', '.join(values.get('pairs') or values['languages'])}"
-        case Kind.ENCODER:
+        case "encoder":
             source = values.get("checkpoint") or values.get("network", {}).get("encoder", "")
             return f"{values['kind']}: {source}" if source else values["kind"]
-        case Kind.METHOD:
+        case "method":
             terms = f": {', '.join(values['terms'])}" if values["terms"] else ""
             return values["architecture"] + terms
-        case Kind.VARIANT:
+        case "variant":
             return json.dumps(values) if values else "the encoder as it is"

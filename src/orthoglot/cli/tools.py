@@ -8,7 +8,7 @@ import shutil
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -230,10 +230,8 @@ def fit(
     ] = "",
     revision: Annotated[str, typer.Option(help="commit of a hub id, 40 hex digits")] = "",
     pooling: Annotated[
-        str | None,
-        typer.Option(
-            help="cls, pooler or mean of the transformer's states, in place of the model's own steps"
-        ),
+        Literal["cls", "pooler", "mean"] | None,
+        typer.Option(help="of the transformer's states, in place of the model's own steps"),
     ] = None,
     max_tokens: Annotated[
         int | None,
@@ -278,11 +276,8 @@ def fit(
 
     from orthoglot.config import describe, method_named
     from orthoglot.corpora.settings import SplitSettings
-    from orthoglot.encoders.settings import Pooling
     from orthoglot.training.settings import DecompositionSettings
 
-    if pooling not in (None, *get_args(Pooling)):
-        raise ConfigError(f"--pooling {pooling}: known are {', '.join(get_args(Pooling))}")
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(
@@ -306,7 +301,7 @@ def fit(
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     work = checkpoint or output.with_name(output.name + ".checkpoint")
     records = fitting.fit(
-        Checkpoint(encoder, name, revision, cast(Any, pooling), max_tokens, prefix, licence),
+        Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),
         texts,
         method,
         chosen,

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal
 
-from orthoglot.atomic import replacing
 from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.code_switching import read_dictionary, switched
@@ -33,45 +31,41 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, parse_pair
 from orthoglot.streams import derive
 
-GRADED: tuple[Literal["sts", "qe"], ...] = ("sts", "qe")
 CODE_SWITCHED = "code-switched"
 NWAY = "nway.tsv.gz"
 SOURCE = "source.txt"
 
 
 @dataclass(frozen=True)
-class RetrievalSet:
-    """One language pair of a benchmark; row n of one side translates row n of the other.
+class PairSet:
+    """One language pair of a benchmark; row n of one side belongs to row n of the other.
 
-    `originals` are the foreign sentences before words were swapped; empty unless the set is code-switched.
+    Attributes:
+        name: of the benchmark.
+        source: code of the first language; of a retrieval set the foreign one.
+        target: code of the second language; of a retrieval set the pivot, row by row its translation.
+        source_sentences: of the first language.
+        target_sentences: of the second language.
+        originals: of a code-switched set, the foreign sentences before words were swapped.
+        gold: of a graded set, the gold score of each row.
+        items: of a graded set, the text that identifies the item of each row.
     """
 
     name: str
-    foreign: str
-    pivot: str
-    foreign_sentences: list[str]
-    pivot_sentences: list[str]
-    originals: Sequence[str] = ()
-
-    def sides(self) -> tuple[tuple[str, list[str]], ...]:
-        """(language, sentences) whose vectors the benchmark needs."""
-        return (self.foreign, self.foreign_sentences), (self.pivot, self.pivot_sentences)
-
-
-@dataclass(frozen=True)
-class GradedSet:
-    """One language pair of a graded benchmark: row n has two sentences, their gold score and its item's text."""
-
-    kind: Literal["sts", "qe"]
-    name: str
     source: str
     target: str
-    source_sentences: list[str]
-    target_sentences: list[str]
-    gold: list[float]
-    items: list[str]
+    source_sentences: Sequence[str]
+    target_sentences: Sequence[str]
+    originals: Sequence[str] = ()
+    gold: Sequence[float] = ()
+    items: Sequence[str] = ()
 
-    def sides(self) -> tuple[tuple[str, list[str]], ...]:
+    @property
+    def pair(self) -> str:
+        """The language pair, "source-target"."""
+        return f"{self.source}-{self.target}"
+
+    def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
         """(language, sentences) whose vectors the benchmark needs."""
         return (self.source, self.source_sentences), (self.target, self.target_sentences)
 
@@ -81,9 +75,9 @@ class NwaySet:
     """One text in many languages: row n of each translates row n of every other."""
 
     name: str
-    sentences: Mapping[str, list[str]]
+    sentences: Mapping[str, Sequence[str]]
 
-    def sides(self) -> tuple[tuple[str, list[str]], ...]:
+    def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
         """(language, sentences) whose vectors the benchmark needs."""
         return tuple(self.sentences.items())
 
@@ -102,20 +96,19 @@ def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None
     if settings.invented and raw is None:
         raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
     world = str(raw or "")
+    counts: Mapping[str, object]
     match settings:
         case RetrievalSettings():
-            counts: dict[str, object] = dict(_collect_retrieval(settings, world, output))
+            counts = _collect_retrieval(settings, world, output)
         case GradedSettings():
-            counts = dict(_collect_graded(settings, world, output))
+            counts = _collect_graded(settings, world, output)
         case CodeSwitchedSettings():
-            counts = dict(_collect_code_switched(settings, world, output))
+            counts = _collect_code_switched(settings, world, output)
         case NwaySettings():
-            counts = dict(_collect_nway(settings, world, output))
-    with replacing(output / "counts.json") as partial:
-        partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
+            counts = _collect_nway(settings, world, output)
+    (output / "counts.json").write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
     if settings.source:
-        with replacing(output / SOURCE) as partial:
-            partial.write_text(settings.source + "\n")
+        (output / SOURCE).write_text(settings.source + "\n")
 
 
 def read_source(folder: Path) -> str:
@@ -124,30 +117,16 @@ def read_source(folder: Path) -> str:
     return path.read_text().strip() if path.is_file() else ""
 
 
-def read_benchmark(folder: Path) -> list[RetrievalSet]:
-    """The plain retrieval sets of a folder that `collect` wrote, by language.
+def read_benchmark(folder: Path, kind: str = "") -> list[PairSet]:
+    """The sets of one kind in a folder that `collect` wrote, by language pair.
 
+    Args:
+        folder: of a benchmark of any kind.
+        kind: "" for plain retrieval, "code-switched", "sts" or "qe".
     Raises:
         DataError: the folder holds no benchmark of any kind.
     """
-    return [
-        _read_retrieval(path, 2) for path in _paths(folder) if path.name.count(".") == 2 and path.name != NWAY
-    ]
-
-
-def read_code_switched(folder: Path) -> list[RetrievalSet]:
-    """The code-switched sets of such a folder, by language."""
-    return [_read_retrieval(path, 3) for path in _paths(folder) if path.name.split(".")[1] == CODE_SWITCHED]
-
-
-def read_graded(folder: Path) -> list[GradedSet]:
-    """The graded sets of such a folder, by language pair."""
-    return [
-        _read_graded(path, kind)
-        for path in _paths(folder)
-        for kind in GRADED
-        if path.name.split(".")[1] == kind
-    ]
+    return [_read_pairs(path) for path in _paths(folder) if path.name != NWAY and _kind(path) == kind]
 
 
 def read_nway(folder: Path) -> list[NwaySet]:
@@ -155,9 +134,9 @@ def read_nway(folder: Path) -> list[NwaySet]:
     return [_read_nway(path) for path in _paths(folder) if path.name == NWAY]
 
 
-def read_all(folder: Path) -> list[RetrievalSet | GradedSet | NwaySet]:
+def read_all(folder: Path) -> list[PairSet | NwaySet]:
     """The sets of every kind of such a folder."""
-    return [*read_benchmark(folder), *read_code_switched(folder), *read_graded(folder), *read_nway(folder)]
+    return [_read_nway(path) if path.name == NWAY else _read_pairs(path) for path in _paths(folder)]
 
 
 def sentence_keys(folders: Iterable[Path]) -> set[str]:
@@ -166,29 +145,29 @@ def sentence_keys(folders: Iterable[Path]) -> set[str]:
     for one in (one for folder in folders for one in read_all(folder)):
         for _, sentences in one.sides():
             keys.update(map(normalised, sentences))
-        if isinstance(one, RetrievalSet):
+        if isinstance(one, PairSet):
             keys.update(map(normalised, one.originals))
     return keys - {""}
 
 
-def _collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+def _collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> dict[str, int]:
     pivot = canonical(settings.pivot)
-    paths = {canonical(code): Path(settings.path(code, world)) for code in settings.languages}
-    _all_there(paths)
-    for foreign, path in sorted(paths.items()):
+    paths = _there({canonical(code): settings.path(code, world) for code in settings.languages})
+    counts = {}
+    for foreign, path in paths.items():
         parse_pair(f"{foreign}-{pivot}")
-        yield foreign, write_pairs(output / f"{foreign}-{pivot}.tsv.gz", read_pairs([path]))
+        counts[foreign] = write_pairs(output / f"{foreign}-{pivot}.tsv.gz", read_pairs([path]))
+    return counts
 
 
 def _collect_code_switched(
     settings: CodeSwitchedSettings, world: str, output: Path
-) -> Iterator[tuple[str, dict[str, int]]]:
+) -> dict[str, dict[str, int]]:
     pivot = canonical(settings.pivot)
-    paths = {canonical(code): Path(settings.path(code, world)) for code in settings.languages}
-    dictionaries = {canonical(code): Path(settings.dictionary(code, world)) for code in settings.languages}
-    _all_there(paths)
-    _all_there(dictionaries)
-    for foreign, path in sorted(paths.items()):
+    paths = _there({canonical(code): settings.path(code, world) for code in settings.languages})
+    dictionaries = _there({canonical(code): settings.dictionary(code, world) for code in settings.languages})
+    found = {}
+    for foreign, path in paths.items():
         parse_pair(f"{foreign}-{pivot}")
         dictionary = read_dictionary(dictionaries[foreign])
         counts = {"kept": 0, "without_known_word": 0, "words": 0, "swapped": 0}
@@ -207,58 +186,58 @@ def _collect_code_switched(
         if not rows:
             raise DataError(f"{path}: the dictionary {dictionaries[foreign]} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{pivot}.{CODE_SWITCHED}.tsv.gz", rows)
-        yield foreign, counts
+        found[foreign] = counts
+    return found
 
 
-def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
-    paths = {pair: Path(settings.path(pair, world)) for pair in settings.pairs}
-    _all_there(paths)
-    for pair, path in sorted(paths.items()):
-        rows = list(_graded_rows(path, settings.columns, *graded_pair(pair)))
-        yield pair, write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", rows)
+def _collect_graded(settings: GradedSettings, world: str, output: Path) -> dict[str, int]:
+    paths = _there({pair: settings.path(pair, world) for pair in settings.pairs})
+    return {
+        pair: write_pairs(
+            output / f"{pair}.{settings.kind}.tsv.gz", _graded_rows(path, settings.columns, pair)
+        )
+        for pair, path in paths.items()
+    }
 
 
-def _collect_nway(settings: NwaySettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+def _collect_nway(settings: NwaySettings, world: str, output: Path) -> dict[str, int]:
     """A line that lacks one of the languages is left out, so that all pairs have the same items."""
-    path = Path(settings.path(world))
-    _all_there({"any language": path})
-    lines = read_rows(path)
-    header = next(lines)
-    if missing := [column for column in settings.columns.values() if column not in header]:
-        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    (path,) = _there({"any language": settings.path(world)}).values()
+    header, *lines = read_rows(path)
     languages = sorted(settings.columns)
-    places = [header.index(settings.columns[language]) for language in languages]
+    places = _places(path, header, [settings.columns[language] for language in languages])
     rows = [[row[place] for place in places] for row in lines]
     whole = [row for row in rows if all(sentence.strip() for sentence in row)]
     if not whole:
         raise DataError(f"{path}: no line has a sentence in each of {', '.join(languages)}")
     write_pairs(output / NWAY, [languages, *whole])
-    yield "kept", len(whole)
-    yield "incomplete", len(rows) - len(whole)
+    return {"kept": len(whole), "incomplete": len(rows) - len(whole)}
 
 
-def _graded_rows(path: Path, columns: Columns, source: str, target: str) -> Iterator[list[str]]:
+def _graded_rows(path: Path, columns: Columns, pair: str) -> list[list[str]]:
     """Source, target, gold and item of each line."""
-    lines = enumerate(read_rows(path), 1)
-    wanted = columns.of(source, target)
-    if isinstance(columns.source, str):
-        names = [str(column) for column in wanted]
-        _, header = next(lines)
-        if missing := [name for name in names if name not in header]:
-            raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
-        places = [header.index(name) for name in names]
+    lines = list(read_rows(path))  # all have as many columns as the first
+    wanted, width = columns.of(*graded_pair(pair)), len(lines[0])
+    named = isinstance(columns.source, str)
+    if named:
+        places = _places(path, lines[0], [str(column) for column in wanted])
+        if len(lines) == 1:
+            raise DataError(f"{path} has no line but its first")
     else:
         places = [int(column) - 1 for column in wanted]
-    empty = True
-    for number, row in lines:
-        if max(places) >= len(row):
-            raise DataError(f"{path}: line {number} has {len(row)} columns, not {max(places) + 1}")
-        found = [row[place] for place in places]
-        _number(found[2], path, number)
-        empty = False
-        yield found
-    if empty:
-        raise DataError(f"{path} has no line but its first")
+        if max(places) >= width:
+            raise DataError(f"{path}: line 1 has {width} columns, not {max(places) + 1}")
+    rows = [[line[place] for place in places] for line in lines[named:]]
+    for number, row in enumerate(rows, 1 + named):
+        _number(row[2], path, number)
+    return rows
+
+
+def _places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
+    """Where the first line of a file has these names of columns."""
+    if missing := [name for name in names if name not in header]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    return [header.index(name) for name in names]
 
 
 def _number(text: str, path: Path, line: int) -> float:
@@ -271,11 +250,12 @@ def _number(text: str, path: Path, line: int) -> float:
     return value
 
 
-def _all_there(paths: dict[str, Path]) -> None:
-    missing = {name: path for name, path in paths.items() if not path.is_file()}
-    if missing:
-        example = next(iter(missing.values()))
-        raise DataError(f"the benchmark has no file for {', '.join(missing)}, e.g. {example}")
+def _there(files: Mapping[str, str]) -> dict[str, Path]:
+    """Paths of files that are there, sorted by what each is of."""
+    paths = {name: Path(file) for name, file in sorted(files.items())}
+    if missing := [name for name in files if not paths[name].is_file()]:
+        raise DataError(f"the benchmark has no file for {', '.join(missing)}, e.g. {paths[missing[0]]}")
+    return paths
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -285,21 +265,25 @@ def _paths(folder: Path) -> list[Path]:
     return paths
 
 
-def _read_retrieval(path: Path, columns: int) -> RetrievalSet:
-    foreign, pivot = parse_pair(path.name.partition(".")[0])
-    sides = [list(side) for side in zip(*read_rows(path, columns), strict=True)]
-    return RetrievalSet(path.parent.name, foreign, pivot, *sides)
+def _kind(path: Path) -> str:
+    return path.name.removesuffix(".tsv.gz").partition(".")[2]
+
+
+def _read_pairs(path: Path) -> PairSet:
+    languages = graded_pair(path.name.partition(".")[0])
+    columns = [list(column) for column in zip(*read_rows(path), strict=True)]
+    match _kind(path), columns:
+        case "", [source, target]:
+            return PairSet(path.parent.name, *languages, source, target)
+        case "code-switched", [source, target, originals]:
+            return PairSet(path.parent.name, *languages, source, target, originals)
+        case "sts" | "qe", [source, target, gold, items]:
+            scores = [_number(text, path, line) for line, text in enumerate(gold, 1)]
+            return PairSet(path.parent.name, *languages, source, target, gold=scores, items=items)
+    raise DataError(f"{path}: {len(columns)} columns, which is no kind of benchmark")
 
 
 def _read_nway(path: Path) -> NwaySet:
     languages, *rows = read_rows(path)
     columns = zip(*rows, strict=True)
     return NwaySet(path.parent.name, {code: list(one) for code, one in zip(languages, columns, strict=True)})
-
-
-def _read_graded(path: Path, kind: Literal["sts", "qe"]) -> GradedSet:
-    source, target = graded_pair(path.name.partition(".")[0])
-    rows = list(read_rows(path, 4))
-    sources, targets, gold, items = (list(side) for side in zip(*rows, strict=True))
-    scores = [_number(text, path, line) for line, text in enumerate(gold, 1)]
-    return GradedSet(kind, path.parent.name, source, target, sources, targets, scores, items)

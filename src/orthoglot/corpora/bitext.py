@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -37,26 +37,24 @@ def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
             files have different numbers of lines.
     """
     if len(files) == 1:
-        return _read_tsv(files[0])
+        return map(SentencePair._make, read_rows(files[0], 2))
     source, target = files
-    return aligned(lambda: read_lines(source), lambda: read_lines(target), str(source), str(target))
+    return aligned(read_lines(source), read_lines(target), str(source), str(target))
 
 
 def aligned(
-    source: Callable[[], Iterator[str]],
-    target: Callable[[], Iterator[str]],
-    source_name: str,
-    target_name: str,
+    source: Iterator[str], target: Iterator[str], source_name: str, target_name: str
 ) -> Iterator[SentencePair]:
-    """Pair the lines of two texts; `source` and `target` open them, again to count lines for an error.
+    """Pair the lines of two texts.
 
     Raises:
         DataError: the texts have different numbers of lines, or none.
     """
     paired = 0
-    for first, second in zip_longest(source(), target()):
+    for first, second in zip_longest(source, target):
         if first is None or second is None:
-            counts = [sum(1 for _ in lines()) for lines in (source, target)]
+            longer = paired + 1 + sum(1 for _ in (source if second is None else target))
+            counts = (longer, paired) if second is None else (paired, longer)
             raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
         yield SentencePair(first, second)
         paired += 1
@@ -94,13 +92,10 @@ def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
     ):
         for row in pairs:
-            file.write("\t".join(map(_one_line, row)) + "\n")
+            cells = (cell.replace("\t", " ").replace("\n", " ") for cell in row)
+            file.write("\t".join(cells) + "\n")
             count += 1
     return count
-
-
-def _one_line(sentence: str) -> str:
-    return sentence.replace("\t", " ").replace("\n", " ")
 
 
 def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
@@ -119,10 +114,6 @@ def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
         yield row
     if not number:
         raise DataError(f"{path} is empty")
-
-
-def _read_tsv(path: Path) -> Iterator[SentencePair]:
-    return map(SentencePair._make, read_rows(path, 2))
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Which pairs are worth learning from: filters that score a pair and accept or drop it, each drop counted."""
+"""Which pairs are worth learning from: filters that keep a pair or drop it, each drop counted."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import regex
@@ -24,23 +22,8 @@ _ASCII_REST = bytes(code for code in range(128) if not chr(code).isalnum())
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\ufeff]+")
 _NOT_LATIN = "[^\u0000-\u024f\u1e00-\u1eff]"
 _INNER_SPACE = re.compile(f"(?<={_NOT_LATIN}) (?={_NOT_LATIN})")
-
-
-class Candidate(NamedTuple):
-    """A tidied pair with the keys by which its sides are compared."""
-
-    pair: SentencePair
-    source_key: str
-    target_key: str
-
-
-@dataclass(frozen=True)
-class Filter:
-    """`score` measures a pair, `accept` decides; `reason` is the name its drops are counted under."""
-
-    reason: str
-    score: Callable[[Candidate], float]
-    accept: Callable[[float], bool]
+Keys = tuple[str, str]  # by which the sides of a pair are compared
+Judge = Callable[[SentencePair, Keys], str]
 
 
 def normalised(text: str) -> str:
@@ -61,24 +44,37 @@ def tidy(sentence: str, language: str) -> str:
     return text if has_spaces(language) else _INNER_SPACE.sub("", text)
 
 
-def filters(settings: CleaningSettings, banned: Mapping[str, set[str]]) -> list[Filter]:
-    """The filters that judge one pair at a time, in the order in which they are asked.
+def filters(settings: CleaningSettings, banned: Mapping[str, set[str]]) -> Judge:
+    """A function that says of a tidied pair and the keys of its sides why it is dropped, or "kept".
+
+    It remembers digests of the keys of what it keeps, to find duplicates.
 
     Args:
         settings: the thresholds.
         banned: by reason, keys of sentences that may stand on neither side.
     """
-    chosen = [
-        Filter("empty", lambda c: min(len(c.source_key), len(c.target_key)), lambda score: score > 0),
-        Filter("too_short", lambda c: min(map(len, c.pair)), lambda score: score >= settings.min_characters),
-        Filter("too_long", lambda c: max(map(len, c.pair)), lambda score: score <= settings.max_characters),
-    ]
-    if settings.drop_copies:
-        chosen.append(Filter("copy", lambda c: c.source_key == c.target_key, lambda score: not score))
-    chosen += [Filter(reason, _Among(keys), lambda score: score == 0) for reason, keys in banned.items()]
-    if settings.drop_duplicates:
-        chosen.append(Filter("duplicate", _Repetitions(), lambda score: score == 0))
-    return chosen
+    seen: set[bytes] = set()
+
+    def judge(pair: SentencePair, keys: Keys) -> str:
+        if not all(keys):
+            return "empty"
+        if min(map(len, pair)) < settings.min_characters:
+            return "too_short"
+        if max(map(len, pair)) > settings.max_characters:
+            return "too_long"
+        if settings.drop_copies and keys[0] == keys[1]:
+            return "copy"
+        for reason, ours in banned.items():
+            if not ours.isdisjoint(keys):
+                return reason
+        if settings.drop_duplicates:
+            digest = hashlib.blake2b("\t".join(keys).encode(), digest_size=16).digest()
+            if digest in seen:
+                return "duplicate"
+            seen.add(digest)
+        return "kept"
+
+    return judge
 
 
 def clean(
@@ -102,13 +98,12 @@ def clean(
         banned: keys (`normalised`) of sentences that may stand on neither side: the benchmarks'.
         counts: filled in.
     """
-    judges = filters(settings, {"benchmark": banned})
+    judge = filters(settings, {"benchmark": banned})
     accepted = []
     for pair in pairs:
         tidied = SentencePair(tidy(pair.source, source), tidy(pair.target, target))
-        candidate = Candidate(tidied, normalised(tidied.source), normalised(tidied.target))
-        reason = next((judge.reason for judge in judges if not judge.accept(judge.score(candidate))), None)
-        if reason is None:
+        reason = judge(tidied, (normalised(tidied.source), normalised(tidied.target)))
+        if reason == "kept":
             accepted.append(tidied)
         else:
             counts[reason] += 1
@@ -130,40 +125,14 @@ def clean_text(
     A sentence is counted as `clean` counts a pair. Arguments as there, but for `banned`: keys of the sentences to
     drop by the reason that each is counted under; of two reasons the first counts.
     """
-    judges = filters(settings.model_copy(update={"drop_copies": False}), banned)
+    judge = filters(settings.model_copy(update={"drop_copies": False}), banned)
     for sentence in sentences:
         tidied = tidy(sentence, language)
         key = normalised(tidied)
-        candidate = Candidate(SentencePair(tidied, tidied), key, key)
-        reason = next((judge.reason for judge in judges if not judge.accept(judge.score(candidate))), "kept")
+        reason = judge(SentencePair(tidied, tidied), (key, key))
         counts[reason] += 1
         if reason == "kept":
             yield tidied
-
-
-class _Among:
-    """Scores how many of a pair's keys are among some."""
-
-    def __init__(self, keys: set[str]) -> None:
-        self._keys = keys
-
-    def __call__(self, candidate: Candidate) -> float:
-        return len(self._keys.intersection(candidate[1:]))
-
-
-class _Repetitions:
-    """Scores 1 for a pair whose two keys were seen before; remembers digests, not texts."""
-
-    def __init__(self) -> None:
-        self._seen: set[bytes] = set()
-
-    def __call__(self, candidate: Candidate) -> float:
-        keys = f"{candidate.source_key}\t{candidate.target_key}"
-        digest = hashlib.blake2b(keys.encode(), digest_size=16).digest()
-        if digest in self._seen:
-            return 1
-        self._seen.add(digest)
-        return 0
 
 
 def _of_similar_length(pairs: list[SentencePair], max_ratio: float) -> np.ndarray:

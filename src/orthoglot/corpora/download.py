@@ -97,32 +97,28 @@ def persistently(url: str, attempts: int, action: Callable[[], T]) -> T:
 
 def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
     """Add to `part` what it lacks; a complete file ends the call, a truncated one raises `_Transient`."""
-    have, version = _resumable(part)
+    known = _version_of(part)
+    version = known.read_text() if known.exists() and part.exists() else ""
+    have = part.stat().st_size if version else 0
     headers = {"Range": f"bytes={have}-", "If-Range": version} if have else {}
     with _response(url, timeout, headers=headers, stream=True) as response:
         if response.status_code == 416:
             part.unlink()
             raise _Transient("the server has no bytes after those already here")
-        start = _start(response)
-        if start not in (0, have) or (start and _version(response) not in ("", version)):
+        start = have if response.status_code == 206 else 0
+        bytes_sent = response.headers.get("Content-Range", "bytes 0-")
+        if start and not (bytes_sent.startswith(f"bytes {start}-") and _version(response) in ("", version)):
             part.unlink()
-            raise _Transient(f"the server sent bytes from {start} on of another version, asked for {have}")
+            raise _Transient(f"asked for bytes from {have} on, the server sent other ones: {bytes_sent}")
         if not start:  # else a kill between the next two lines would join the old bytes to the new version
             part.unlink(missing_ok=True)
-        _version_of(part).write_text(_version(response))
+        known.write_text(_version(response))
         with part.open("ab") as file:
             for chunk in response.iter_content(CHUNK_BYTES):
                 file.write(chunk)
     length = part.stat().st_size
     if size is not None and length < size and "Content-Length" not in response.headers:
         raise _Transient(f"truncated after {length} of at least {size} bytes")
-
-
-def _resumable(part: Path) -> tuple[int, str]:
-    """How many bytes are here, and of which version of the file; 0 where that is not known."""
-    record = _version_of(part)
-    version = record.read_text() if record.exists() else ""
-    return (part.stat().st_size, version) if version and part.exists() else (0, "")
 
 
 def _version_of(part: Path) -> Path:
@@ -133,14 +129,6 @@ def _version(response: requests.Response) -> str:
     """What If-Range may hold: a strong ETag, else the date of the last change, else nothing."""
     tag = response.headers.get("ETag", "")
     return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
-
-
-def _start(response: requests.Response) -> int:
-    """The position of the body's first byte in the file."""
-    if response.status_code != 206:
-        return 0
-    first = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
-    return int(first) if first.isdigit() else -1
 
 
 @contextmanager

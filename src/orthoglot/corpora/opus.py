@@ -10,13 +10,13 @@ import json
 import logging
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
-from orthoglot.atomic import replacing
+from pydantic import BaseModel, BeforeValidator, FailFast, Field, TypeAdapter, ValidationError
+
 from orthoglot.corpora.archives import check_zip, opened
 from orthoglot.corpora.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
 from orthoglot.corpora.download import ask, download, sha256_of
@@ -25,21 +25,24 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair, spellings
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One file of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order."""
+class Entry(BaseModel):
+    """A Moses zip of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order."""
 
     corpus: str
     version: str
     source: str
     target: str
-    preprocessing: str
-    pairs: int
-    kibibytes: int
+    pairs: Annotated[int, Field(alias="alignment_pairs"), BeforeValidator(lambda stated: stated or 0)]
+    kibibytes: Annotated[int, Field(alias="size")]
     latest: bool
     url: str
+
+
+ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
+NAMES = TypeAdapter(list[str])
 
 
 def list_entries(
@@ -49,9 +52,8 @@ def list_entries(
     target: str | None = None,
     corpus: str | None = None,
     version: str | None = None,
-    preprocessing: str = "moses",
 ) -> list[Entry]:
-    """The files that OPUS has for a question; what is left out matches everything.
+    """The Moses zips that OPUS has for a question; what is left out matches everything.
 
     Args:
         api: address of the API.
@@ -59,20 +61,14 @@ def list_entries(
         target: the other.
         corpus: a name, e.g. "GlobalVoices".
         version: a release, or "latest".
-        preprocessing: kind of file.
     Raises:
         DataError: no answer as OPUS gives it.
         OfflineError: no answer.
     """
     source, target = sorted([source, target]) if source and target else (source, target)
-    asked = {
-        "source": source,
-        "target": target,
-        "corpus": corpus,
-        "version": version,
-        "preprocessing": preprocessing,
-    }
-    return [_entry(api, row) for row in _rows(api, {key: value for key, value in asked.items() if value})]
+    asked = {"source": source, "target": target, "corpus": corpus, "version": version}
+    named = {key: value for key, value in asked.items() if value}
+    return _rows(api, {**named, "preprocessing": "moses"}, ENTRIES)
 
 
 def fetch(settings: OpusSettings, api: str, output: Path, checkpoint: Path | None = None) -> None:
@@ -103,8 +99,7 @@ def fetch(settings: OpusSettings, api: str, output: Path, checkpoint: Path | Non
         files[pair] = {"path": urlsplit(entry.url).path, "sha256": digest, "version": entry.version}
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, pair, entry.kibibytes)
     manifest = {"corpus": settings.corpus, "files": files}
-    with replacing(output / "manifest.json") as partial:
-        partial.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    (output / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
 
 
 def read_moses_zip(path: Path, source: str, target: str) -> Iterator[SentencePair]:
@@ -114,34 +109,16 @@ def read_moses_zip(path: Path, source: str, target: str) -> Iterator[SentencePai
         DataError: not a sound zip, not these languages, or different numbers of lines.
     """
     first, second = _members(path, source, target)
-    return aligned(
-        lambda: _lines(path, first), lambda: _lines(path, second), f"{path}:{first}", f"{path}:{second}"
-    )
+    return aligned(_lines(path, first), _lines(path, second), f"{path}:{first}", f"{path}:{second}")
 
 
-def _rows(api: str, parameters: dict[str, str], key: str = "corpora") -> list[Any]:
+def _rows(api: str, parameters: dict[str, str], rows: TypeAdapter[list[T]]) -> list[T]:
+    """The rows of an answer of OPUS."""
     answer = ask(api, parameters)
-    rows = answer.get(key) if isinstance(answer, dict) else None
-    if not isinstance(rows, list):
-        raise DataError(f"{api}: not an answer of OPUS, it has no list {key!r}")
-    return rows
-
-
-def _entry(api: str, row: Any) -> Entry:
     try:
-        return Entry(
-            corpus=row["corpus"],
-            version=row["version"],
-            source=row["source"],
-            target=row["target"],
-            preprocessing=row["preprocessing"],
-            pairs=int(row["alignment_pairs"] or 0),
-            kibibytes=int(row["size"]),
-            latest=row["latest"] == "True",
-            url=row["url"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{api}: not a row of OPUS: {error!r}") from error
+        return rows.validate_python(answer["corpora"])
+    except (KeyError, TypeError, ValidationError) as error:
+        raise DataError(f"{api}: not an answer of OPUS: {error}") from error
 
 
 def _choose(entries: list[Entry], pair: str, settings: OpusSettings) -> Entry:
@@ -164,7 +141,7 @@ def _unknown(settings: OpusSettings, api: str) -> str:
     versions = sorted({entry.version for entry in list_entries(api, corpus=settings.corpus)})
     if versions:
         return f"OPUS has no {settings.corpus} {settings.version}; known: {', '.join(versions)}"
-    names = [str(name) for name in _rows(api, {"corpora": "True"})]
+    names = _rows(api, {"corpora": "True"}, NAMES)
     near = ", ".join(get_close_matches(settings.corpus, names, n=5, cutoff=0.3)) or ", ".join(names[:12])
     return f"OPUS has no corpus {settings.corpus!r}; near ones are {near}"
 
@@ -199,9 +176,5 @@ def _members(path: Path, source: str, target: str) -> list[str]:
 
 
 def _lines(path: Path, member: str) -> Iterator[str]:
-    return decoded(_chunks(path, member), f"{path}:{member}")
-
-
-def _chunks(path: Path, member: str) -> Iterator[bytes]:
     with opened(path) as archive, archive.open(member) as file:
-        yield from iter(lambda: file.read(CHUNK_BYTES), b"")
+        yield from decoded(iter(lambda: file.read(CHUNK_BYTES), b""), f"{path}:{member}")

@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import SentencePair, read_pairs, write_pairs
 from orthoglot.corpora.cleaning import clean, normalised
@@ -24,6 +23,7 @@ from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Source(Settings):
@@ -56,7 +56,9 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     source, target = parse_pair(settings.pair)
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    pairs = chain.from_iterable(_counted(origin, source, target, read) for origin in settings.sources)
+    pairs = chain.from_iterable(
+        counted(_pairs(origin, source, target), origin.name, read) for origin in settings.sources
+    )
     kept = clean(pairs, settings.cleaning, source, target, sentence_keys(benchmarks), dropped)
     splits = _divided(kept, settings.splits, dropped)
     if not splits["train"]:
@@ -64,8 +66,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     del dropped["kept"]
     sizes = {split: write_pairs(output / f"{split}.tsv.gz", splits[split]) for split in SPLITS}
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
-    with replacing(output / "counts.json") as partial:
-        partial.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
 
 
@@ -86,13 +87,18 @@ def stream_split(folder: Path, split: Split) -> Iterator[SentencePair]:
     return read_pairs([folder / f"{split}.tsv.gz"]) if sizes[split] else iter(())
 
 
-def _counted(origin: Source, source: str, target: str, read: Counter[str]) -> Iterator[SentencePair]:
+def counted(items: Iterable[T], name: str, read: Counter[str]) -> Iterator[T]:
+    """The same items; `read` counts them under `name`."""
+    for item in items:
+        read[name] += 1
+        yield item
+
+
+def _pairs(origin: Source, source: str, target: str) -> Iterator[SentencePair]:
     paths = [Path(path) for path in origin.paths]
-    zipped = origin.kind == "moses_zip"
-    streams = [read_moses_zip(path, source, target) for path in paths] if zipped else [read_pairs(paths)]
-    for pair in chain.from_iterable(streams):
-        read[origin.name] += 1
-        yield pair
+    if origin.kind == "files":
+        return read_pairs(paths)
+    return chain.from_iterable(read_moses_zip(path, source, target) for path in paths)
 
 
 def _divided(

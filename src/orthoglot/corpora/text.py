@@ -12,11 +12,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import read_lines, write_pairs
 from orthoglot.corpora.cleaning import clean_text, normalised
-from orthoglot.corpora.prepare import stream_split
+from orthoglot.corpora.prepare import counted, stream_split
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.splitting import Split
 from orthoglot.errors import DataError
@@ -65,7 +64,9 @@ def prepare_text(
         "benchmark": sentence_keys(list(benchmarks)),
         "held_out": _held_out(bitext, settings.language),
     }
-    lines = chain.from_iterable(_counted(origin, read) for origin in settings.sources)
+    lines = chain.from_iterable(
+        counted(read_lines(Path(origin.path)), origin.name, read) for origin in settings.sources
+    )
     sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped)
     shards: list[int] = []
     while True:
@@ -80,8 +81,7 @@ def prepare_text(
         )
     del dropped["kept"]
     report = {"language": settings.language, "in": dict(read), "dropped": dict(dropped), "shards": shards}
-    with replacing(output / "counts.json") as partial:
-        partial.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
+    (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info(
         "%s: read %d, kept %d, dropped %s", settings.language, read.total(), sum(shards), dict(dropped)
     )
@@ -98,12 +98,6 @@ def describe_text(folder: Path) -> dict[str, object]:
     """What a prepared text folder holds: its `corpora` by name, and `sentences`."""
     counts = json.loads((folder / "counts.json").read_text())
     return {"corpora": sorted(counts["in"]), "sentences": sum(counts["shards"])}
-
-
-def _counted(origin: Origin, read: Counter[str]) -> Iterator[str]:
-    for line in read_lines(Path(origin.path)):
-        read[origin.name] += 1
-        yield line
 
 
 def _held_out(bitext: Sequence[Path], language: str) -> set[str]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import View
@@ -80,6 +82,32 @@ class Task(Protocol):
     def facts(self, subset: str) -> dict[str, object]:
         """For the signature of a subset, chance level (0 to 100) included."""
         ...
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """What the tasks on aligned sentences of one language pair share.
+
+    Attributes:
+        name: of the task.
+        pairs: N sentence pairs.
+    """
+
+    name: str
+    pairs: PairSet
+
+    @property
+    def dataset(self) -> str:
+        """Benchmark folder, or "test"."""
+        return self.pairs.name
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """The source and the target sentences."""
+        pairs = self.pairs
+        return {
+            "source": (pairs.source_sentences, pairs.source),
+            "target": (pairs.target_sentences, pairs.target),
+        }
 
 
 def view(

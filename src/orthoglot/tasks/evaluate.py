@@ -15,18 +15,16 @@ from orthoglot.corpora.benchmarks import read_source
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import parse_pair
 from orthoglot.progress import track
 from orthoglot.statistics.records import VIEWS, View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
-from orthoglot.tasks.base import Result, Task, TaskData, view
+from orthoglot.tasks.base import Task, TaskData, view
 from orthoglot.tasks.geometry import Geometry
-from orthoglot.tasks.heldout import UnseenPairs, read_held_out
+from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
 from orthoglot.tasks.leakage import Leakage
 from orthoglot.tasks.projections import Map, TextMap, project, project_text, write_map, write_text_maps
 from orthoglot.tasks.registry import TASKS
-from orthoglot.tasks.retrieval import distinct
 from orthoglot.tasks.settings import EvaluationSettings
 
 RECORDS = "records.jsonl"
@@ -137,7 +135,7 @@ def run(
             for seed, decomposer in models.items():
                 parts = {name: _seen(task, stored, decomposer, name) for name in views}
                 for leak in task.score(parts):
-                    key = Key(task.name, task.dataset, task.pair, leak.view, seed, leak.measure)
+                    key = Key(task.name, task.dataset, task.pairs.pair, leak.view, seed, leak.measure)
                     found.scored[key], found.facts[key] = leak.scores, leak.facts
         else:
             _score_views(task, stored, models, views, found)
@@ -148,12 +146,10 @@ def _score_views(
     task: Task, stored: Mapping[str, np.ndarray], models: Models, views: Iterable[View], found: Evaluated
 ) -> None:
     keys = task.keys()
-    own: Result | None = None  # the sentence vector is the same for every seed
+    whole = task.score(_seen(task, stored, None, "sentence"))  # the same for every seed
     for seed, decomposer in models.items():
         for name in views:
-            result = own if name == "sentence" else None
-            result = result or task.score(_seen(task, stored, decomposer, name))
-            own = result if name == "sentence" else own
+            result = whole if name == "sentence" else task.score(_seen(task, stored, decomposer, name))
             for subset, values in result.scores.items():
                 key = Key(task.name, task.dataset, subset, name, seed, task.measure)
                 found.scored[key] = Scores(values, keys)
@@ -173,7 +169,7 @@ def _score_geometry(
         by_seed = [_seen(task, stored, one, name, paired=False) for one in models.values()]
         directions = task.directions(by_seed, name)
         if name != "language":
-            found.maps[task.dataset] = project_text(directions.by_seed[0], settings.seed)
+            found.maps[task.dataset] = project_text(directions[0], settings.seed)
         for group, metrics, facts in task.score(directions):
             for seed, one in zip(models, metrics, strict=True):
                 key = Key(task.name, task.dataset, group, name, seed, task.name)
@@ -243,11 +239,10 @@ def make_map(
     parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     for name, unseen in held_out.items():
-        kept, _ = distinct(unseen.pairs, settings.map_sentences)
-        languages = parse_pair(name)
-        for side, language in enumerate(languages):
-            vectors = store.take(store.rows([pair[side] for pair in kept], language))
+        kept, _ = distinct(name, unseen, settings.map_sentences)
+        for language, sentences in kept.sides():
+            vectors = store.take(store.rows(sentences, language))
             for part in parts:
-                partner = _other(languages, language)
+                partner = _other([kept.source, kept.target], language)
                 groups[language, part].append(view(vectors, decomposer, language, part, partner))
     return project(groups)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf
@@ -42,32 +42,6 @@ BLOCKS = 10
 FEWEST = 2 * BLOCKS
 # Of a variance: a dimension with less is constant up to rounding.
 FLOOR = 1e-8
-
-
-class CanonicalForm(NamedTuple):
-    """CH-I, higher is better: translations lie close together, different sentences apart.
-
-    Attributes:
-        ratio: L sum_k |c_k - c|^2 / sum_k sum_(s in k) |s - c_k|^2, as the paper prints it; k runs over sentences.
-        standard: Calinski and Harabasz's index, ratio (n L - n) / (n - 1), which the paper's numbers are.
-    """
-
-    ratio: float
-    standard: float
-
-
-class Isotropy(NamedTuple):
-    """PR in (0, 1], 1 where no direction is preferred: min Z(v) / max Z(v), Z(v) = sum_e exp(v e).
-
-    v runs over the eigenvectors of E^T E, whose signs mean nothing.
-
-    Attributes:
-        one_sign: each v as the solver returned it. Vectors that are all one give 1 / e or less.
-        both_signs: over v and -v; e^-2 for vectors that are all one.
-    """
-
-    one_sign: float
-    both_signs: float
 
 
 def diagonal_divergence(vectors: np.ndarray) -> float:
@@ -109,9 +83,12 @@ def _symmetric(traces: np.ndarray, distances: np.ndarray, width: int) -> float:
     return float(both[np.triu_indices(len(both), k=1)].mean())
 
 
-def canonical_form(vectors: np.ndarray) -> CanonicalForm:
-    """How much further sentences are from each other than from their translations.
+def canonical_form(vectors: np.ndarray) -> dict[str, float]:
+    """CH-I: how much further sentences are from each other than from their translations, from 0 up, higher is better.
 
+    Returns:
+        "ch-i:ratio": L sum_k |c_k - c|^2 / sum_k sum_(s in k) |s - c_k|^2, as the paper prints it; k runs over
+        sentences. "ch-i": Calinski and Harabasz's index, ratio (n L - n) / (n - 1), which the paper's numbers are.
     Source: docs/papers.md#emma-x-ch-i.
     """
     whole = np.asarray(vectors, dtype=np.float64)
@@ -121,12 +98,18 @@ def canonical_form(vectors: np.ndarray) -> CanonicalForm:
     apart = whole - centres
     within = np.vdot(apart, apart)
     ratio = float(between / within) if within else float("inf")
-    return CanonicalForm(ratio, ratio * (languages * sentences - sentences) / (sentences - 1))
+    standard = ratio * (languages * sentences - sentences) / (sentences - 1)
+    return {"ch-i": standard, "ch-i:ratio": ratio}
 
 
-def isotropy(vectors: np.ndarray) -> Isotropy:
-    """How evenly the vectors of all languages together point in all directions.
+def isotropy(vectors: np.ndarray) -> dict[str, float]:
+    """PR: how evenly the vectors of all languages together point in all directions, in (0, 1], 1 if evenly.
 
+    min Z(v) / max Z(v), Z(v) = sum_e exp(v e), where v runs over the eigenvectors of E^T E, whose signs mean nothing.
+
+    Returns:
+        "pr": each v as the solver returned it; 1 / e or less for vectors that are all one. "pr:both-signs": over v and
+        -v; e^-2 for vectors that are all one.
     Source: docs/papers.md#emma-x-pr.
     """
     rows = np.asarray(vectors, dtype=np.float64).reshape(-1, vectors.shape[-1])
@@ -134,19 +117,7 @@ def isotropy(vectors: np.ndarray) -> Isotropy:
     grown = np.exp(projected)
     plus, minus = grown.sum(axis=0), (1 / grown).sum(axis=0)
     both = np.concatenate([plus, minus])
-    return Isotropy(float(plus.min() / plus.max()), float(both.min() / both.max()))
-
-
-class Directions(NamedTuple):
-    """One view of a text.
-
-    Attributes:
-        by_seed: {language: (n, D) of length 1} of each seed, float64.
-        dropped: sentences left out of all of them.
-    """
-
-    by_seed: list[dict[str, np.ndarray]]
-    dropped: int
+    return {"pr": float(plus.min() / plus.max()), "pr:both-signs": float(both.min() / both.max())}
 
 
 @dataclass(frozen=True)
@@ -167,8 +138,10 @@ class Geometry:
         """One side per language."""
         return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
-    def directions(self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str) -> Directions:
-        """The directions of one view, {language: (N, D)} of each seed.
+    def directions(
+        self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str
+    ) -> list[dict[str, np.ndarray]]:
+        """Rows of length 1, {language: (n, D)} float64 of each seed, of one view, {language: (N, D)} of each seed.
 
         Raises:
             DataError: fewer than 20 sentences have a direction in all languages.
@@ -179,15 +152,18 @@ class Geometry:
                 f"geometry of {self.dataset}, {view} view: {kept.sum()} sentences have a direction in all languages; "
                 f"it needs {FEWEST}, or leave the task out"
             )
-        found = [{code: unit(rows[kept].astype(np.float64)) for code, rows in one.items()} for one in by_seed]
-        return Directions(found, int((~kept).sum()))
+        return [{code: unit(rows[kept].astype(np.float64)) for code, rows in one.items()} for one in by_seed]
 
-    def score(self, found: Directions) -> Iterator[tuple[str, list[Blocks], dict[str, object]]]:
+    def score(
+        self, directions: Sequence[Mapping[str, np.ndarray]]
+    ) -> Iterator[tuple[str, list[Blocks], dict[str, object]]]:
         """Of each group of languages: its name, its metrics with each seed, and facts for the signature."""
+        sentences = len(next(iter(self.text.sentences.values())))
         for group, languages in groups(list(self.text.sentences), self.long_tail).items():
-            stacks = [np.stack([rows[code] for code in languages]) for rows in found.by_seed]
-            blocks = blocks_of(stacks[0].shape[1], self.seed)
-            facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": found.dropped}
+            stacks = [np.stack([rows[code] for code in languages]) for rows in directions]
+            kept = stacks[0].shape[1]
+            blocks = blocks_of(kept, self.seed)
+            facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": sentences - kept}
             yield group, [metrics(vectors, blocks) for vectors in stacks], facts
 
 
@@ -221,11 +197,4 @@ def metrics(vectors: np.ndarray, blocks: np.ndarray) -> Blocks:
 
 
 def _with_interval(vectors: np.ndarray) -> dict[str, float]:
-    form, even = canonical_form(vectors), isotropy(vectors)
-    return {
-        "kl-d": diagonal_divergence(vectors),
-        "ch-i": form.standard,
-        "ch-i:ratio": form.ratio,
-        "pr": even.one_sign,
-        "pr:both-signs": even.both_signs,
-    }
+    return {"kl-d": diagonal_divergence(vectors), **canonical_form(vectors), **isotropy(vectors)}

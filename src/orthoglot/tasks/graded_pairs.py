@@ -2,75 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import read_graded
-from orthoglot.tasks.base import EQUAL, Result, Task, TaskData, keys_of, unit, usable
+from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.tasks.base import EQUAL, PairTask, Result, Task, TaskData, keys_of, unit, usable
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings
 
 
 @dataclass(frozen=True)
-class Grading:
+class Grading(PairTask):
     """One language pair's sentence pairs with gold scores: semantic similarity ("sts") or translation quality ("qe").
 
     The prediction is the cosine of the two vectors of the view; its correlation with the gold scores, times 100, is
     in [-100, 100], chance 0. Higher is better for the meaning view; the language view's ideal is 0. Cosines within
     1e-6 are one value: they are ties of Spearman's ranks, and where all of them are, the correlation is undefined
-    and has no record. `items` are the texts that identify the items of the bootstrap.
+    and has no record.
 
     Source: docs/papers.md#protocol-sts, docs/papers.md#protocol-qe.
     """
 
-    name: str
-    dataset: str
-    source: str
-    target: str
-    source_sentences: Sequence[str]
-    target_sentences: Sequence[str]
-    gold: Sequence[float]
-    items: Sequence[str]
     measure: str = "correlation"
-
-    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """The first and the second sentences."""
-        return {
-            "source": (self.source_sentences, self.source),
-            "target": (self.target_sentences, self.target),
-        }
 
     def keys(self) -> np.ndarray:
         """(N,) uint64 of the items' texts."""
-        return keys_of(self.items)
+        return keys_of(self.pairs.items)
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """(N, 2) float64 of prediction and gold, NaN where a vector is zero or not finite."""
         predicted = merged(cosines(vectors["source"], vectors["target"]))
-        pair = f"{self.source}-{self.target}"
-        return Result({pair: np.column_stack([predicted, np.asarray(self.gold, dtype=np.float64)])}, {})
+        gold = np.asarray(self.pairs.gold, dtype=np.float64)
+        return Result({self.pairs.pair: np.column_stack([predicted, gold])}, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Prediction, size, chance."""
-        return {"prediction": "cosine", "pair": subset, "graded": len(self.gold), "chance": 0}
+        return {"prediction": "cosine", "pair": subset, "graded": len(self.pairs.gold), "chance": 0}
 
 
 def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
     """The benchmarks of one kind, "sts" or "qe"."""
-    return [
-        Grading(
-            name,
-            *(one.name, one.source, one.target, one.source_sentences, one.target_sentences),
-            *(one.gold, one.items),
-        )
-        for folder in data.benchmarks
-        for one in read_graded(folder)
-        if one.kind == name
-    ]
+    return [Grading(name, pairs) for folder in data.benchmarks for pairs in read_benchmark(folder, name)]
 
 
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:

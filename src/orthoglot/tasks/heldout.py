@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import read_split
@@ -49,12 +50,29 @@ def read_held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
             for side, language in enumerate(parse_pair(folder.name)):
                 # Only what a test part holds is kept: training text may be large.
                 seen[language] |= wanted[language].intersection(normalised(pair[side]) for pair in pairs)
-    return {name: _unseen(name, pairs, seen) for name, pairs in tests.items()}
+    found = {}
+    for name, pairs in tests.items():
+        source, target = (seen[language] for language in parse_pair(name))
+        kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
+        if pairs and not kept:
+            raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
+        found[name] = UnseenPairs(kept, len(pairs) - len(kept))
+    return found
 
 
-def _unseen(name: str, pairs: list[SentencePair], seen: dict[str, set[str]]) -> UnseenPairs:
-    source, target = (seen[language] for language in parse_pair(name))
-    kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
-    if pairs and not kept:
-        raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
-    return UnseenPairs(kept, len(pairs) - len(kept))
+def distinct(name: str, unseen: UnseenPairs, limit: int) -> tuple[PairSet, int]:
+    """The first `limit` pairs of which neither side was seen before, and how many were dropped on the way.
+
+    The same text twice on a side would be a tie that no vector can break.
+    """
+    sources: dict[str, None] = {}
+    targets: dict[str, None] = {}
+    dropped = 0
+    for source, target in unseen.pairs:
+        if len(sources) == limit:
+            break
+        if source in sources or target in targets:
+            dropped += 1
+            continue
+        sources[source] = targets[target] = None
+    return PairSet("test", *parse_pair(name), list(sources), list(targets)), dropped

@@ -55,15 +55,33 @@ class LanguageProbe:
         return np.concatenate([np.array(self.pivots[name], dtype=np.uint64) for name in sorted(self.pivots)])
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """{language: (n, D)} -> hits of "all", (K * n_test,), languages in sorted order."""
-        stacked = {language: vectors[language] for language in sorted(vectors)}
-        train = np.concatenate([rows[: -self.n_test] for rows in stacked.values()])
-        test = np.concatenate([rows[-self.n_test :] for rows in stacked.values()])
-        train_languages = np.concatenate(
-            [[name] * (len(rows) - self.n_test) for name, rows in stacked.items()]
-        )
-        test_languages = np.repeat(list(stacked), self.n_test)
-        found, converged = probe(train, train_languages, test, test_languages)
+        """{language: (n, D)} -> hits of "all", (K * n_test,), languages in sorted order.
+
+        Rows that are zero or not finite are left out of the training and of the hits.
+
+        Raises:
+            DataError: fewer than two languages have a usable training vector.
+        """
+        languages = sorted(vectors)
+        train = np.concatenate([vectors[language][: -self.n_test] for language in languages])
+        test = np.concatenate([vectors[language][-self.n_test :] for language in languages])
+        taught = np.repeat(languages, [len(vectors[language]) - self.n_test for language in languages])
+        kept, scored = usable(train), usable(test)
+        if len(set(taught[kept])) < 2:
+            raise DataError("language probe: fewer than two languages have usable training vectors")
+        regression = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
+        classifier = make_pipeline(StandardScaler(), regression)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            # float64, as lbfgs stalls on float32 vectors of very small variance.
+            classifier.fit(unit(train[kept].astype(np.float64)), taught[kept])
+        converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+        if not converged:
+            logger.warning("language probe: not converged after %d iterations", MAX_ITERATIONS)
+        found = np.full(len(test), LEFT_OUT, dtype=np.int8)
+        if scored.any():
+            predicted = classifier.predict(unit(test[scored].astype(np.float64)))
+            found[scored] = predicted == np.repeat(languages, self.n_test)[scored]
         return Result({ALL: found}, {"converged": int(converged)})
 
     def facts(self, subset: str) -> dict[str, object]:
@@ -79,41 +97,6 @@ class LanguageProbe:
             "test": k * self.n_test,
             "chance": round(100 / k, 6),
         }
-
-
-def probe(
-    train: np.ndarray, train_languages: np.ndarray, test: np.ndarray, test_languages: np.ndarray
-) -> tuple[np.ndarray, bool]:
-    """Fit on `train`, score `test`.
-
-    Args:
-        train: (n, D); rows that are zero or not finite are left out.
-        train_languages: (n,) codes.
-        test: (m, D).
-        test_languages: (m,) codes.
-    Returns:
-        (m,) int8: 1 right, 0 wrong, -1 left out; and whether the fit converged.
-    Raises:
-        DataError: fewer than two languages have a usable training vector.
-    """
-    kept = usable(train)
-    if len(set(train_languages[kept])) < 2:
-        raise DataError("language probe: fewer than two languages have usable training vectors")
-    result = np.full(len(test), LEFT_OUT, dtype=np.int8)
-    scored = usable(test)
-    regression = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
-    classifier = make_pipeline(StandardScaler(), regression)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        # float64, as lbfgs stalls on float32 vectors of very small variance.
-        classifier.fit(unit(train[kept].astype(np.float64)), train_languages[kept])
-    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-    if not converged:
-        logger.warning("language probe: not converged after %d iterations", MAX_ITERATIONS)
-    if scored.any():
-        predicted = classifier.predict(unit(test[scored].astype(np.float64)))
-        result[scored] = predicted == test_languages[scored]
-    return result, converged
 
 
 def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:

@@ -22,20 +22,19 @@ The view of a record is the one that is judged: "language" for the cosine and bo
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
 
-from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Scores
 from orthoglot.streams import derive
-from orthoglot.tasks.base import TaskData, keys_of
+from orthoglot.tasks.base import PairTask, TaskData, keys_of
 from orthoglot.tasks.graded_pairs import cosines
-from orthoglot.tasks.retrieval import distinct
+from orthoglot.tasks.heldout import distinct
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings
@@ -43,22 +42,6 @@ if TYPE_CHECKING:
 # Relative to the mean variance of a predictor's dimension.
 PENALTIES = tuple(10.0**power for power in range(-6, 4))
 logger = logging.getLogger(__name__)
-
-
-class PairParts(NamedTuple):
-    """The views of one language pair's held-out sentences, all source sentences, then their translations.
-
-    Attributes:
-        sentence: (2N, D).
-        meaning: (2N, D), None without a decomposer.
-        language: (2N, D), None without a decomposer.
-        keys: (2N,) of the pivot sentences; a sentence and its translation have the same.
-    """
-
-    sentence: np.ndarray
-    meaning: np.ndarray | None
-    language: np.ndarray | None
-    keys: np.ndarray
 
 
 class Leak(NamedTuple):
@@ -71,37 +54,26 @@ class Leak(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Leakage:
-    """One language pair's distinct held-out sentences, of which all views are scored together."""
+class Leakage(PairTask):
+    """One language pair's distinct held-out sentences, of which all views are scored together.
 
-    name: str
-    pair: str
-    sentences: Sequence[tuple[str, str]]
+    `seed` decides the halves that R^2 is fitted and tested on; they depend on it and on the pivot sentence alone.
+    """
+
     seed: int
-    dataset: str = "test"
-
-    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """The source and the target sentences."""
-        names, codes = ("source", "target"), parse_pair(self.pair)
-        return {
-            name: ([one[side] for one in self.sentences], code)
-            for side, (name, code) in enumerate(zip(names, codes, strict=True))
-        }
 
     def score(self, views: Mapping[View, Mapping[str, np.ndarray]]) -> Iterator[Leak]:
-        """Every measure of {view: {side: (N, D)}}."""
-        keys = np.tile(keys_of(one[0] for one in self.sentences), 2)
-        stacked = {view: np.concatenate([*sides.values()]) for view, sides in views.items()}
-        parts = PairParts(stacked["sentence"], stacked.get("meaning"), stacked.get("language"), keys)
-        return leaks(parts, self.seed)
+        """Every measure of {view: {side: (N, D)}}; without a decomposer the sentence view's language share only."""
+        keys = np.tile(keys_of(self.pairs.source_sentences), 2)
+        return leaks(
+            {view: np.concatenate([*sides.values()]) for view, sides in views.items()}, keys, self.seed
+        )
 
 
 def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Leakage]:
     """Held-out pairs of every language pair."""
-    found = {
-        pair: distinct(unseen.pairs, settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()
-    }
-    return [Leakage(name, pair, kept, settings.seed) for pair, kept in found.items() if kept]
+    found = [distinct(pair, unseen, settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
+    return [Leakage(name, pairs, settings.seed) for pairs in found if pairs.source_sentences]
 
 
 class Ridge(NamedTuple):
@@ -117,27 +89,31 @@ class Ridge(NamedTuple):
         return self.y_mean + (x - self.x_mean) @ self.weights
 
 
-def leaks(parts: PairParts, seed: int) -> Iterator[Leak]:
-    """Every measure of one language pair; without a decomposer the sentence view's language share only.
+def leaks(views: Mapping[View, np.ndarray], keys: np.ndarray, seed: int) -> Iterator[Leak]:
+    """Every measure of one language pair.
 
     Args:
-        parts: views of the same sentences.
-        seed: of the halves that R^2 is fitted and tested on; they depend on it and on the pivot sentence alone.
+        views: {view: (2N, D)}, all source sentences, then their translations; without a decomposer the sentence
+            view only.
+        keys: (2N,) of the pivot sentences; a sentence and its translation have the same.
+        seed: see `Leakage`.
     Source: docs/papers.md#protocol-leakage.
     """
-    keys, sentence = parts.keys, _finite(parts.sentence)
+    parts = {view: _finite(vectors) for view, vectors in views.items()}
+    sentence = parts["sentence"]
     yield _share("sentence", sentence, keys)
-    if parts.meaning is None or parts.language is None:
+    if len(parts) == 1:
         return
-    meaning, language = _finite(parts.meaning), _finite(parts.language)
+    meaning, language = parts["meaning"], parts["language"]
     facts: dict[str, object] = {"sentences": len(keys)}
     yield Leak("cosine", "language", Scores(cosines(meaning, language)[:, None], keys), facts)
-    lengths = {name: np.linalg.norm(part, axis=1) for name, part in (("m", meaning), ("l", language))}
-    whole = np.linalg.norm(sentence, axis=1)
-    yield Leak("norm:meaning", "meaning", Scores(np.column_stack([lengths["m"], whole]), keys), facts)
-    yield Leak("norm:language", "language", Scores(np.column_stack([lengths["l"], whole]), keys), facts)
-    yield _share("meaning", meaning, keys)
-    yield _share("language", language, keys)
+    length = {view: np.linalg.norm(part, axis=1) for view, part in parts.items()}
+    judged: tuple[View, ...] = ("meaning", "language")
+    for view in judged:
+        scores = Scores(np.column_stack([length[view], length["sentence"]]), keys)
+        yield Leak(f"norm:{view}", view, scores, facts)
+    for view in judged:
+        yield _share(view, parts[view], keys)
     quarters = np.array([derive(seed, "leakage", key) % 4 for key in keys.tolist()])
     for measure, target in (("r2:meaning", meaning), ("r2:sentence", sentence)):
         if found := predicted(measure, language, target, keys, quarters):

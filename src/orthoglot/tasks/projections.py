@@ -55,7 +55,8 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     Rows that are zero or not finite have no direction and no place on the map. Source: docs/papers.md#protocol-maps
     (SEED).
     """
-    kept = {key: _directions(np.concatenate(rows)) for key, rows in groups.items()}
+    together = {key: np.concatenate(rows) for key, rows in groups.items()}
+    kept = {key: unit(rows[usable(rows)]) for key, rows in together.items()}
     stacked = np.concatenate(list(kept.values()))
     pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
     labels = [key for key, rows in kept.items() for _ in range(len(rows))]
@@ -121,7 +122,3 @@ def read_map(path: Path) -> Map:
     """Read what `write_map` wrote."""
     with np.load(path, allow_pickle=False) as stored:
         return Map(**stored)
-
-
-def _directions(vectors: np.ndarray) -> np.ndarray:
-    return unit(vectors[usable(vectors)])
