@@ -15,8 +15,8 @@ from cut_text import tokens_of
 from safetensors.torch import load_file
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.pretrained import write_card
 from orthoglot.encoders.settings import EmsSettings, TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
@@ -35,8 +35,11 @@ def encoder_folder(place: Path, checkpoint: Path, pooling: Any, dim: int = 8) ->
         "languages": [],
         "revision": "local",
         "prefix": "",
+        "checkpoint": str(checkpoint),
+        "pooling": pooling,
+        "max_tokens": 10,
     }
-    write_card(place, **card, checkpoint=str(checkpoint), pooling=pooling, max_tokens=10)
+    save_card(place, card)
     return place
 
 
