@@ -125,6 +125,8 @@ class Comparison(NamedTuple):
 class EmmaXModel(PretrainingModel):
     """What the two phases share: anchors and candidates of a step."""
 
+    phase: ParallelPhase | TextPhase
+
     def __init__(self, state: EmmaXState, settings: EmmaXSettings, learns: frozenset[str]):
         super().__init__(settings.precision)
         self.state = state

@@ -36,11 +36,6 @@ class RowSampler:
     temperature: float
     seed: int
 
-    @property
-    def epochs(self) -> int:
-        """Number of epochs."""
-        return -(-self.steps // self.steps_per_epoch)
-
     def steps_of(self, epoch: int) -> int:
         """Batches of this epoch."""
         return min(self.steps_per_epoch, self.steps - epoch * self.steps_per_epoch)
@@ -90,27 +85,24 @@ class RowSampler:
         steps = self.steps_at_random(epoch)
         return enumerate(steps[first:], start=epoch * self.steps_per_epoch + first)
 
-    def batches(self, epoch: int, lengths: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def batches(self, epoch: int, lengths: np.ndarray) -> list[np.ndarray]:
         """This epoch's rows in batches of similar length, in random order."""
         generator = np.random.default_rng(derive(self.seed, "batches", epoch))
         return length_batches(self.rows(epoch), lengths, self.steps_of(epoch), generator)
 
 
 def length_batches(
-    rows: np.ndarray, lengths: Sequence[np.ndarray], count: int, generator: np.random.Generator
+    rows: np.ndarray, lengths: np.ndarray, count: int, generator: np.random.Generator
 ) -> list[np.ndarray]:
     """Split shuffled rows into `count` batches whose rows have similar lengths.
 
     Args:
         rows: row numbers (n,).
-        lengths: tokens of every row of the corpus, one array per side (one or two).
+        lengths: tokens of every row of the corpus.
         count: batches; their sizes differ by at most one.
         generator: of the shuffles.
     """
-    shuffled = generator.permutation(rows)
-    longest = np.maximum(lengths[0], lengths[-1])
-    pools = np.array_split(shuffled, max(1, count // BATCHES_PER_POOL))
-    # Longer side first; then from "target longer" to "source longer", so that neither side is padded much.
-    order = [pool[np.lexsort(((lengths[0] - lengths[-1])[pool], longest[pool]))] for pool in pools]
+    pools = np.array_split(generator.permutation(rows), max(1, count // BATCHES_PER_POOL))
+    order = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
     batches = np.array_split(np.concatenate(order), count)
     return [batches[number] for number in generator.permutation(count) if batches[number].size]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.loop import Update, fit
-from orthoglot.training.progress import History, ending
+from orthoglot.training.progress import History, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 logger = logging.getLogger(__name__)
@@ -92,8 +91,7 @@ def decompose(
         details=details(method, recipe, data, seed, history),
     ).save(output)
     if history:
-        lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
-        (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
+        write_history(history, output)
 
 
 def solve(
