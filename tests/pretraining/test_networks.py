@@ -148,6 +148,6 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
     assert history[-1]["valid.total"] < history[0]["valid.total"]
     assert found(encoder) > found(load_encoder(folder, "cpu")) + 0.2
     assert not any(key.startswith("pooler") for key in load_file(output / "model.safetensors"))
-    again = load_encoder(output, "cpu").tokenizer.fields(TEXT, "en", 10)["input_ids"]
-    before = load_encoder(folder, "cpu").tokenizer.fields(TEXT, "en", 10)["input_ids"]
+    again = load_encoder(output, "cpu").tokenizer.encode(TEXT, "en", 10)
+    before = load_encoder(folder, "cpu").tokenizer.encode(TEXT, "en", 10)
     assert again.ids.tolist() == before.ids.tolist()

@@ -155,7 +155,7 @@ class LaserEncoder:
         check_language(self.name, self.languages, language)
         pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
         check_tokens(self.name, pieces.lengths, sentences)
-        tokens = Ragged.of([[*row, END] for row in np.split(pieces.ids, pieces.offsets[1:-1])])
+        tokens = pieces.surrounded([], [END])
 
         def vectors(batch: np.ndarray) -> Tensor:
             ids = torch.from_numpy(tokens.padded(batch, PAD)).to(self.device)

@@ -75,8 +75,11 @@ class PretrainedEncoder:
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         texts = [self.prefix + sentence for sentence in sentences]
-        fields = self.tokenizer.fields(texts, language, self.max_tokens)
-        lengths = fields["input_ids"].lengths
+        tokenizer = self.tokenizer
+        tokens = tokenizer.encode(texts, language, self.max_tokens).surrounded(
+            tokenizer.before, tokenizer.after
+        )
+        lengths = tokens.lengths
         check_tokens(self.name, lengths, sentences)
 
         def vectors(batch: np.ndarray) -> Tensor:
@@ -84,11 +87,8 @@ class PretrainedEncoder:
             keep = torch.from_numpy(np.arange(longest) < lengths[batch][:, None]).to(self.device)
             # Without padding no mask is needed, and attention is fastest.
             mask = None if lengths[batch[-1]] == longest else keep.long()
-            padded = {
-                name: torch.from_numpy(rows.padded(batch, self.tokenizer.padding(name))).to(self.device)
-                for name, rows in fields.items()
-            }
-            states = self.model(**padded, attention_mask=mask).last_hidden_state
+            ids = torch.from_numpy(tokens.padded(batch, tokenizer.pad)).to(self.device)
+            states = self.model(ids, attention_mask=mask).last_hidden_state
             return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
         return in_length_order(lengths, self.dim, batch_tokens, vectors)
