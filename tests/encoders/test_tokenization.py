@@ -165,9 +165,10 @@ def test_refusals(words: Words, tmp_path: Path) -> None:
 def test_segments_within_a_sentence_are_refused() -> None:
     built = Tokenizer(models.WordLevel({"<s>": 0, "a": 1}, unk_token="a"))
     built.post_processor = processors.TemplateProcessing(single="<s>:2 $A", special_tokens=[("<s>", 0)])
+    names = ["input_ids", "token_type_ids"]
+    whole = PreTrainedTokenizerFast(tokenizer_object=built, model_input_names=names)
     with pytest.raises(ConfigError, match="segments"):
-        names = ["input_ids", "token_type_ids"]
-        CheckpointTokenizer(PreTrainedTokenizerFast(tokenizer_object=built, model_input_names=names))
+        CheckpointTokenizer(whole)
 
 
 def test_language_symbol() -> None:
