@@ -48,12 +48,8 @@ class DistillationModel(PretrainingModel):
         super().__init__(precision)
         self.encoder = encoder
 
-    def forward(self, batch: DistillationBatch) -> dict[str, Tensor]:
-        """{"source", "target", "total"}, each at least 0."""
-        return self.terms(batch)[0]
-
     def terms(self, batch: DistillationBatch) -> tuple[dict[str, Tensor], Tensor]:
-        """See `PretrainingModel.terms`."""
+        """{"source", "target", "total"}, each at least 0; see `PretrainingModel.terms`."""
         with self.autocast(batch.expected.device):
             vectors = encode_batch(self.encoder, batch.sentences)
         source, target = (functional.mse_loss(side, batch.expected) for side in vectors.float().chunk(2))

@@ -66,11 +66,12 @@ class RowSampler:
         start = orders[0] * size
         return np.concatenate(drawn)[first - start : last - start]
 
-    def steps_at_random(self, epoch: int) -> list[np.ndarray]:
-        """This epoch's rows split into its steps, whatever the rows' lengths; sizes differ by at most one.
+    def numbered(self, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
+        """This epoch's steps from the step `first` on, each with its number in the whole training and its rows.
 
-        Groups are mixed at random and each group's rows stay in their order, so that a row comes twice in one step only
-        where its group has begun anew in between.
+        Rows are drawn whatever their lengths; the sizes of steps differ by at most one. Groups are mixed at random and
+        each group's rows stay in their order, so that a row comes twice in one step only where its group has begun anew
+        in between.
         """
         rows = self.rows(epoch)
         groups = np.searchsorted(np.cumsum(self.sizes), rows, side="right")
@@ -78,11 +79,7 @@ class RowSampler:
         mixed = np.empty_like(rows)
         # `rows` has the groups one after the other, so a stable sort of the mixed groups gives their positions.
         mixed[np.argsort(generator.permutation(groups), kind="stable")] = rows
-        return np.array_split(mixed, self.steps_of(epoch))
-
-    def numbered(self, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
-        """This epoch's steps at random from the step `first` on, each with its number in the whole training."""
-        steps = self.steps_at_random(epoch)
+        steps = np.array_split(mixed, self.steps_of(epoch))
         return enumerate(steps[first:], start=epoch * self.steps_per_epoch + first)
 
     def batches(self, epoch: int, lengths: np.ndarray) -> list[np.ndarray]:
