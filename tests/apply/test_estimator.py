@@ -20,7 +20,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.tasks.retrieval import hits
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import Data, solve, train
+from orthoglot.training.decompose import Data, fit_decomposer, train
 from orthoglot.training.settings import DecompositionSettings
 
 N, D = 600, 16
@@ -234,7 +234,8 @@ def test_closed_forms_equal_the_workflows(name: str) -> None:
     data = Data(torch.from_numpy(np.concatenate([a, b])), ["en", "gn"], pairs.take(~held), pairs.take(held))
     ours = orthoglot.Decomposer(name).fit(a, b, "en", "gn", valid=mask())
     method, device = method_named(name), torch.device("cpu")
-    expected, _ = solve(method, None, name, data, seed=1, device=device, checkpoint=None)
+    found, _ = fit_decomposer(method, None, name, data, seed=1, device=device, checkpoint=None)
+    expected = found.weights
     assert set(expected) == set(ours.decomposer_.weights)
     for key, array in expected.items():
         np.testing.assert_array_equal(ours.decomposer_.weights[key], array)

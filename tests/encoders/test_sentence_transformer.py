@@ -21,7 +21,7 @@ from sentence_transformers.sentence_transformer.modules import Dense, Normalize,
 
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.pretrained import link_pretrained
+from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings
 from orthoglot.errors import ConfigError, DataError
@@ -202,7 +202,7 @@ def test_a_real_checkpoint_gives_the_librarys_vectors_through_both_kinds(
         "max_tokens": 256,
         "licence": "Apache-2.0",
     }
-    link_pretrained(PretrainedSettings(kind="pretrained", pooling="mean", **shared), "minilm", tmp_path)
+    link(PretrainedSettings(kind="pretrained", pooling="mean", **shared), "minilm", tmp_path)
     means = load_encoder(tmp_path, "cpu").encode(sentences, "", 3)
     np.testing.assert_allclose(means / np.linalg.norm(means, axis=1, keepdims=True), expected, atol=1e-5)
     library = load_encoder(_link(tmp_path / "st", place, max_tokens=256), "cpu")

@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, processors
+from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders import tokenization
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import TokenizerSettings, Words
-from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer, TextTokenizer, open_tokenizer
+from orthoglot.encoders.tokenization import (
+    MOSES_MODEL,
+    CheckpointTokenizer,
+    MosesTokenizer,
+    TextTokenizer,
+    open_tokenizer,
+)
 from orthoglot.encoders.tokenizer_training import PAD, UNKNOWN, language_symbol, train_tokenizer
 from orthoglot.errors import ConfigError, DataError
 
@@ -77,7 +85,6 @@ def test_reserved_ids_come_first_and_text_never_encodes_to_them(tokenizer: TextT
     ids = tokenizer.encode(["<mask> <pad> <2en> cat"], "en", 100).ids
     assert ids.min() == UNKNOWN
     assert not {2, 3, 4} & set(ids.tolist())
-    assert tokenizer.fields(["<mask> <pad> <2en> cat"], "en", 100)["input_ids"].ids.tolist() == ids.tolist()
 
 
 def test_same_settings_give_the_same_bytes_and_saving_keeps_them(folder: Path, tmp_path: Path) -> None:
@@ -133,7 +140,6 @@ def test_blocks_keep_the_order_of_sentences(
     assert parts.ids.tolist() == whole.ids.tolist()
     assert parts.offsets.tolist() == whole.offsets.tolist()
     assert tokenizer.encode([], "en", 9).lengths.tolist() == []
-    assert tokenizer.fields([], "en", 9)["input_ids"].lengths.tolist() == []
 
 
 @pytest.mark.parametrize("words", WAYS)
@@ -156,6 +162,15 @@ def test_refusals(words: Words, tmp_path: Path) -> None:
         MosesTokenizer(tmp_path / MOSES_MODEL)
 
 
+def test_segments_within_a_sentence_are_refused() -> None:
+    built = Tokenizer(models.WordLevel({"<s>": 0, "a": 1}, unk_token="a"))
+    built.post_processor = processors.TemplateProcessing(single="<s>:2 $A", special_tokens=[("<s>", 0)])
+    names = ["input_ids", "token_type_ids"]
+    whole = PreTrainedTokenizerFast(tokenizer_object=built, model_input_names=names)
+    with pytest.raises(ConfigError, match="segments"):
+        CheckpointTokenizer(whole)
+
+
 def test_language_symbol() -> None:
     assert language_symbol("gn") == "<2gn>"
 
@@ -172,6 +187,10 @@ def test_ragged_keeps_rows(rows: list[list[int]], random: object) -> None:
     assert padded.tolist() == [rows[i] + [0] * (width - len(rows[i])) for i in order]
     taken = ragged.take(order)
     assert taken.padded(np.arange(len(rows)), 0).tolist() == padded.tolist()
+    around = ragged.surrounded([11, 12], [13])
+    assert around.padded(np.arange(len(rows)), 0).tolist() == [
+        [11, 12, *row, 13] + [0] * (width - len(row)) for row in rows
+    ]
     joined = Ragged.join([ragged, taken])
     assert joined.lengths.tolist() == ragged.lengths.tolist() + taken.lengths.tolist()
     assert joined.padded(order + len(rows), 0).tolist() == taken.padded(order, 0).tolist()

@@ -22,9 +22,9 @@ from torch.nn import functional
 from transformers import AutoModelForMaskedLM
 
 from orthoglot.corpora.text import PrepareTextSettings, prepare_text
-from orthoglot.encoders.folder import identity
+from orthoglot.encoders.folder import identity, save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.pretrained import with_token_head, write_card
+from orthoglot.encoders.pretrained import with_token_head
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import EmmaXSettings, EncoderNetwork
 from orthoglot.errors import ConfigError
@@ -182,7 +182,9 @@ def test_two_processes_hide_the_tokens_that_one_would(
 def encoder_folder(place: Path, checkpoint: Path) -> Path:
     place.mkdir(parents=True)
     card: Any = {"kind": "pretrained", "name": "small", "dim": 8, "languages": [], "revision": "local"}
-    write_card(place, **card, prefix="", checkpoint=str(checkpoint), pooling="mean", max_tokens=10)
+    save_card(
+        place, {**card, "prefix": "", "checkpoint": str(checkpoint), "pooling": "mean", "max_tokens": 10}
+    )
     return place
 
 

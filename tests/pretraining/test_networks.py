@@ -15,8 +15,8 @@ from cut_text import tokens_of
 from safetensors.torch import load_file
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.pretrained import write_card
 from orthoglot.encoders.settings import EmsSettings, TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
@@ -35,8 +35,11 @@ def encoder_folder(place: Path, checkpoint: Path, pooling: Any, dim: int = 8) ->
         "languages": [],
         "revision": "local",
         "prefix": "",
+        "checkpoint": str(checkpoint),
+        "pooling": pooling,
+        "max_tokens": 10,
     }
-    write_card(place, **card, checkpoint=str(checkpoint), pooling=pooling, max_tokens=10)
+    save_card(place, card)
     return place
 
 
@@ -145,6 +148,6 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
     assert history[-1]["valid.total"] < history[0]["valid.total"]
     assert found(encoder) > found(load_encoder(folder, "cpu")) + 0.2
     assert not any(key.startswith("pooler") for key in load_file(output / "model.safetensors"))
-    again = load_encoder(output, "cpu").tokenizer.fields(TEXT, "en", 10)["input_ids"]
-    before = load_encoder(folder, "cpu").tokenizer.fields(TEXT, "en", 10)["input_ids"]
+    again = load_encoder(output, "cpu").tokenizer.encode(TEXT, "en", 10)
+    before = load_encoder(folder, "cpu").tokenizer.encode(TEXT, "en", 10)
     assert again.ids.tolist() == before.ids.tolist()

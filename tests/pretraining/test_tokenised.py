@@ -55,7 +55,7 @@ def test_rows_languages_and_places_of_what_is_kept(
     assert data.target.take(np.array([2, 0])).ids.tolist() == [3, ord("v"), ord("w"), 2, ord("x"), ord("y")]
     # de en fr
     assert data.languages_of(np.array([2, 0, 1])).tolist() == [[1, 2], [1, 0], [1, 0]]
-    assert "en-de: 1 pairs without tokens left out of train" in caplog.text
+    assert "en-de: 1 without tokens left out of train" in caplog.text
 
 
 def test_what_is_there_is_not_made_again(folders: list[Path], tmp_path: Path) -> None:

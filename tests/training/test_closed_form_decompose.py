@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
-from synthetic_world import DIM, World, make_world
+from synthetic_world import World, make_world
 
 from orthoglot import config
-from orthoglot.decomposers.base import Decomposer, Parts
+from orthoglot.decomposers.base import Parts
 from orthoglot.objectives import is_trained
-from orthoglot.training.decompose import solve, translations
+from orthoglot.training.decompose import fit_decomposer, translations
 
 METHODS = config.load(config.shipped()).methods
 
@@ -26,8 +26,8 @@ def world() -> World:
 def parts_of(name: str, world: World) -> tuple[Parts, Parts]:
     """Parts of the held-out sentences of language 0 and of their translations."""
     method, languages = METHODS[name], world.data.languages
-    weights, _ = solve(method, None, name, world.data, seed=1, device=torch.device("cpu"), checkpoint=None)
-    decomposer = Decomposer(method.architecture, name, "e", "i", languages, DIM, weights, {})
+    device = torch.device("cpu")
+    decomposer, _ = fit_decomposer(method, None, name, world.data, seed=1, device=device, checkpoint=None)
     names = [languages[k] for k in world.target_language.tolist()]
     return decomposer.transform(world.source.numpy(), languages[0]), decomposer.transform(
         world.target.numpy(), names, languages[0]

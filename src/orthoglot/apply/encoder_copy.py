@@ -15,7 +15,7 @@ from huggingface_hub import metadata_load
 
 from orthoglot import receipts
 from orthoglot.encoders.folder import card, checkpoint_folder, locate, modules, save_card
-from orthoglot.encoders.pretrained import link_pretrained
+from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import Pooling, PretrainedSettings, SentenceTransformersSettings
 from orthoglot.errors import ConfigError, DataError
@@ -64,7 +64,7 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
         The languages that the encoder states not to cover.
     Raises:
         ConfigError: an option is missing, or one is given that encoder.json says already.
-        DataError, OfflineError: as `link_pretrained` and `link_sentence_transformers`.
+        DataError, OfflineError: as `link` and `link_sentence_transformers`.
     """
     folder = Path(encoder.place)
     if (folder / "encoder.json").is_file():
@@ -113,7 +113,7 @@ def _link(encoder: Checkpoint, output: Path) -> None:
         if strange := [step.kind for step in steps if step.kind.rpartition(".")[2] not in POOLED]:
             logger.warning("%s: --pooling leaves out %s", encoder.place, ", ".join(strange))
         settings = PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared)
-        link_pretrained(settings, name, output)
+        link(settings, name, output)
     elif steps:
         own = SentenceTransformersSettings(kind="sentence-transformers", **shared)
         link_sentence_transformers(own, name, output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from orthoglot.encoders.base import resolve_device
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import Data, details, solve
+from orthoglot.training.decompose import Data, fit_decomposer
 from orthoglot.training.settings import DecompositionSettings
 
 
@@ -93,7 +94,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         sides = [_vectors(a, "a"), _vectors(b, "b")]
         if sides[0].shape != sides[1].shape:
             raise DataError(f"a is {sides[0].shape} but b is {sides[1].shape}: translations come in rows")
-        n, dim = sides[0].shape
+        n = len(sides[0])
         codes = [_codes(lang_a, n, "lang_a"), _codes(lang_b, n, "lang_b")]
         if valid is not None:
             held = np.asarray(valid)
@@ -113,20 +114,10 @@ class Decomposer(TransformerMixin, BaseEstimator):
                 f"{len(data.train)} pairs to train on and {len(data.valid)} to stop on, of {n}: too few"
             )
         device = resolve_device(self.device)
-        weights, self.history_ = solve(
+        found, self.history_ = fit_decomposer(
             method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
         )
-        facts = details(method, recipe, data, self.seed, self.history_)
-        self.decomposer_ = base.Decomposer(
-            architecture=method.architecture,
-            method=self.method,
-            encoder="",
-            identity="",
-            languages=languages,
-            dim=dim,
-            weights=weights,
-            details={"estimator": self.get_params(), **facts},
-        )
+        self.decomposer_ = replace(found, details={"estimator": self.get_params(), **found.details})
         return self._describe()
 
     def transform(

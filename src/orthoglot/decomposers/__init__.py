@@ -6,7 +6,7 @@ An architecture is `Trained` (gradient descent) or a `ClosedForm` (computed in o
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,8 +27,5 @@ ARCHITECTURES: dict[str, str] = {
 
 def architecture(name: str) -> Trained | ClosedForm:
     """What `ARCHITECTURES` names; a KeyError for another name."""
-    module, attribute = ARCHITECTURES[name].split(":")
-    found: Trained | ClosedForm = getattr(
-        importlib.import_module(f"orthoglot.decomposers.{module}"), attribute
-    )
+    found: Trained | ClosedForm = pkgutil.resolve_name(f"orthoglot.decomposers.{ARCHITECTURES[name]}")
     return found

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.atomic import replacing
 from orthoglot.corpora.benchmarks import read_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import SPLITS
@@ -22,7 +21,7 @@ from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, as_stored, digests_of, index_digest
 from orthoglot.encoders.base import Encoder, every_device
-from orthoglot.encoders.folder import identity
+from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
@@ -84,10 +83,10 @@ def embed(
     for _ in track(steps, total=len(missing), label="embed", unit="shards"):
         pass
     _assemble(files, shards, output / VECTORS)
-    description = json.loads((encoder_folder / "encoder.json").read_text(encoding="utf-8"))
+    description = card(encoder_folder)
     digests, rows = index(shards)
-    _save(output / DIGESTS, digests)
-    _save(output / ROWS, rows)
+    np.save(output / DIGESTS, digests)
+    np.save(output / ROWS, rows)
     meta = {
         "encoder": encoder.name,
         "identity": maker,
@@ -187,11 +186,6 @@ def _checked(
             f"whose largest value is {np.abs(vectors[row]).max():.3g}; store float32"
         )
     return cast
-
-
-def _save(path: Path, array: np.ndarray) -> None:
-    with replacing(path) as partial, partial.open("wb") as file:
-        np.save(file, array, allow_pickle=False)
 
 
 def _assemble(files: ShardFiles, shards: Sequence[Shard], path: Path) -> None:

@@ -98,8 +98,6 @@ def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
     Args:
         folder: the encoder folder.
         arguments: names of fields.
-
-
     Raises:
         DataError: a damaged card, or one that lacks an argument.
         OfflineError: the checkpoint is not on this machine.

@@ -54,12 +54,13 @@ class Kind(NamedTuple):
 
 
 PRETRAINED = "orthoglot.encoders.pretrained:PretrainedEncoder"
+LINK = "orthoglot.encoders.link:link"
 KINDS = {
     "ems": Kind(EmsSettings, "orthoglot.pretraining.ems:pretrain_ems", PRETRAINED),
     "distillation": Kind(DistillationSettings, "orthoglot.pretraining.distillation:distill"),
     "emma-x": Kind(EmmaXSettings, "orthoglot.pretraining.emma_x:pretrain_emma_x"),
     "mlm": Kind(MlmSettings, "orthoglot.pretraining.mlm:pretrain_mlm", PRETRAINED),
-    "pretrained": Kind(PretrainedSettings, "orthoglot.encoders.pretrained:link_pretrained", PRETRAINED),
+    "pretrained": Kind(PretrainedSettings, LINK, PRETRAINED),
     "sentence-transformers": Kind(
         SentenceTransformersSettings,
         "orthoglot.encoders.sentence_transformer:link_sentence_transformers",
@@ -68,7 +69,7 @@ KINDS = {
     ),
     "laser": Kind(
         LaserSettings,
-        "orthoglot.encoders.laser:link_laser",
+        LINK,
         "orthoglot.encoders.laser:LaserEncoder",
         "orthoglot.encoders.laser:LaserTokenizer",
     ),

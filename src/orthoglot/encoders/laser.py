@@ -24,9 +24,8 @@ from torch import Tensor, nn
 
 from orthoglot import atomic
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
-from orthoglot.encoders.folder import laser_hint, locate_laser, save_card, stated
+from orthoglot.encoders.folder import laser_hint, stated
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import LaserSettings
 from orthoglot.encoders.tokenization import log_truncated
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -127,20 +126,14 @@ class LaserEncoder:
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> LaserEncoder:
-        """Read an encoder folder: encoder.json, and the converted checkpoint it names."""
-        place, arguments = stated(folder, "name", "languages", "max_tokens")
-        return cls.open(place, device=device, **arguments)
-
-    @classmethod
-    def open(
-        cls, place: Path, *, name: str, languages: Sequence[str], max_tokens: int, device: str
-    ) -> LaserEncoder:
-        """Read a folder that `convert` wrote.
+        """Read an encoder folder: encoder.json, and the folder that it names, which `convert` wrote.
 
         Raises:
             DataError: a file is damaged or does not fit the stated sizes.
+            OfflineError: the converted LASER2 is not on this machine.
         """
-        target = resolve_device(device)
+        place, fields = stated(folder, "name", "languages", "max_tokens")
+        name, target = fields["name"], resolve_device(device)
         try:
             sizes = LaserSizes(**json.loads((place / "config.json").read_text(encoding="utf-8"))["sizes"])
             model = LaserModel(sizes)
@@ -150,13 +143,11 @@ class LaserEncoder:
                 f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})"
             ) from error
         return cls(
-            name=name,
             dim=2 * sizes.hidden,
-            languages=tuple(languages),
-            max_tokens=max_tokens,
             tokenizer=LaserTokenizer(place, name),
             model=model.to(target).eval(),
             device=target,
+            **fields | {"languages": tuple(fields["languages"])},
         )
 
     def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
@@ -164,7 +155,7 @@ class LaserEncoder:
         check_language(self.name, self.languages, language)
         pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
         check_tokens(self.name, pieces.lengths, sentences)
-        tokens = Ragged.of([[*row, END] for row in np.split(pieces.ids, pieces.offsets[1:-1])])
+        tokens = pieces.surrounded([], [END])
 
         def vectors(batch: np.ndarray) -> Tensor:
             ids = torch.from_numpy(tokens.padded(batch, PAD)).to(self.device)
@@ -241,15 +232,3 @@ def _write_json(path: Path, content: Any) -> None:
     path.write_text(
         json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-
-
-def link_laser(settings: LaserSettings, name: str, output: Path) -> None:
-    """Write encoder.json for a converted LASER2 that stays where it is, once it has been opened.
-
-    Raises:
-        DataError, OfflineError: as `locate_laser` and `LaserEncoder.open`.
-    """
-    shared = {"name": name, **settings.model_dump(include={"languages", "max_tokens"})}
-    encoder = LaserEncoder.open(locate_laser(settings.checkpoint), device="cpu", **shared)
-    card = settings.model_dump(include={"kind", "checkpoint"})
-    save_card(output, {"dim": encoder.dim, **card, **shared})

@@ -6,7 +6,7 @@ Kinds `pretrained`, `mlm` and `ems`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
-from orthoglot.encoders.folder import locate, save_card, stated
-from orthoglot.encoders.settings import Pooling, PretrainedSettings
+from orthoglot.encoders.folder import save_card, stated
+from orthoglot.encoders.settings import Pooling
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -48,45 +48,26 @@ class PretrainedEncoder:
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> PretrainedEncoder:
-        """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself)."""
-        place, arguments = stated(folder, "name", "languages", "pooling", "max_tokens", "prefix")
-        return cls.open(place, device=device, **arguments)
-
-    @classmethod
-    def open(
-        cls,
-        place: Path,
-        *,
-        name: str,
-        languages: Sequence[str],
-        pooling: Pooling,
-        max_tokens: int,
-        prefix: str,
-        device: str,
-    ) -> PretrainedEncoder:
-        """Read a checkpoint folder.
+        """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself).
 
         Raises:
             ConfigError: more tokens than the model has positions; `pooler` without its weights; a checkpoint
                 that needs code of its own, which is never run.
-            DataError: no safetensors weights, or some are missing.
+            DataError: a damaged card; no safetensors weights, or some are missing.
             OfflineError: files are missing.
         """
-        target = resolve_device(device)
-        model, tokenizer = open_checkpoint(place, name, pooling)
+        place, fields = stated(folder, "name", "languages", "pooling", "max_tokens", "prefix")
+        name, max_tokens, target = fields["name"], fields["max_tokens"], resolve_device(device)
+        model, tokenizer = open_checkpoint(place, name, fields["pooling"])
         most = min(tokenizer.most, positions(model.config))
         if max_tokens > most:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
         return cls(
-            name=name,
             dim=model.config.hidden_size,
-            languages=tuple(languages),
-            pooling=pooling,
-            max_tokens=max_tokens,
-            prefix=prefix,
             tokenizer=tokenizer,
             model=model.to(target).eval(),
             device=target,
+            **fields | {"languages": tuple(fields["languages"])},
         )
 
     def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
@@ -94,8 +75,11 @@ class PretrainedEncoder:
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         texts = [self.prefix + sentence for sentence in sentences]
-        fields = self.tokenizer.fields(texts, language, self.max_tokens)
-        lengths = fields["input_ids"].lengths
+        tokenizer = self.tokenizer
+        tokens = tokenizer.encode(texts, language, self.max_tokens).surrounded(
+            tokenizer.before, tokenizer.after
+        )
+        lengths = tokens.lengths
         check_tokens(self.name, lengths, sentences)
 
         def vectors(batch: np.ndarray) -> Tensor:
@@ -103,11 +87,8 @@ class PretrainedEncoder:
             keep = torch.from_numpy(np.arange(longest) < lengths[batch][:, None]).to(self.device)
             # Without padding no mask is needed, and attention is fastest.
             mask = None if lengths[batch[-1]] == longest else keep.long()
-            padded = {
-                name: torch.from_numpy(rows.padded(batch, self.tokenizer.padding(name))).to(self.device)
-                for name, rows in fields.items()
-            }
-            states = self.model(**padded, attention_mask=mask).last_hidden_state
+            ids = torch.from_numpy(tokens.padded(batch, tokenizer.pad)).to(self.device)
+            states = self.model(ids, attention_mask=mask).last_hidden_state
             return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
         return in_length_order(lengths, self.dim, batch_tokens, vectors)
@@ -117,7 +98,7 @@ def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Text
     """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint.
 
     Raises:
-        ConfigError, DataError, OfflineError: as `PretrainedEncoder.open`.
+        ConfigError, DataError, OfflineError: as `PretrainedEncoder.load`.
     """
     if not (place / "config.json").is_file():
         raise OfflineError(f"encoder {name}: {place} holds no config.json; fetch the checkpoint again")
@@ -173,51 +154,16 @@ def positions(config: Any) -> int:
     return total - config.pad_token_id - 1 if "roberta" in config.model_type else total
 
 
-def write_card(
-    output: Path,
-    *,
-    kind: str,
-    name: str,
-    dim: int,
-    languages: Sequence[str],
-    checkpoint: str,
-    revision: str,
-    pooling: Pooling,
-    max_tokens: int,
-    prefix: str,
-    training: Mapping[str, Any] | None = None,
-) -> None:
-    """Write encoder.json, which `PretrainedEncoder.load` reads; `training` is for model cards."""
-    card = {
-        "kind": kind,
-        "name": name,
-        "dim": dim,
-        "languages": list(languages),
-        "checkpoint": checkpoint,
-        "revision": revision,
-        "pooling": pooling,
-        "max_tokens": max_tokens,
-        "prefix": prefix,
-        **({"training": dict(training)} if training else {}),
-    }
-    save_card(output, card)
-
-
 def save_checkpoint(model: Any, tokenizer: TextTokenizer, output: Path, **card: Any) -> None:
-    """Write a transformers model and its tokenizer with a card that names this very folder; see `write_card`."""
+    """Write a transformers model and its tokenizer with a card that names this very folder.
+
+    Args:
+        model: the transformers model.
+        tokenizer: its own.
+        output: an existing folder.
+        card: `kind`, `name`, `dim`, `languages`, `pooling`, `max_tokens` and, for model cards, `training`.
+    """
     with quiet():
         model.save_pretrained(output)
         tokenizer.save(output)
-    write_card(output, checkpoint=".", revision="", prefix="", **card)
-
-
-def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> None:
-    """Write encoder.json for a checkpoint that stays where it is, once it has been opened without a network.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `locate` and `PretrainedEncoder.open`.
-    """
-    shared = settings.model_dump(include={"languages", "pooling", "max_tokens", "prefix"}) | {"name": name}
-    encoder = PretrainedEncoder.open(locate(settings.checkpoint, settings.revision), device="cpu", **shared)
-    card = settings.model_dump(include={"kind", "checkpoint", "revision"})
-    write_card(output, dim=encoder.dim, **card, **shared)
+    save_card(output, {"checkpoint": ".", "revision": "", "prefix": "", **card})

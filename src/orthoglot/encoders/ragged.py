@@ -49,6 +49,20 @@ class Ragged:
         positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return Ragged(self.ids[positions], offsets)
 
+    def surrounded(self, before: Sequence[int], after: Sequence[int]) -> Ragged:
+        """The same with these ids before and after every row."""
+        more = len(before) + len(after)
+        if not more:
+            return self
+        offsets = self.offsets + more * np.arange(len(self.offsets))
+        ids = np.empty(offsets[-1], self.ids.dtype)
+        own = np.ones(len(ids), dtype=bool)
+        for sides, added in ((offsets[:-1], before), (offsets[1:] - len(after), after)):
+            for place, one in enumerate(added):
+                ids[sides + place], own[sides + place] = one, False
+        ids[own] = self.ids
+        return Ragged(ids, offsets)
+
     def padded(self, rows: np.ndarray, pad: int) -> np.ndarray:
         """Ids of the given rows (B, T) int64, padded to the longest of them."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]

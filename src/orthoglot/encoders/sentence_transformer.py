@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
 from orthoglot.encoders.folder import locate, modules, save_card, stated
+from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import SentenceTransformersSettings
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet
@@ -37,22 +38,7 @@ class SentenceTransformersEncoder:
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> SentenceTransformersEncoder:
-        """Read an encoder folder: encoder.json, and the model it names."""
-        place, arguments = stated(folder, "name", "languages", "max_tokens", "prefix")
-        return cls.open(place, device=device, **arguments)
-
-    @classmethod
-    def open(
-        cls,
-        place: Path,
-        *,
-        name: str,
-        languages: Sequence[str],
-        max_tokens: int,
-        prefix: str,
-        device: str,
-    ) -> SentenceTransformersEncoder:
-        """Read a folder with modules.json; a checkpoint's own code is never run.
+        """Read an encoder folder: encoder.json, and the model it names; a checkpoint's own code is never run.
 
         Raises:
             ConfigError: a module that is not the library's own; more tokens than the model has positions.
@@ -61,7 +47,8 @@ class SentenceTransformersEncoder:
         # Imported here: it takes seconds, and only this kind needs it.
         from sentence_transformers import SentenceTransformer
 
-        target = resolve_device(device)
+        place, fields = stated(folder, "name", "languages", "max_tokens", "prefix")
+        name, max_tokens, target = fields["name"], fields["max_tokens"], resolve_device(device)
         _check_modules(place, name)
         try:
             with quiet():
@@ -81,13 +68,10 @@ class SentenceTransformersEncoder:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
         model.max_seq_length = max_tokens
         return cls(
-            name=name,
             dim=model.get_embedding_dimension(),
-            languages=tuple(languages),
-            max_tokens=max_tokens,
-            prefix=prefix,
             model=model.eval(),
             device=target,
+            **fields | {"languages": tuple(fields["languages"])},
         )
 
     def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
@@ -139,16 +123,7 @@ def _check_modules(place: Path, name: str) -> None:
 
 
 def save_with_layers(
-    model: Any,
-    tokenizer: TextTokenizer,
-    layers: Sequence[nn.Module],
-    output: Path,
-    *,
-    name: str,
-    dim: int,
-    languages: Sequence[str],
-    max_tokens: int,
-    training: Mapping[str, Any],
+    model: Any, tokenizer: TextTokenizer, layers: Sequence[nn.Module], output: Path, **card: Any
 ) -> None:
     """Write a transformers model whose first state goes through layers, in the library's own form, with its card.
 
@@ -157,19 +132,16 @@ def save_with_layers(
         tokenizer: its own.
         layers: linear maps (D, D), each with the activation after it, or none.
         output: an existing folder.
-        name: of the encoder.
-        dim: D.
-        languages: that it was trained on.
-        max_tokens: of a sentence.
-        training: for model cards.
+        card: `name`, `dim`, `languages`, `max_tokens` and, for model cards, `training`.
     """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 
+    dim = card["dim"]
     with tempfile.TemporaryDirectory() as bare, quiet():
         model.save_pretrained(bare)
         tokenizer.save(Path(bare))
-        transformer: Any = Transformer(bare, max_seq_length=max_tokens)
+        transformer: Any = Transformer(bare, max_seq_length=card["max_tokens"])
         transformer.model = model  # without the pooler that the library would draw where there is none
         modules: list[Any] = [transformer, Pooling(dim, "cls")]
         for place, layer in enumerate(layers):
@@ -181,31 +153,17 @@ def save_with_layers(
                 modules.append(dense)
         SentenceTransformer(modules=modules, device="cpu").save(str(output), create_model_card=False)
     save_card(
-        output,
-        {
-            "kind": "sentence-transformers",
-            "name": name,
-            "dim": dim,
-            "languages": list(languages),
-            "checkpoint": ".",
-            "revision": "",
-            "max_tokens": max_tokens,
-            "prefix": "",
-            "training": dict(training),
-        },
+        output, {"kind": "sentence-transformers", "checkpoint": ".", "revision": "", "prefix": "", **card}
     )
 
 
 def link_sentence_transformers(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
-    """Write encoder.json for a model that stays where it is, once it has been opened without a network.
+    """As `link`; weights that the transformer lacks, which the library would draw at random, are an error too.
 
     Raises:
-        ConfigError, DataError, OfflineError: as `locate`, `SentenceTransformersEncoder.open` and, for weights that
-            the transformer lacks (which the library would draw at random), `open_checkpoint`.
+        ConfigError, DataError, OfflineError: as `SentenceTransformersEncoder.load` and `open_checkpoint`.
     """
-    shared = {"name": name, **settings.model_dump(include={"languages", "max_tokens", "prefix"})}
     place = locate(settings.checkpoint, settings.revision)
-    encoder = SentenceTransformersEncoder.open(place, device="cpu", **shared)
+    _check_modules(place, name)
     open_checkpoint(modules(place)[0].folder, name, "cls")
-    card = settings.model_dump(include={"kind", "checkpoint", "revision"})
-    save_card(output, {"dim": encoder.dim, **card, **shared})
+    link(settings, name, output)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import sentencepiece
 from transformers import AutoTokenizer
@@ -23,7 +24,7 @@ BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they 
 logger = logging.getLogger(__name__)
 
 
-class TextTokenizer(Protocol):
+class TextTokenizer(ABC):
     """What turns sentences into ids.
 
     Attributes:
@@ -43,36 +44,44 @@ class TextTokenizer(Protocol):
     after: tuple[int, ...]
     most: int
 
+    @abstractmethod
     def tokens(self) -> list[str | None]:
         """The text of every id (V,)."""
-        ...
+
+    @abstractmethod
+    def save(self, output: Path) -> None:
+        """Write the tokenizer's files into a folder."""
+
+    @abstractmethod
+    def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
+        """Ids of each sentence without `before` and `after`, however many."""
 
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of each sentence without `before` and `after`, truncated so that with them it has `max_tokens`."""
-        ...
-
-    def fields(self, sentences: Sequence[str], language: str, max_tokens: int) -> dict[str, Ragged]:
-        """All inputs of the network by name, with `before` and `after`, truncated to `max_tokens`."""
-        ...
-
-    def padding(self, field: str) -> int:
-        """The id that pads this input."""
-        ...
-
-    def save(self, output: Path) -> None:
-        """Write the tokenizer's files into a folder."""
-        ...
+        room = max_tokens - len(self.before) - len(self.after)
+        truncated, parts = 0, [Ragged.of([])]
+        for start in range(0, len(sentences), BLOCK):
+            rows = self._rows(list(sentences[start : start + BLOCK]), language)
+            truncated += sum(len(row) > room for row in rows)
+            parts.append(Ragged.of([row[:room] for row in rows]))
+        log_truncated(truncated, len(sentences), language, max_tokens)
+        return Ragged.join(parts)
 
 
-class CheckpointTokenizer:
-    """The tokenizer of a transformers checkpoint; see `TextTokenizer`."""
+class CheckpointTokenizer(TextTokenizer):
+    """The tokenizer of a transformers checkpoint; the language of a sentence does not matter."""
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
         self.size = len(tokenizer)
         self.pad, self.mask = tokenizer.pad_token_id, tokenizer.mask_token_id
         self.unknown, self.most = tokenizer.unk_token_id, tokenizer.model_max_length
-        whole, alone = (tokenizer("a", add_special_tokens=added)["input_ids"] for added in (True, False))
+        encoded = tokenizer("a")
+        if any(encoded.get("token_type_ids", ())):
+            raise ConfigError(
+                f"tokenizer {tokenizer.name_or_path}: marks segments of a sentence, which is not read"
+            )
+        whole, alone = encoded["input_ids"], tokenizer("a", add_special_tokens=False)["input_ids"]
         first = next(n for n in range(len(whole)) if whole[n : n + len(alone)] == alone)
         self.before, self.after = tuple(whole[:first]), tuple(whole[first + len(alone) :])
 
@@ -80,49 +89,21 @@ class CheckpointTokenizer:
         """See `TextTokenizer.tokens`."""
         return self._tokenizer.convert_ids_to_tokens(range(self.size))
 
-    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
-        """See `TextTokenizer.encode`; the language does not matter."""
-        room = max_tokens - len(self.before) - len(self.after)
-
-        def rows(some: list[str]) -> list[list[int]]:
-            return self._tokenizer(
-                some, add_special_tokens=False, return_attention_mask=False, verbose=False
-            )["input_ids"]
-
-        return _truncated(map(rows, _blocks(sentences)), len(sentences), language, room)
-
-    def fields(self, sentences: Sequence[str], language: str, max_tokens: int) -> dict[str, Ragged]:
-        """See `TextTokenizer.fields`; only long sentences are tokenised twice."""
-        if not sentences:
-            return {"input_ids": Ragged.of([])}
-        encoded = dict(self._tokenizer(list(sentences), verbose=False, return_attention_mask=False))
-        long = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) > max_tokens]
-        if long:
-            log_truncated(len(long), len(sentences), language, max_tokens)
-            again = [sentences[row] for row in long]
-            truncated = self._tokenizer(again, truncation=True, max_length=max_tokens)
-            for name, rows in encoded.items():
-                for row, shorter in zip(long, truncated[name], strict=True):
-                    rows[row] = shorter
-        return {name: Ragged.of(rows) for name, rows in encoded.items()}
-
-    def padding(self, field: str) -> int:
-        """See `TextTokenizer.padding`."""
-        return self._tokenizer.pad_token_type_id if field == "token_type_ids" else self.pad
-
     def save(self, output: Path) -> None:
         """See `TextTokenizer.save`."""
         self._tokenizer.save_pretrained(output)
 
+    def _rows(self, sentences: list[str], _: str) -> list[list[int]]:
+        return self._tokenizer(
+            sentences, add_special_tokens=False, return_attention_mask=False, verbose=False
+        )["input_ids"]
 
-class MosesTokenizer:
-    """SentencePiece on lower-cased words by Moses' rules, as in the EMS paper; see `TextTokenizer`."""
 
-    pad = 0
-    unknown: int | None = 1
-    mask: int | None = 2
-    before: tuple[int, ...] = ()
-    after: tuple[int, ...] = ()
+class MosesTokenizer(TextTokenizer):
+    """SentencePiece on lower-cased words by Moses' rules, as in the EMS paper."""
+
+    pad, unknown, mask = range(3)
+    before = after = ()
     most = sys.maxsize
 
     def __init__(self, path: Path):
@@ -141,33 +122,20 @@ class MosesTokenizer:
         """See `TextTokenizer.tokens`."""
         return [self._pieces.id_to_piece(number) for number in range(self.size)]
 
-    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
-        """See `TextTokenizer.encode`."""
-
-        def rows(some: list[str]) -> list[list[int]]:
-            words = [moses_words(sentence, language) for sentence in some]
-            return self._pieces.encode(words, out_type=int, num_threads=1)
-
-        return _truncated(map(rows, _blocks(sentences)), len(sentences), language, max_tokens)
-
-    def fields(self, sentences: Sequence[str], language: str, max_tokens: int) -> dict[str, Ragged]:
-        """See `TextTokenizer.fields`."""
-        return {"input_ids": self.encode(sentences, language, max_tokens)}
-
-    def padding(self, field: str) -> int:
-        """See `TextTokenizer.padding`."""
-        return self.pad
-
     def save(self, output: Path) -> None:
         """See `TextTokenizer.save`."""
         (output / MOSES_MODEL).write_bytes(self._pieces.serialized_model_proto())
+
+    def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
+        words = [moses_words(sentence, language) for sentence in sentences]
+        return self._pieces.encode(words, out_type=int, num_threads=1)
 
 
 def open_tokenizer(folder: Path, name: str) -> TextTokenizer:
     """The tokenizer of a checkpoint or an encoder folder.
 
     Raises:
-        ConfigError: it needs code of its own, which is never run.
+        ConfigError: it needs code of its own, which is never run, or marks parts of one sentence as segments.
         DataError: it cannot be read.
     """
     if (folder / MOSES_MODEL).is_file():
@@ -187,19 +155,6 @@ def log_truncated(truncated: int, count: int, language: str, max_tokens: int) ->
     """Log how many sentences were truncated, if any."""
     if truncated:
         logger.info("%d of %d %s sentences truncated at %d tokens", truncated, count, language, max_tokens)
-
-
-def _blocks(sentences: Sequence[str]) -> Iterator[list[str]]:
-    return (list(sentences[start : start + BLOCK]) for start in range(0, len(sentences), BLOCK))
-
-
-def _truncated(blocks: Iterator[list[list[int]]], count: int, language: str, max_tokens: int) -> Ragged:
-    truncated, parts = 0, [Ragged.of([])]
-    for rows in blocks:
-        truncated += sum(len(row) > max_tokens for row in rows)
-        parts.append(Ragged.of([row[:max_tokens] for row in rows]))
-    log_truncated(truncated, count, language, max_tokens)
-    return Ragged.join(parts)
 
 
 @contextmanager

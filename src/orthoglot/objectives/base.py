@@ -6,7 +6,7 @@ V vocabulary.
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,8 +132,7 @@ class Adversary(Protocol):
 
 def resolve(name: str) -> Any:
     """The function or module class that `TERMS` names."""
-    module, attribute = TERMS[name].split(":")
-    return getattr(importlib.import_module(f"orthoglot.objectives.{module}"), attribute)
+    return pkgutil.resolve_name(f"orthoglot.objectives.{TERMS[name]}")
 
 
 class Objective(nn.Module):

@@ -6,7 +6,6 @@ pair of sentences: its quadratic form is expanded into one matrix product per ra
 
 from __future__ import annotations
 
-import math
 from typing import Literal, Protocol
 
 import torch
@@ -126,15 +125,6 @@ class FullyConnected(nn.Module):
                 of_x = (second @ x.T)[:, :, None]
                 other = of_x + share * (other - of_x)
             return (own + other).log_softmax(0)
-
-
-def density(z: Tensor, mean: Tensor, log_variance: Tensor) -> Tensor:
-    """ln N(z; mu, diag sigma^2) of one Gaussian (M,), nats; z (M, D). Its exponential overflows where D is large.
-
-    Source: Emma-X Eq. 4, docs/papers.md#emma-x-4.
-    """
-    distances = (z - mean).square() / log_variance.exp()
-    return -(math.log(2 * math.pi) + log_variance + distances).sum(dim=-1) / 2
 
 
 def _whole(vectors: Tensor) -> Tensor:

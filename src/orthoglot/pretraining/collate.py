@@ -104,33 +104,21 @@ def collate(
         device: of the tensors.
         labels: what to predict for each of the sentences' ids, -100 for nothing.
     """
-    before, after, pad = tokenizer.before, tokenizer.after, tokenizer.pad
-    lengths = sentences.lengths + len(before) + len(after)
+    before, after = tokenizer.before, tokenizer.after
+    shown, wanted = sentences.surrounded(before, after), None
+    if labels is not None:
+        nothing = [IGNORED] * len(before), [IGNORED] * len(after)
+        wanted = Ragged(labels, sentences.offsets).surrounded(*nothing)
+    lengths = shown.lengths
     chunks, order, expected = [], [], []
     for rows in length_batches(lengths, chunk_tokens):
-        ids = _surrounded(sentences.padded(rows, pad), lengths[rows], before, after, pad)
-        chunks.append(Chunk(placed(torch.from_numpy(ids), device), bool(lengths[rows[-1]] < ids.shape[1])))
+        ids = placed(torch.from_numpy(shown.padded(rows, tokenizer.pad)), device)
+        chunks.append(Chunk(ids, bool(lengths[rows[-1]] < ids.shape[1])))
         order.append(rows)
-        if labels is not None:
-            wanted = Ragged(labels, sentences.offsets).padded(rows, IGNORED)
-            nothing = (IGNORED,) * len(before), (IGNORED,) * len(after)
-            wanted = _surrounded(wanted, lengths[rows], *nothing, IGNORED)
-            expected.append(placed(torch.from_numpy(wanted), device))
+        if wanted is not None:
+            expected.append(placed(torch.from_numpy(wanted.padded(rows, IGNORED)), device))
     rows = np.argsort(np.concatenate(order), kind="stable")
     return TokenBatch(tuple(chunks), placed(torch.from_numpy(rows), device), tuple(expected))
-
-
-def _surrounded(
-    ids: np.ndarray, lengths: np.ndarray, before: tuple[int, ...], after: tuple[int, ...], fill: int
-) -> np.ndarray:
-    """Padded rows with ids put before and after each sentence; `lengths` counts these."""
-    if not (before or after):
-        return ids
-    ids = np.pad(ids, ((0, 0), (len(before), len(after))), constant_values=fill)
-    ids[:, : len(before)] = before
-    for number, one in enumerate(after):
-        ids[np.arange(len(ids)), lengths - len(after) + number] = one
-    return ids
 
 
 class EmsCollator:

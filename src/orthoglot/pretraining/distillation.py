@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining.collate import TokenBatch, collate, encode_batch
 from orthoglot.pretraining.model import PretrainingModel
-from orthoglot.pretraining.tokenised import SPLITS, Bitext, blocks
+from orthoglot.pretraining.tokenised import SPLITS, blocks
 from orthoglot.pretraining.trainer import Training, prepared, train_on_pairs
 from orthoglot.training.distributed import in_turn
 
@@ -49,12 +48,8 @@ class DistillationModel(PretrainingModel):
         super().__init__(precision)
         self.encoder = encoder
 
-    def forward(self, batch: DistillationBatch) -> dict[str, Tensor]:
-        """{"source", "target", "total"}, each at least 0."""
-        return self.terms(batch)[0]
-
     def terms(self, batch: DistillationBatch) -> tuple[dict[str, Tensor], Tensor]:
-        """See `PretrainingModel.terms`."""
+        """{"source", "target", "total"}, each at least 0; see `PretrainingModel.terms`."""
         with self.autocast(batch.expected.device):
             vectors = encode_batch(self.encoder, batch.sentences)
         source, target = (functional.mse_loss(side, batch.expected) for side in vectors.float().chunk(2))
@@ -83,7 +78,7 @@ def distill(settings: DistillationSettings, name: str, inputs: Inputs, run: RunO
             return DistillationBatch(tokens, vectors)
 
         model = DistillationModel(encoder.network, settings.precision).to(device)
-        training.save(train_on_pairs(settings, name, model, corpus, make_batch, run), output)
+        training.save(train_on_pairs(training, settings, model, make_batch), output)
 
 
 def _teacher_vectors(training: Training) -> dict[Split, np.ndarray]:
@@ -94,37 +89,26 @@ def _teacher_vectors(training: Training) -> dict[Split, np.ndarray]:
             f"encoder {training.name}: has vectors of {training.encoder.dim} numbers, its teacher {teacher.name} of "
             f"{teacher.dim}; give the student's network the teacher's size"
         )
-    bitext, corpus, folder = training.inputs.bitext, training.corpus, training.run.checkpoint
-    return in_turn(
-        lambda: {split: _stored(teacher, bitext, split, corpus[split], folder) for split in SPLITS}
-    )
+    return in_turn(lambda: {split: _stored(teacher, training, split) for split in SPLITS})
 
 
-def _stored(teacher: Encoder, bitext: Sequence[Path], split: Split, data: Bitext, folder: Path) -> np.ndarray:
-    """The teacher's vectors of the sources (N, D), written once and mapped from disk."""
-    path = folder / f"teacher-{split}.npy"
+def _stored(teacher: Encoder, training: Training, split: Split) -> np.ndarray:
+    """The teacher's vectors of the sources of the kept pairs (N, D), written once and mapped from disk."""
+    path, data = training.run.checkpoint / f"teacher-{split}.npy", training.corpus[split]
     if not path.exists():
         with atomic.replacing(path) as partial:
             vectors = np.lib.format.open_memmap(
                 partial, mode="w+", dtype=np.float32, shape=(len(data), teacher.dim)
             )
             first = 0
-            for pairs, size in zip(bitext, data.sizes, strict=True):
-                rows = slice(first, first + size)
-                _encode_sources(teacher, pairs, split, data.kept[rows], vectors[rows])
-                first += size
+            kept_of = np.split(data.kept, np.cumsum(data.sizes)[:-1])
+            for folder, kept in zip(training.inputs.bitext, kept_of, strict=True):
+                wanted = np.zeros(kept.max(initial=-1) + 1, dtype=bool)
+                wanted[kept] = True
+                language = parse_pair(folder.name)[0]
+                for block in blocks(compress(stream_split(folder, split), wanted)):
+                    sources = [pair.source for pair in block]
+                    vectors[first : first + len(sources)] = teacher.encode(sources, language, TEACHER_TOKENS)
+                    first += len(sources)
             vectors.flush()
     return np.load(path, mmap_mode="r")
-
-
-def _encode_sources(
-    teacher: Encoder, folder: Path, split: Split, kept: np.ndarray, vectors: np.ndarray
-) -> None:
-    """Fill in the vectors of the kept pairs of one folder, a block of sentences at a time."""
-    wanted = np.zeros(kept.max(initial=-1) + 1, dtype=bool)
-    wanted[kept] = True
-    language, first = parse_pair(folder.name)[0], 0
-    for block in blocks(compress(stream_split(folder, split), wanted)):
-        sources = [pair.source for pair in block]
-        vectors[first : first + len(sources)] = teacher.encode(sources, language, TEACHER_TOKENS)
-        first += len(sources)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, TextPhase
+from orthoglot.encoders.settings import EmmaXSettings, TextPhase
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_diagnostics import alarming
@@ -24,11 +23,11 @@ from orthoglot.pretraining.emma_x_phases import (
     TextModel,
 )
 from orthoglot.pretraining.tokenised import read_text
-from orthoglot.pretraining.trainer import prepared, train_steps
+from orthoglot.pretraining.trainer import Training, prepared, train_steps
 from orthoglot.pretraining.validation import validate
 from orthoglot.streams import derive
 from orthoglot.training.distributed import shared
-from orthoglot.training.loop import History
+from orthoglot.training.progress import History
 
 # What learns in each training of Phase 1.
 TURNS: Mapping[str, list[tuple[str, ...]]] = {
@@ -38,28 +37,7 @@ TURNS: Mapping[str, list[tuple[str, ...]]] = {
 }
 # (epoch, number of the first step) -> the epoch's batches from that one on
 MakeBatches = Callable[[int, int], Iterator[EmmaXBatch]]
-# A part that learns, and its rate.
-Learner = tuple[nn.Module, float]
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One training of some parts.
-
-    Attributes:
-        label: of its messages, checkpoint and curves.
-        phase: its recipe.
-        model: its terms.
-        learners: the parts that learn, with their rates.
-        batches: of an epoch.
-    """
-
-    label: str
-    phase: ParallelPhase | TextPhase
-    model: EmmaXModel
-    learners: Sequence[Learner]
-    batches: MakeBatches
 
 
 def pretrain_emma_x(
@@ -92,51 +70,47 @@ def pretrain_emma_x(
         if text:
             logger.info("%s: %d sentences without known translations", name, sum(text.sizes))
 
-        def stage(
-            label: str, phase: ParallelPhase | TextPhase, model: EmmaXModel, batches: MakeBatches
-        ) -> Stage:
-            rates: dict[str, Learner] = {
-                "encoder": (state.encoder, phase.learning_rate),
-                "classifier": (state.classifier, phase.classifier_rate),
-            }
-            learners = [rate for part, rate in rates.items() if part in model.learns]
-            return Stage(label, phase, model.to(device), learners, batches)
-
         first, second = settings.parallel, settings.text
-        stages = [
-            stage(
-                "-".join(["parallel", *learns]),
-                first,
+        # By label: the terms and the batches of a training of some parts.
+        stages: dict[str, tuple[EmmaXModel, MakeBatches]] = {
+            "-".join(["parallel", *learns]): (
                 ParallelModel(state, settings, frozenset(learns)),
                 partial(collator.pairs, first, "encoder" in learns),
             )
             for learns in TURNS[first.order]
-        ]
-        stages.append(stage("text", second, TextModel(state, settings), partial(collator.text, second, text)))
+        }
+        stages["text"] = TextModel(state, settings), partial(collator.text, second, text)
         history: History = []
-        for one in stages:
-            history = _train(settings, name, one, collator, run, history)
+        for label, (model, batches) in stages.items():
+            if model.phase.steps:
+                history = _train(training, settings, label, model.to(device), batches, collator, history)
         training.save(history, output)
 
 
 def _train(
+    training: Training,
     settings: EmmaXSettings,
-    name: str,
-    stage: Stage,
+    label: str,
+    model: EmmaXModel,
+    batches: MakeBatches,
     collator: EmmaXCollator,
-    run: RunOptions,
     before: History,
 ) -> History:
     """Train one stage; the history of the stages before with its epochs, each with the number of its phase."""
-    phase, model, label = stage.phase, stage.model, stage.label
-    if not phase.steps:
-        return before
+    phase, state, run, name = model.phase, model.state, training.run, f"{training.name}, {label}"
     last = isinstance(phase, TextPhase)
-    model.state.requires_grad_(False)
-    for part, _ in stage.learners:
-        part.requires_grad_(True)
+    state.requires_grad_(False)
+    rates = [
+        (state.encoder, "encoder", phase.learning_rate),
+        (state.classifier, "classifier", phase.classifier_rate),
+    ]
     optimizer = torch.optim.Adam(
-        [{"params": list(part.parameters()), "lr": rate} for part, rate in stage.learners], fused=True
+        [
+            {"params": list(part.requires_grad_(True).parameters()), "lr": rate}
+            for part, role, rate in rates
+            if role in model.learns
+        ],
+        fused=True,
     )
 
     def validated() -> dict[str, float]:
@@ -154,24 +128,19 @@ def _train(
 
     def watch(rows: History) -> None:
         for alarm in alarming(whole(rows)):
-            logger.warning("%s, %s: %s", name, label, alarm)
+            logger.warning("%s: %s", name, alarm)
 
     history = train_steps(
+        settings,
         phase,
-        f"{name}, {label}",
+        replace(run, checkpoint=run.checkpoint / label, curves=run.curves and run.curves / label),
+        name,
         model,
         optimizer,
         schedule=phase.schedule,
         loss=shared(model),
-        batches=stage.batches,
+        batches=batches,
         validate=validated,
-        run=replace(
-            run,
-            checkpoint=run.checkpoint / label,
-            curves=None if run.curves is None else run.curves / label,
-        ),
-        seed=settings.seed,
-        settings=settings.model_dump_json(),
         keep="last" if last else "best",
         watch=watch,
     )

@@ -50,27 +50,24 @@ class EmmaXState(nn.Module):
         )
         self.scores: Tensor
         self.register_buffer("scores", first_scores(settings.ranks))
-        self.ranks = settings.ranks
-        self._momentum = settings.momentum
-        self._score_momentum = settings.score_momentum
-        self._key_dropout = settings.key_dropout
+        self.ranks, self._settings = settings.ranks, settings
 
     def train(self, mode: bool = True) -> Self:
         """Switch dropout, except that of the keys, which has its own setting."""
         super().train(mode)
-        self.keys.train(mode and self._key_dropout)
+        self.keys.train(mode and self._settings.key_dropout)
         return self
 
     @torch.no_grad()
     def follow(self) -> None:
         """Update the encoder of keys."""
-        follow(self.keys, self.encoder, self._momentum)
+        follow(self.keys, self.encoder, self._settings.momentum)
 
     @torch.no_grad()
     def update(self, compared: Comparison, sums: Tensor | None) -> None:
         """Add a step's keys to the queue, and the cosines of its ranks (2, N) to the scores."""
         if sums is not None:
-            self.scores.copy_(moved_scores(self.scores, added(sums), self._score_momentum))
+            self.scores.copy_(moved_scores(self.scores, added(sums), self._settings.score_momentum))
         self.queue.push(compared.candidates[: compared.fresh])
 
 
@@ -124,6 +121,8 @@ class Comparison(NamedTuple):
 
 class EmmaXModel(PretrainingModel):
     """What the two phases share: anchors and candidates of a step."""
+
+    phase: ParallelPhase | TextPhase
 
     def __init__(self, state: EmmaXState, settings: EmmaXSettings, learns: frozenset[str]):
         super().__init__(settings.precision)

@@ -80,4 +80,4 @@ def pretrain_ems(settings: EmsSettings, name: str, inputs: Inputs, run: RunOptio
             draw = ("mask", number, rank()) if split == "train" else ("validation", number)
             return collator(corpus[split], rows, np.random.default_rng(derive(settings.seed, *draw)))
 
-        training.save(train_on_pairs(settings, name, model, corpus, make_batch, run), output)
+        training.save(train_on_pairs(training, settings, model, make_batch), output)

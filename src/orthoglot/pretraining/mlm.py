@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +28,9 @@ from orthoglot.errors import DataError
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches
 from orthoglot.pretraining.tokenised import languages_of, monolingual
-from orthoglot.pretraining.trainer import train_steps, write_history
+from orthoglot.pretraining.trainer import train_steps
 from orthoglot.streams import derive
+from orthoglot.training.progress import write_history
 
 # The first ids in the order of XLM-R's own vocabulary.
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
@@ -175,7 +177,7 @@ def _fit(
         return Masked(*(torch.from_numpy(some).to(model.device) for some in (shown, labels)))
 
     def batches(epoch: int, first: int) -> Iterator[Masked]:
-        for step, rows in enumerate(sampler.batches(epoch, [train.lengths])[first:], start=first):
+        for step, rows in enumerate(sampler.batches(epoch, train.lengths)[first:], start=first):
             yield masked(train, rows, np.random.default_rng(derive(settings.seed, "mask", epoch, step)))
 
     def validate() -> dict[str, float]:
@@ -183,7 +185,7 @@ def _fit(
         generator = np.random.default_rng(derive(settings.seed, "validation"))
         count = -(-len(valid.lengths) // settings.batch_size)
         total, tokens = 0.0, 0
-        for rows in length_batches(np.arange(len(valid.lengths)), [valid.lengths], count, generator):
+        for rows in length_batches(np.arange(len(valid.lengths)), valid.lengths, count, generator):
             batch = masked(valid, rows, generator)
             hidden = int((batch.labels != IGNORED).sum())
             total += float(masked_loss(model, batch)["mlm"]) * hidden
@@ -192,14 +194,13 @@ def _fit(
 
     return train_steps(
         settings,
+        settings,
+        run,
         name,
         model,
         optimizer,
         schedule="linear",
-        loss=lambda batch: masked_loss(model, batch),
+        loss=partial(masked_loss, model),
         batches=batches,
         validate=validate,
-        run=run,
-        seed=settings.seed,
-        settings=settings.model_dump_json(),
     )

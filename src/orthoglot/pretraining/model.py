@@ -20,6 +20,10 @@ class PretrainingModel(nn.Module, ABC):
         super().__init__()
         self.product_dtype = None if precision == "float32" else torch.bfloat16
 
+    def forward(self, batch: Any) -> dict[str, Tensor]:
+        """Terms of a batch."""
+        return self.terms(batch)[0]
+
     @abstractmethod
     def terms(self, batch: Any) -> tuple[dict[str, Tensor], Tensor]:
         """Terms of a batch of B pairs in this process alone, and the vectors (2B, D) that they are of."""

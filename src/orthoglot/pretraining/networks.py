@@ -163,18 +163,12 @@ class TrainableEncoder:
 
     def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
         """Write an encoder folder that `load_encoder` opens, with what it was trained on for model cards."""
-        shared: dict[str, Any] = {
-            "name": name,
-            "dim": self.dim,
-            "languages": languages,
-            "max_tokens": self._card["max_tokens"],
-            "training": training,
-        }
+        card = {**self._card, "name": name, "dim": self.dim, "languages": languages, "training": training}
         if self._head is None:
-            kind, pooling = self._card["kind"], self._card["pooling"]
-            save_checkpoint(self._saved, self.tokenizer, output, kind=kind, pooling=pooling, **shared)
+            save_checkpoint(self._saved, self.tokenizer, output, **card)
         else:
-            save_with_layers(self.network.model, self.tokenizer, list(self._head), output, **shared)
+            del card["kind"], card["pooling"]
+            save_with_layers(self.network.model, self.tokenizer, list(self._head), output, **card)
 
 
 def _pooler_linear(model: Any) -> nn.Sequential:

@@ -36,11 +36,6 @@ class RowSampler:
     temperature: float
     seed: int
 
-    @property
-    def epochs(self) -> int:
-        """Number of epochs."""
-        return -(-self.steps // self.steps_per_epoch)
-
     def steps_of(self, epoch: int) -> int:
         """Batches of this epoch."""
         return min(self.steps_per_epoch, self.steps - epoch * self.steps_per_epoch)
@@ -71,11 +66,12 @@ class RowSampler:
         start = orders[0] * size
         return np.concatenate(drawn)[first - start : last - start]
 
-    def steps_at_random(self, epoch: int) -> list[np.ndarray]:
-        """This epoch's rows split into its steps, whatever the rows' lengths; sizes differ by at most one.
+    def numbered(self, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
+        """This epoch's steps from the step `first` on, each with its number in the whole training and its rows.
 
-        Groups are mixed at random and each group's rows stay in their order, so that a row comes twice in one step only
-        where its group has begun anew in between.
+        Rows are drawn whatever their lengths; the sizes of steps differ by at most one. Groups are mixed at random and
+        each group's rows stay in their order, so that a row comes twice in one step only where its group has begun anew
+        in between.
         """
         rows = self.rows(epoch)
         groups = np.searchsorted(np.cumsum(self.sizes), rows, side="right")
@@ -83,34 +79,27 @@ class RowSampler:
         mixed = np.empty_like(rows)
         # `rows` has the groups one after the other, so a stable sort of the mixed groups gives their positions.
         mixed[np.argsort(generator.permutation(groups), kind="stable")] = rows
-        return np.array_split(mixed, self.steps_of(epoch))
-
-    def numbered(self, epoch: int, first: int) -> Iterator[tuple[int, np.ndarray]]:
-        """This epoch's steps at random from the step `first` on, each with its number in the whole training."""
-        steps = self.steps_at_random(epoch)
+        steps = np.array_split(mixed, self.steps_of(epoch))
         return enumerate(steps[first:], start=epoch * self.steps_per_epoch + first)
 
-    def batches(self, epoch: int, lengths: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def batches(self, epoch: int, lengths: np.ndarray) -> list[np.ndarray]:
         """This epoch's rows in batches of similar length, in random order."""
         generator = np.random.default_rng(derive(self.seed, "batches", epoch))
         return length_batches(self.rows(epoch), lengths, self.steps_of(epoch), generator)
 
 
 def length_batches(
-    rows: np.ndarray, lengths: Sequence[np.ndarray], count: int, generator: np.random.Generator
+    rows: np.ndarray, lengths: np.ndarray, count: int, generator: np.random.Generator
 ) -> list[np.ndarray]:
     """Split shuffled rows into `count` batches whose rows have similar lengths.
 
     Args:
         rows: row numbers (n,).
-        lengths: tokens of every row of the corpus, one array per side (one or two).
+        lengths: tokens of every row of the corpus.
         count: batches; their sizes differ by at most one.
         generator: of the shuffles.
     """
-    shuffled = generator.permutation(rows)
-    longest = np.maximum(lengths[0], lengths[-1])
-    pools = np.array_split(shuffled, max(1, count // BATCHES_PER_POOL))
-    # Longer side first; then from "target longer" to "source longer", so that neither side is padded much.
-    order = [pool[np.lexsort(((lengths[0] - lengths[-1])[pool], longest[pool]))] for pool in pools]
+    pools = np.array_split(generator.permutation(rows), max(1, count // BATCHES_PER_POOL))
+    order = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
     batches = np.array_split(np.concatenate(order), count)
     return [batches[number] for number in generator.permutation(count) if batches[number].size]

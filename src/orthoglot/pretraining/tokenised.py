@@ -91,13 +91,10 @@ def languages_of(bitext: Sequence[Path]) -> list[str]:
 
 def monolingual(bitext: Sequence[Path], split: Split) -> dict[str, list[str]]:
     """Distinct sentences of a split by language, in order of first appearance."""
-    found: dict[str, dict[str, None]] = {language: {} for language in languages_of(bitext)}
-    for folder in bitext:
-        source, target = parse_pair(folder.name)
-        for pair in stream_split(folder, split):
-            found[source][pair.source] = None
-            found[target][pair.target] = None
-    return {language: list(sentences) for language, sentences in found.items()}
+    return {
+        language: list(dict.fromkeys(_side_of_pairs(bitext, language, split)))
+        for language in languages_of(bitext)
+    }
 
 
 def write_bitext(bitext: Sequence[Path], split: Split, encode: Encode, tokens: Path) -> None:
@@ -111,23 +108,8 @@ def write_bitext(bitext: Sequence[Path], split: Split, encode: Encode, tokens: P
     Raises:
         DataError: no pair has tokens on both sides.
     """
-
-    def write(folder: Path, output: Path) -> int:
-        languages = parse_pair(folder.name)
-        written = read = 0
-        for block in blocks(stream_split(folder, split)):
-            sides = [encode([pair[n] for pair in block], language) for n, language in enumerate(languages)]
-            kept = np.flatnonzero((sides[0].lengths > 0) & (sides[1].lengths > 0))
-            _append(output / "kept", read + kept)
-            for name, side in zip(SIDES, sides, strict=True):
-                _append_rows(output, name, side.take(kept))
-            written += len(kept)
-            read += len(block)
-        if written < read:
-            logger.info("%s: %d pairs without tokens left out of %s", folder.name, read - written, split)
-        return written
-
-    _write_groups(tokens / split, bitext, write, bitext)
+    pairs = ((parse_pair(folder.name), stream_split(folder, split)) for folder in bitext)
+    _write(tokens / split, SIDES, pairs, encode, bitext)
 
 
 def write_text(
@@ -143,18 +125,42 @@ def write_text(
     Raises:
         DataError: no sentence has tokens.
     """
+    rows = (((language,), zip(lines)) for language, lines in sentences)
+    _write(tokens / TEXT, (TEXT,), rows, encode, origins)
 
-    def write(of_language: tuple[str, Iterator[str]], output: Path) -> int:
-        language, lines = of_language
-        written = 0
-        for block in blocks(lines):
-            ids = encode(block, language)
-            kept = np.flatnonzero(ids.lengths > 0)
-            _append_rows(output, "text", ids.take(kept))
-            written += len(kept)
-        return written
 
-    _write_groups(tokens / TEXT, sentences, write, origins)
+def _write(
+    output: Path,
+    names: Sequence[str],
+    groups: Iterable[tuple[Sequence[str], Iterator[Sequence[str]]]],
+    encode: Encode,
+    origins: Sequence[Path],
+) -> None:
+    """Write groups of rows, each a sentence in each of its group's languages, into the files of these names."""
+    if output.exists():
+        return
+    with atomic.building(output) as partial:
+        sizes = []
+        for languages, rows in groups:
+            written = read = 0
+            for block in blocks(rows):
+                sides = [encode([row[n] for row in block], language) for n, language in enumerate(languages)]
+                kept = np.flatnonzero(np.all([side.lengths > 0 for side in sides], axis=0))
+                if len(sides) == 2:
+                    _append(partial / "kept", read + kept)
+                for name, side in zip(names, sides, strict=True):
+                    some = side.take(kept)
+                    _append(partial / f"{name}.ids", some.ids)
+                    _append(partial / f"{name}.lengths", some.lengths.astype(np.int32))
+                written += len(kept)
+                read += len(block)
+            if written < read:
+                name = "-".join(languages)
+                logger.info("%s: %d without tokens left out of %s", name, read - written, output.name)
+            sizes.append(written)
+        if not sum(sizes):
+            raise DataError(f"{output.name}: no sentence in {', '.join(map(str, origins))}")
+        (partial / "sizes.json").write_text(json.dumps(sizes))
 
 
 def text_of_corpora(corpora: Sequence[Path]) -> Iterator[tuple[str, Iterator[str]]]:
@@ -170,7 +176,7 @@ def text_of_bitext(bitext: Sequence[Path], *, apart: bool) -> Iterator[tuple[str
     """
     kept = _drawn(bitext) if apart else None
     for language in languages_of(bitext):
-        yield language, _distinct(_side_of_pairs(bitext, language, kept))
+        yield language, _distinct(_side_of_pairs(bitext, language, "train", kept))
 
 
 def read_bitext(bitext: Sequence[Path], split: Split, tokens: Path) -> Bitext:
@@ -196,23 +202,6 @@ def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
     """As many items as may be in memory at once, in order."""
     while block := list(islice(items, BLOCK)):
         yield block
-
-
-def _write_groups(
-    output: Path, groups: Iterable[Item], write: Callable[[Item, Path], int], origins: Sequence[Path]
-) -> None:
-    if output.exists():
-        return
-    with atomic.building(output) as partial:
-        sizes = [write(group, partial) for group in groups]
-        if not sum(sizes):
-            raise DataError(f"{output.name}: no sentence in {', '.join(map(str, origins))}")
-        (partial / "sizes.json").write_text(json.dumps(sizes))
-
-
-def _append_rows(folder: Path, name: str, rows: Ragged) -> None:
-    _append(folder / f"{name}.ids", rows.ids)
-    _append(folder / f"{name}.lengths", rows.lengths.astype(np.int32))
 
 
 def _append(path: Path, values: np.ndarray) -> None:
@@ -245,14 +234,16 @@ def _drawn(bitext: Sequence[Path]) -> dict[bytes, str]:
     return {key: place for key, (_, place) in best.items()}
 
 
-def _side_of_pairs(bitext: Sequence[Path], language: str, kept: dict[bytes, str] | None) -> Iterator[str]:
+def _side_of_pairs(
+    bitext: Sequence[Path], language: str, split: Split, kept: dict[bytes, str] | None = None
+) -> Iterator[str]:
     for folder in bitext:
         languages = parse_pair(folder.name)
         if language not in languages:
             continue
         side = languages.index(language)
         place = folder.name if side else ""
-        for pair in stream_split(folder, "train"):
+        for pair in stream_split(folder, split):
             if kept is None or kept[_digest(f"{languages[0]}/{pair.source}")] == place:
                 yield pair[side]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,8 @@ from orthoglot.pretraining.validation import validate
 from orthoglot.streams import derive
 from orthoglot.training.curves import Curves
 from orthoglot.training.distributed import joined, processes, rank, shared
-from orthoglot.training.loop import History, Keep, Update, fit
+from orthoglot.training.loop import Keep, Update, fit
+from orthoglot.training.progress import History, write_history
 
 Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
 # (split, rows of it, number of the step) -> what the model takes
@@ -69,12 +69,26 @@ class Training:
 
     def save(self, history: History, output: Path) -> None:
         """Write the encoder folder with history.jsonl, in the first of several processes."""
-        if rank() == 0:
-            inputs = self.inputs
-            languages = sorted({*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)})
-            facts = training_facts(self.settings, inputs.bitext, inputs.corpora)
-            self.encoder.save(self.name, languages, output, facts)
-            write_history(history, output)
+        if rank():
+            return
+        settings, network, inputs = self.settings, self.settings.network, self.inputs
+        # What a model card says of the training.
+        facts: dict[str, Any] = {
+            "text": {
+                **{folder.name: describe_bitext(folder) for folder in inputs.bitext},
+                **{folder.name: describe_text(folder) for folder in inputs.corpora},
+            },
+            "objective": settings.objective,
+            "work": settings.work,
+            **settings.model_dump(include={"kind", "seed"}),
+            **settings.origins,
+        }
+        if isinstance(network, ScratchNetwork):
+            sizes = {"layers": network.layers, "width": network.width}
+            facts["network"] = {**sizes, "vocabulary": network.tokenizer.vocabulary}
+        languages = sorted({*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)})
+        self.encoder.save(self.name, languages, output, facts)
+        write_history(history, output)
 
 
 @contextmanager
@@ -108,48 +122,20 @@ def prepared(settings: TrainingSettings, name: str, inputs: Inputs, run: RunOpti
         yield Training(settings, name, inputs, run, encoder, corpus, device)
 
 
-def training_facts(
-    settings: TrainingSettings, bitext: Sequence[Path], corpora: Sequence[Path] = ()
-) -> dict[str, Any]:
-    """What a model card says of the training."""
-    network = settings.network
-    return {
-        "text": {
-            **{folder.name: describe_bitext(folder) for folder in bitext},
-            **{folder.name: describe_text(folder) for folder in corpora},
-        },
-        "objective": settings.objective,
-        "work": settings.work,
-        **settings.model_dump(include={"kind", "seed"}),
-        **settings.origins,
-        **({"network": _sizes(network)} if isinstance(network, ScratchNetwork) else {}),
-    }
-
-
-def _sizes(network: ScratchNetwork) -> dict[str, int]:
-    return {"layers": network.layers, "width": network.width, "vocabulary": network.tokenizer.vocabulary}
-
-
 def train_on_pairs(
-    settings: PretrainingSettings,
-    name: str,
-    model: PretrainingModel,
-    corpus: Corpus,
-    make_batch: MakeBatch,
-    run: RunOptions,
+    training: Training, settings: PretrainingSettings, model: PretrainingModel, make_batch: MakeBatch
 ) -> History:
     """Train a model on randomly drawn pairs, each process on its share; the model is left in its best epoch's state.
 
     Adam with coupled weight decay, linear warm-up (docs/papers.md#ems-recipe).
 
     Args:
-        settings: the recipe.
-        name: for messages.
+        training: what rows are drawn from, and where it runs.
+        settings: its recipe.
         model: turns a batch into terms.
-        corpus: what rows are drawn from.
         make_batch: makes a batch of rows.
-        run: checkpoint and curves.
     """
+    corpus = training.corpus
     sampler = RowSampler(
         sizes=corpus["train"].sizes,
         batch_size=settings.batch_size * processes(),
@@ -180,22 +166,23 @@ def train_on_pairs(
 
     return train_steps(
         settings,
-        name,
+        settings,
+        training.run,
+        training.name,
         model,
         optimizer,
         schedule=settings.schedule,
         loss=shared(model),
         batches=batches,
         validate=validated,
-        run=run,
-        seed=settings.seed,
-        settings=settings.model_dump_json(),
     )
 
 
 def train_steps(
+    settings: TrainingSettings | MlmSettings,
     recipe: PretrainingSettings | Phase | MlmSettings,
-    name: str,
+    run: RunOptions,
+    label: str,
     model: nn.Module,
     optimizer: Optimizer,
     *,
@@ -203,13 +190,10 @@ def train_steps(
     loss: Callable[[Any], dict[str, Tensor]],
     batches: Callable[[int, int], Iterable[Any]],
     validate: Callable[[], dict[str, float]],
-    run: RunOptions,
-    seed: int,
-    settings: str,
     keep: Keep = "best",
     watch: Callable[[History], None] | None = None,
 ) -> History:
-    """Train for the recipe's steps; arguments and value as `fit`."""
+    """Train for the steps of a recipe, which is all of the settings or a part; other arguments and value as `fit`."""
     rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
     return fit(
         model=model,
@@ -218,11 +202,11 @@ def train_steps(
         validate=validate,
         max_epochs=-(-recipe.steps // recipe.validate_every),
         patience=None,
-        seed=seed,
-        label=name,
+        seed=settings.seed,
+        label=label,
         checkpoint=run.checkpoint,
         batches_per_epoch=recipe.validate_every,
-        settings=settings,
+        settings=settings.model_dump_json(),
         curves=Curves(run.curves, run.tools) if run.curves and run.tools and rank() == 0 else None,
         keep=keep,
         watch=watch,
@@ -256,9 +240,3 @@ def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
 def scheduler(optimizer: Optimizer, *, warmup: int, steps: int, shape: Shape) -> LambdaLR:
     """`share_of_peak` applied to every parameter group, one call of `step()` per step."""
     return LambdaLR(optimizer, lambda step: share_of_peak(step, warmup=warmup, steps=steps, shape=shape))
-
-
-def write_history(rows: Sequence[Mapping[str, float]], output: Path) -> None:
-    """Write history.jsonl into an encoder's folder: one line of JSON for each epoch."""
-    text = "".join(json.dumps(dict(row), sort_keys=True) + "\n" for row in rows)
-    (output / "history.jsonl").write_text(text, encoding="utf-8")

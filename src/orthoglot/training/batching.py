@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from importlib import import_module
+from pkgutil import resolve_name
 
 import torch
 from torch import Tensor
@@ -81,8 +81,7 @@ def make_batches(
 
 def _with_partners(pairs: PairRows, partner_rule: str, draws: Draws) -> list[Batch]:
     """Batches of pairs (n, B), whose partners are drawn all at once."""
-    module, _, name = PARTNER_RULES[partner_rule].partition(":")
-    rule = getattr(import_module(f"orthoglot.training.{module}"), name)
+    rule = resolve_name(f"orthoglot.training.{PARTNER_RULES[partner_rule]}")
     drawn: Partners = rule(pairs.source_language, pairs.target_language, draws)
 
     def both(sides: tuple[Tensor, Tensor]) -> Tensor:

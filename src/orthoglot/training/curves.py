@@ -27,7 +27,14 @@ class Curves:
             ConfigError: a tool that is not installed.
         """
         shutil.rmtree(folder, ignore_errors=True)
-        self._tools = [_open(tool, folder / tool) for tool in tools]
+        self._tools: list[Add] = []
+        for tool in tools:
+            try:
+                self._tools.append(TOOLS[tool](folder / tool))
+            except ImportError as error:
+                raise ConfigError(
+                    f"curves: {tool} is not installed: pip install {tool}, or leave it out of params.yaml"
+                ) from error
 
     def add(self, point: Mapping[str, float]) -> None:
         """One point: `step`, and the values that belong to it by name."""
@@ -35,15 +42,6 @@ class Curves:
             for name, value in point.items():
                 if name != "step":
                     tool(int(point["step"]), name.replace(".", "/"), value)
-
-
-def _open(tool: str, folder: Path) -> Add:
-    try:
-        return TOOLS[tool](folder)
-    except ImportError as error:
-        raise ConfigError(
-            f"curves: {tool} is not installed: pip install {tool}, or leave it out of params.yaml"
-        ) from error
 
 
 def _dvclive(folder: Path) -> Add:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from torch.optim import Adam
 
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
-from orthoglot.decomposers.base import ClosedForm, Decomposer, Weights
+from orthoglot.decomposers.base import ClosedForm, Decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Block, compute
 from orthoglot.embeddings.store import EmbeddingStore
@@ -28,7 +27,7 @@ from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.loop import Update, fit
-from orthoglot.training.progress import History, ending
+from orthoglot.training.progress import History, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 logger = logging.getLogger(__name__)
@@ -65,38 +64,23 @@ def decompose(
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
     Args:
-        method: architecture, partner rule and weighted terms.
-        recipe: how to train; None for a closed form.
-        name: the method's name, for the record.
-        store: the encoder's vectors.
-        data: what `collect` took from the store.
-        seed: of initial weights, order and partners.
+        method, recipe, name, data, seed: as of `fit_decomposer`.
+        store: the encoder's vectors, from which `collect` took the data.
         device: "auto", "cpu", "cuda", ...
         checkpoint: folder for the resume file.
         output: the folder.
     Raises:
-        ConfigError: the method cannot be fitted, or its terms or rule are wrong.
-        DataError: a loss is not finite.
+        ConfigError, DataError: as `fit_decomposer`.
     """
-    weights, history = solve(
+    found, history = fit_decomposer(
         method, recipe, name, data, seed=seed, device=resolve_device(device), checkpoint=checkpoint
     )
-    Decomposer(
-        architecture=method.architecture,
-        method=name,
-        encoder=store.meta["encoder"],
-        identity=store.meta["identity"],
-        languages=data.languages,
-        dim=store.meta["dim"],
-        weights=weights,
-        details=details(method, recipe, data, seed, history),
-    ).save(output)
+    replace(found, encoder=store.meta["encoder"], identity=store.meta["identity"]).save(output)
     if history:
-        lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
-        (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
+        write_history(history, output)
 
 
-def solve(
+def fit_decomposer(
     method: MethodSettings,
     recipe: DecompositionSettings | None,
     name: str,
@@ -105,38 +89,44 @@ def solve(
     seed: int,
     device: torch.device,
     checkpoint: Path | None,
-) -> tuple[Weights, History]:
-    """Weights and history of a trained method, or weights and no history of a closed form.
+) -> tuple[Decomposer, History]:
+    """A trained method with its history, or a closed form with none; the encoder stays unnamed.
 
+    Args:
+        method: architecture, partner rule and weighted terms.
+        recipe: how to train; None for a closed form.
+        name: the method's name, for the record.
+        data: vectors and pairs.
+        seed: of initial weights, order and partners.
+        device: where it is trained.
+        checkpoint: folder for the resume file, or None for no file.
     Raises:
-        ConfigError: the method is neither, its terms or rule are wrong, or a trained method has no recipe.
+        ConfigError: the method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
         DataError: a loss is not finite.
     """
     if method.architecture == "original":
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
     check_method(method.architecture, method.partners, method.terms)
-    form = architecture(method.architecture)
+    form, dim = architecture(method.architecture), data.vectors.shape[1]
+    history: History = []
+    end: dict[str, Any] = {}
     if isinstance(form, ClosedForm):
-        dim = data.vectors.shape[1]
-        return compute(form, translations(data), data.languages, dim, method.own_settings), []
-    if recipe is None:
+        weights = compute(form, translations(data), data.languages, dim, method.own_settings)
+    elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
-    return train(method, recipe, name, data, seed=seed, device=device, checkpoint=checkpoint)
-
-
-def details(
-    method: MethodSettings, recipe: DecompositionSettings | None, data: Data, seed: int, history: History
-) -> dict[str, Any]:
-    """Further facts for a decomposer's record."""
-    return {
+    else:
+        weights, history = train(method, recipe, name, data, seed=seed, device=device, checkpoint=checkpoint)
+        end = dict(ending(history, recipe.patience))
+    details = {
         "seed": seed,
         "partners": method.partners,
         "terms": method.terms,
         **method.own_settings,
         "train_pairs": len(data.train),
         "valid_pairs": len(data.valid),
-        **(ending(history, recipe.patience) if recipe and history else {}),
+        **end,
     }
+    return Decomposer(method.architecture, name, "", "", data.languages, dim, weights, details), history
 
 
 def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> Data:
@@ -157,7 +147,16 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
         "decompose: %d training and %d validation pairs, %d vectors", len(train), len(valid), len(used)
     )
     vectors = torch.from_numpy(store.take(used.numpy()))
-    return Data(vectors, languages, _renumbered(train, used), _renumbered(valid, used))
+    # Rows are numbered among the sorted `used` ones.
+    train, valid = (
+        replace(
+            pairs,
+            source=torch.searchsorted(used, pairs.source),
+            target=torch.searchsorted(used, pairs.target),
+        )
+        for pairs in (train, valid)
+    )
+    return Data(vectors, languages, train, valid)
 
 
 def _pairs(
@@ -182,15 +181,6 @@ def _pairs(
     if not table.shape[1]:
         raise DataError(f"no {split} pairs in {', '.join(str(folder) for folder in bitext)}")
     return PairRows(*table)
-
-
-def _renumbered(pairs: PairRows, used: Tensor) -> PairRows:
-    """The same pairs with rows numbered among the sorted `used` ones."""
-    return replace(
-        pairs,
-        source=torch.searchsorted(used, pairs.source),
-        target=torch.searchsorted(used, pairs.target),
-    )
 
 
 def translations(data: Data, size: int = 10_000) -> Iterator[Block]:

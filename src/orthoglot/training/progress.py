@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from orthoglot.errors import DataError
 
@@ -102,3 +104,9 @@ def ending(history: History, patience: int) -> dict[str, int | str]:
     """
     stopped = "patience" if out_of_patience(history, patience) else "cap"
     return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}
+
+
+def write_history(history: History, output: Path) -> None:
+    """Write history.jsonl into a folder: one line of JSON for each epoch."""
+    lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]
+    (output / "history.jsonl").write_text("".join(lines), encoding="utf-8")
