@@ -75,7 +75,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("presets", "mini", "cleaning", "min_characters"), 2000, "min_characters 2000 is above max_characters 1000"),
         (("presets", "mini", "cleaning", "max_ratio"), 0.5, "should be greater than or equal to 1"),
         (("device",), "cudaa", "device: String should match pattern"),
-        (("benchmarks", "tatoeba", "languages"), ["deu"], "benchmarks.tatoeba: write the language 'deu' as 'de'"),
+        (("benchmarks", "tatoeba", "languages"), ["deu"], "tatoeba.languages.0: write the language 'deu' as 'de'"),
         (("corpora", "anki", "files"), ["t/{lang}.tsv"], "may name {pair}, {source}, {target}, not 'lang'"),
         (("corpora", "anki", "files"), ["texts/one.tsv"], "the same for two of 6 pairs; tell them apart by {pair}"),
         (("corpora", "anki", "files"), ["texts/{source}.txt", "texts/own"], "the same for two of 6 pairs"),

@@ -6,18 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from orthoglot.corpora.settings import (
-    BenchmarkSettings,
-    CleaningSettings,
-    CorpusSettings,
-    SplitSettings,
-)
-from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, CorpusSettings
+from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.settings import (
     DistillationSettings,
     EmbeddingSettings,
@@ -28,7 +24,6 @@ from orthoglot.encoders.settings import (
 )
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
-from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.settings import Name, Settings, Whole
 from orthoglot.tasks.settings import EvaluationSettings
@@ -139,12 +134,6 @@ class Params(Settings):
                 check_method(method.architecture, method.partners, method.terms)
             except ConfigError as error:
                 raise ConfigError(f"methods.{name}: {error}") from error
-        for name, benchmark in self.benchmarks.items():
-            for code in benchmark.codes:
-                if canonical(code) != code:
-                    raise ConfigError(
-                        f"benchmarks.{name}: write the language {code!r} as {canonical(code)!r}"
-                    )
         return self
 
     def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
@@ -244,16 +233,9 @@ class Params(Settings):
 
 # Names of the settings by kind of entry.
 FIELDS = {
-    section: {
-        kind: frozenset(model.model_fields)
-        for model in get_args(get_args(union)[0])
-        for kind in get_args(model.model_fields["kind"].annotation)
-    }
-    for section, union in {
-        "corpora": CorpusSettings,
-        "benchmarks": BenchmarkSettings,
-        "encoders": EncoderSettings,
-    }.items()
+    "corpora": {name: frozenset(settings.model_fields) for name, settings in CORPORA.items()},
+    "benchmarks": {name: frozenset(kind.settings.model_fields) for name, kind in BENCHMARKS.items()},
+    "encoders": {name: frozenset(kind.settings.model_fields) for name, kind in KINDS.items()},
 }
 
 

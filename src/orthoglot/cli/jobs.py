@@ -129,12 +129,12 @@ def benchmark(job_file: JobFile) -> None:
     """Collect a benchmark of any kind in one form."""
     from pydantic import TypeAdapter
 
-    from orthoglot.corpora import benchmarks, settings
+    from orthoglot.corpora import benchmarks, kinds
 
     job = Job(job_file)
     raw = next(iter(job.folders("roots")), None)
-    chosen: settings.BenchmarkSettings = TypeAdapter(settings.BenchmarkSettings).validate_python(job.settings)
-    job.run(lambda output: benchmarks.collect(chosen, raw, output))
+    settings: kinds.BenchmarkSettings = TypeAdapter(kinds.BenchmarkSettings).validate_python(job.settings)
+    job.run(lambda output: benchmarks.collect(settings, raw, output))
 
 
 @app.command()

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from random import Random
 from typing import Literal
 
@@ -20,8 +21,9 @@ from orthoglot.atomic import replacing
 from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.corpora.kinds import BENCHMARKS
 from orthoglot.corpora.settings import (
-    BenchmarkSettings,
+    Benchmark,
     CodeSwitchedSettings,
     Columns,
     GradedSettings,
@@ -30,7 +32,7 @@ from orthoglot.corpora.settings import (
     graded_pair,
 )
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical, parse_pair
+from orthoglot.languages import parse_pair
 from orthoglot.streams import derive
 
 GRADED: tuple[Literal["sts", "qe"], ...] = ("sts", "qe")
@@ -88,7 +90,7 @@ class NwaySet:
         return tuple(self.sentences.items())
 
 
-def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None:
+def collect(settings: Benchmark, raw: Path | None, output: Path) -> None:
     """Write one file for every language pair of a benchmark, or for all its languages, counts.json and source.txt.
 
     Args:
@@ -101,16 +103,7 @@ def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None
     """
     if settings.invented and raw is None:
         raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
-    world = str(raw or "")
-    match settings:
-        case RetrievalSettings():
-            counts: dict[str, object] = dict(_collect_retrieval(settings, world, output))
-        case GradedSettings():
-            counts = dict(_collect_graded(settings, world, output))
-        case CodeSwitchedSettings():
-            counts = dict(_collect_code_switched(settings, world, output))
-        case NwaySettings():
-            counts = dict(_collect_nway(settings, world, output))
+    counts = dict(resolve_name(BENCHMARKS[settings.kind].collect)(settings, str(raw or ""), output))
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
     if settings.source:
@@ -171,25 +164,25 @@ def sentence_keys(folders: Iterable[Path]) -> set[str]:
     return keys - {""}
 
 
-def _collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
-    pivot = canonical(settings.pivot)
-    paths = {canonical(code): Path(settings.path(code, world)) for code in settings.languages}
+def collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+    """Write the pairs of each language."""
+    paths = {code: Path(settings.path(code, world)) for code in settings.languages}
     _all_there(paths)
     for foreign, path in sorted(paths.items()):
-        parse_pair(f"{foreign}-{pivot}")
-        yield foreign, write_pairs(output / f"{foreign}-{pivot}.tsv.gz", read_pairs([path]))
+        parse_pair(f"{foreign}-{settings.pivot}")
+        yield foreign, write_pairs(output / f"{foreign}-{settings.pivot}.tsv.gz", read_pairs([path]))
 
 
-def _collect_code_switched(
+def collect_code_switched(
     settings: CodeSwitchedSettings, world: str, output: Path
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    pivot = canonical(settings.pivot)
-    paths = {canonical(code): Path(settings.path(code, world)) for code in settings.languages}
-    dictionaries = {canonical(code): Path(settings.dictionary(code, world)) for code in settings.languages}
+    """Write the pairs of each language with words of the foreign sentence swapped; those without one are left out."""
+    paths = {code: Path(settings.path(code, world)) for code in settings.languages}
+    dictionaries = {code: Path(settings.dictionary(code, world)) for code in settings.languages}
     _all_there(paths)
     _all_there(dictionaries)
     for foreign, path in sorted(paths.items()):
-        parse_pair(f"{foreign}-{pivot}")
+        parse_pair(f"{foreign}-{settings.pivot}")
         dictionary = read_dictionary(dictionaries[foreign])
         counts = {"kept": 0, "without_known_word": 0, "words": 0, "swapped": 0}
         rows = []
@@ -206,11 +199,12 @@ def _collect_code_switched(
             rows.append((mixed, translation, sentence))
         if not rows:
             raise DataError(f"{path}: the dictionary {dictionaries[foreign]} knows no word of any sentence")
-        write_pairs(output / f"{foreign}-{pivot}.{CODE_SWITCHED}.tsv.gz", rows)
+        write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
         yield foreign, counts
 
 
-def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+def collect_graded(settings: GradedSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+    """Write the graded pairs of each language pair."""
     paths = {pair: Path(settings.path(pair, world)) for pair in settings.pairs}
     _all_there(paths)
     for pair, path in sorted(paths.items()):
@@ -218,8 +212,8 @@ def _collect_graded(settings: GradedSettings, world: str, output: Path) -> Itera
         yield pair, write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", rows)
 
 
-def _collect_nway(settings: NwaySettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
-    """A line that lacks one of the languages is left out, so that all pairs have the same items."""
+def collect_nway(settings: NwaySettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+    """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
     path = Path(settings.path(world))
     _all_there({"any language": path})
     lines = read_rows(path)

@@ -1,9 +1,10 @@
-"""Settings of the text room."""
+"""Settings of corpora and benchmarks, and of how their sentences are cleaned and split."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,12 +12,40 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
 from orthoglot.settings import Count, Language, Name, Settings, Share, Whole
 
-MINI = "{mini}"  # the invented world's folder, in a benchmark's files
+MINI = "{mini}"  # the invented world's folder, in the names of files
 
 
-class MiniSettings(Settings):
+class Corpus(Settings):
+    """What every corpus says about itself; the user's files are all that no job makes.
+
+    Attributes:
+        verb: the command that makes its files, in `data/PRESET/HOME/CORPUS`; empty where there is none.
+        home: see `verb`.
+    """
+
+    verb: ClassVar[str] = ""
+    home: ClassVar[str] = ""
+    kind: str
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return False
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """`kind` and `paths` of a `prepare.Source` by language pair; `root` is the folder that `verb` made."""
+        return {}
+
+    def texts(self, root: str) -> dict[str, str]:
+        """Files of text without translations by language; `root` is the invented world's folder."""
+        return {}
+
+
+class MiniSettings(Corpus):
     """A family of invented languages, generated offline."""
 
+    verb = "generate"
+    home = "invented"
     kind: Literal["mini"]
     seed: int = 1
     """Seed of the generator."""
@@ -31,6 +60,10 @@ class MiniSettings(Settings):
     graded_items: Count
     """Pairs of sentences with a gold score, for each language."""
 
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        return _zips(f"{root}/opus", [f"{self.pivot}-{language}" for language in self.languages])
+
 
 def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
     try:
@@ -40,9 +73,15 @@ def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
         raise ConfigError(f"{field}: {pattern!r} may name {known}, not {error}") from error
 
 
-class OpusSettings(Settings):
+def _zips(folder: str, pairs: list[str]) -> dict[str, dict[str, Any]]:
+    return {pair: {"kind": "moses_zip", "paths": [f"{folder}/{pair}.zip"]} for pair in pairs}
+
+
+class OpusSettings(Corpus):
     """One OPUS corpus in one or more language pairs; `orthoglot opus` lists what there is."""
 
+    verb = "fetch"
+    home = "opus"
     kind: Literal["opus"]
     corpus: Name
     """OPUS's name of the corpus, e.g. GlobalVoices."""
@@ -63,8 +102,12 @@ class OpusSettings(Settings):
             raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
         return self
 
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        return _zips(root, self.pairs)
 
-class LocalSettings(Settings):
+
+class LocalSettings(Corpus):
     """The user's own sentence pairs."""
 
     kind: Literal["local"]
@@ -78,19 +121,24 @@ class LocalSettings(Settings):
 
     @model_validator(mode="after")
     def _each_pair_has_files_of_its_own(self) -> Self:
-        if len({tuple(self.paths(pair)) for pair in self.pairs}) < len(set(self.pairs)):
+        sources = self.pair_sources("")
+        if len({tuple(source["paths"]) for source in sources.values()}) < len(sources):
             raise ValueError(
                 f"files: the same for two of {len(self.pairs)} pairs; tell them apart by {{pair}}"
             )
         return self
 
-    def paths(self, pair: str) -> list[str]:
-        """The files of one of the pairs."""
-        source, target = parse_pair(pair)
-        return [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        found: dict[str, dict[str, Any]] = {}
+        for pair in self.pairs:
+            source, target = parse_pair(pair)
+            paths = [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
+            found[pair] = {"kind": "files", "paths": paths}
+        return found
 
 
-class TextCorpusSettings(Settings):
+class TextCorpusSettings(Corpus):
     """The user's own text without translations."""
 
     kind: Literal["text"]
@@ -104,7 +152,7 @@ class TextCorpusSettings(Settings):
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:
-        if len({self.path(language) for language in self.languages}) < len(self.languages):
+        if len(set(self.texts("").values())) < len(self.languages):
             raise ValueError("files: the same for two languages; tell them apart by {language}")
         return self
 
@@ -113,38 +161,55 @@ class TextCorpusSettings(Settings):
         """Whether its files are the invented world's."""
         return MINI in self.files
 
-    def path(self, language: str, world: str = "") -> str:
-        """The file of one of the languages; `world` is the invented world's folder."""
-        return _filled(self.files, language=language, mini=world)
+    def texts(self, root: str) -> dict[str, str]:
+        """See `Corpus.texts`."""
+        return {code: _filled(self.files, language=code, mini=root) for code in self.languages}
 
 
-CorpusSettings = Annotated[
-    MiniSettings | OpusSettings | LocalSettings | TextCorpusSettings, Field(discriminator="kind")
-]
+class Benchmark(Settings):
+    """What every benchmark says about itself.
 
+    Attributes:
+        retrieval: the variants of an ablation are compared on it.
+    """
 
-class _Benchmark(Settings):
-    """What every benchmark states."""
-
+    retrieval: ClassVar[bool] = False
+    kind: str
+    files: str
     licence: str
     """Of the text; the report lists it."""
     source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
     """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
 
+    @property
+    @abstractmethod
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
 
-class _ByLanguage(_Benchmark):
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return MINI in self.files
+
+    @property
+    @abstractmethod
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+
+
+class _ByLanguage(Benchmark):
     """A benchmark with a file per language, foreign side first, pivot second."""
 
     spelling: Literal["canonical", "iso639-3"] = "canonical"
     """How the names of the files spell a language: as here, or with three letters."""
-    languages: Annotated[list[str], Field(min_length=1)]
+    languages: Annotated[list[Language], Field(min_length=1)]
     """The foreign languages."""
-    pivot: str
+    pivot: Language
     """The language of the other side."""
 
     @property
     def codes(self) -> set[str]:
-        """The languages of its sentences."""
+        """See `Benchmark.codes`."""
         return {self.pivot, *self.languages}
 
     def _file(self, pattern: str, spelling: str, language: str, **names: str) -> str:
@@ -158,6 +223,7 @@ class _ByLanguage(_Benchmark):
 class RetrievalSettings(_ByLanguage):
     """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second."""
 
+    retrieval = True
     kind: Literal["mini", "local"]
     """`mini` is the set of the invented languages, which needs no files; `local` reads the user's files."""
     files: str = ""
@@ -176,18 +242,18 @@ class RetrievalSettings(_ByLanguage):
 
     @property
     def invented(self) -> bool:
-        """Whether its files are the invented world's."""
+        """See `Benchmark.invented`."""
         return self.kind == "mini"
 
     @property
     def outside(self) -> list[str]:
-        """The user's files that it is made from."""
+        """See `Benchmark.outside`."""
         return [] if self.invented else [self.path(language) for language in self.languages]
 
     def path(self, language: str, world: str = "") -> str:
         """The file of one of the languages; `world` is the invented world's folder."""
         if self.kind == "mini":
-            return f"{world}/retrieval/{canonical(language)}-{canonical(self.pivot)}.tsv.gz"
+            return f"{world}/retrieval/{language}-{self.pivot}.tsv.gz"
         return self._file(self.files, self.spelling, language)
 
 
@@ -219,12 +285,12 @@ class CodeSwitchedSettings(_ByLanguage):
 
     @property
     def invented(self) -> bool:
-        """Whether its files are the invented world's."""
+        """See `Benchmark.invented`."""
         return MINI in self.files + self.dictionaries
 
     @property
     def outside(self) -> list[str]:
-        """The user's files that it is made from."""
+        """See `Benchmark.outside`."""
         patterns = (self.path, self.files), (self.dictionary, self.dictionaries)
         return [paths(code) for paths, pattern in patterns if MINI not in pattern for code in self.languages]
 
@@ -268,7 +334,7 @@ class Columns(Settings):
         ]
 
 
-class GradedSettings(_Benchmark):
+class GradedSettings(Benchmark):
     """Pairs of sentences with a gold score: similarity (`sts`, docs/papers.md#protocol-sts) or quality of a
     translation (`qe`, docs/papers.md#protocol-qe)."""
 
@@ -295,17 +361,12 @@ class GradedSettings(_Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """The languages of its sentences."""
+        """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in graded_pair(pair)}
 
     @property
-    def invented(self) -> bool:
-        """Whether its files are the invented world's."""
-        return MINI in self.files
-
-    @property
     def outside(self) -> list[str]:
-        """The user's files that it is made from."""
+        """See `Benchmark.outside`."""
         return [] if self.invented else sorted({self.path(pair) for pair in self.pairs})
 
     def path(self, pair: str, world: str = "") -> str:
@@ -314,17 +375,20 @@ class GradedSettings(_Benchmark):
         return _filled(self.files, name=name, mini=world)
 
 
-class NwaySettings(_Benchmark):
+class NwaySettings(Benchmark):
     """One text in many languages: retrieval between any two of them, geometry of their vectors.
 
     Source: docs/papers.md#protocol-n-way, docs/papers.md#protocol-geometry.
     """
 
+    retrieval = True
     kind: Literal["nway"]
     files: str
     """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; `{mini}`
     stands for the folder of the invented languages."""
-    languages: Annotated[list[str], Field(min_length=2)] | Annotated[dict[str, str], Field(min_length=2)]
+    languages: (
+        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+    )
     """The languages to compare, whose columns have their codes as names, or each with the name of its
     column."""
 
@@ -344,27 +408,17 @@ class NwaySettings(_Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """The languages of its sentences."""
+        """See `Benchmark.codes`."""
         return set(self.languages)
 
     @property
-    def invented(self) -> bool:
-        """Whether its file is the invented world's."""
-        return MINI in self.files
-
-    @property
     def outside(self) -> list[str]:
-        """The user's files that it is made from."""
+        """See `Benchmark.outside`."""
         return [] if self.invented else [self.path()]
 
     def path(self, world: str = "") -> str:
         """The file; `world` is the invented world's folder."""
         return _filled(self.files, mini=world)
-
-
-BenchmarkSettings = Annotated[
-    RetrievalSettings | GradedSettings | CodeSwitchedSettings | NwaySettings, Field(discriminator="kind")
-]
 
 
 def graded_pair(pair: str) -> tuple[str, str]:

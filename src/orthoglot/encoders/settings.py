@@ -117,10 +117,25 @@ def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any
             yield place + name, value
 
 
-class TrainingSettings(Settings):
-    """Settings of every encoder that is trained here, except those of kind `mlm`."""
+class EncoderEntry(Settings):
+    """What every encoder says about itself."""
 
     kind: str
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The other encoders that its training needs, by what they are to it: "start", "teacher"."""
+        return {}
+
+    @property
+    def reads_corpora(self) -> bool:
+        """Whether it is trained on the text corpora of the preset."""
+        return False
+
+
+class TrainingSettings(EncoderEntry):
+    """Settings of every encoder that is trained here, except those of kind `mlm`."""
+
     network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
     """What is trained: a new network, or another encoder."""
     chunk_tokens: Count = 4096
@@ -138,8 +153,13 @@ class TrainingSettings(Settings):
 
     @property
     def origins(self) -> dict[str, str]:
-        """The other encoders that the training needs, by what they are to it."""
+        """See `EncoderEntry.origins`."""
         return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
+
+    @property
+    def reads_corpora(self) -> bool:
+        """See `EncoderEntry.reads_corpora`."""
+        return self.tokens.text == "corpora"
 
     @property
     def predicts_tokens(self) -> bool:
@@ -264,7 +284,7 @@ class DistillationSettings(PretrainingSettings):
 
     @property
     def origins(self) -> dict[str, str]:
-        """See `PretrainingSettings.origins`."""
+        """See `EncoderEntry.origins`."""
         return {**super().origins, "teacher": self.teacher}
 
 
@@ -440,7 +460,7 @@ class EmmaXSettings(TrainingSettings):
         return f"{work}, then {second.steps} steps of {' and '.join(parts)}"
 
 
-class MlmSettings(Transformer):
+class MlmSettings(EncoderEntry, Transformer):
     """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
 
     kind: Literal["mlm"]
@@ -471,10 +491,9 @@ class MlmSettings(Transformer):
     """Seed of initial weights, order of the text, dropout and hidden tokens."""
 
 
-class FrozenSettings(Settings):
+class FrozenSettings(EncoderEntry):
     """Settings of every encoder that was trained elsewhere."""
 
-    kind: str
     checkpoint: str
     """A folder, or a hub id."""
     max_tokens: Count = 512
@@ -524,13 +543,3 @@ class EmbeddingSettings(Settings):
     length; a vector that it cannot hold so well is refused."""
     train_pairs: Count = 2500
     """Sentence pairs of each language pair that decomposers are trained on, at most."""
-
-
-def origins(settings: Settings) -> dict[str, str]:
-    """The other encoders that an encoder's training needs, by what they are to it."""
-    return settings.origins if isinstance(settings, TrainingSettings) else {}
-
-
-def reads_corpora(settings: Settings) -> bool:
-    """Whether an encoder is trained on the text corpora of the preset."""
-    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"
