@@ -11,7 +11,7 @@ import functools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,29 +69,6 @@ class Job:
     def receipt(self) -> str:
         """The file that exists when the job is done."""
         return str(receipts.path(Path(self.folder), self.key))
-
-
-@dataclass
-class RawText:
-    """What the corpora of a preset have of one language pair, or of one language without translations.
-
-    Attributes:
-        sources: files to read, as the settings of `prepare` or `shard` list them.
-        roots: folders of the jobs that make some of them.
-        own: the user's files among them, each with its corpus.
-    """
-
-    sources: list[dict[str, Any]] = field(default_factory=list)
-    roots: set[str] = field(default_factory=set)
-    own: dict[str, str] = field(default_factory=dict)
-
-    def add(self, corpus: str, root: str, paths: Sequence[str], source: dict[str, Any]) -> None:
-        """Add the files of one corpus; `root` is the folder of the job that makes them, empty for the user's."""
-        self.sources.append({"name": corpus, **source})
-        if root:
-            self.roots.add(root)
-        else:
-            self.own.update(dict.fromkeys(paths, f"corpora.{corpus}"))
 
 
 class Plan:
@@ -286,39 +263,54 @@ class Plan:
         }
         worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
         self.benchmarks = [self._benchmark(name, worlds) for name in self.preset.benchmarks]
-        pairs: dict[str, RawText] = {}
-        languages: dict[str, RawText] = {}
+        # Where the text of each pair, and of each language without translations, is: a job's folder, and files.
+        pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, corpus in corpora.items():
             root = made.get(name) or "".join(self._world(f"corpora.{name}", corpus.invented, worlds))
             for pair, source in corpus.pair_sources(root).items():
-                pairs.setdefault(pair, RawText()).add(name, root, source["paths"], source)
+                pairs.setdefault(pair, []).append((root, {"name": name, **source}))
             for language, path in corpus.texts(root).items():
-                languages.setdefault(language, RawText()).add(name, root, [path], {"path": path})
-        cleaning = self.preset.cleaning.model_dump()
-        splits = self.preset.splits.model_dump()
+                languages.setdefault(language, []).append((root, {"name": name, "path": path}))
+        before = {"benchmarks": self.benchmarks}
+        settings = {"cleaning": self.preset.cleaning.model_dump()}
+        both = settings | {"splits": self.preset.splits.model_dump()}
         self.bitext = [
-            self._add(
-                "prepare",
-                f"{data}/bitext/{pair}",
-                {"pair": pair, "sources": raw.sources, "cleaning": cleaning, "splits": splits},
-                inputs={"roots": sorted(raw.roots), "benchmarks": self.benchmarks},
-                own=raw.own,
-            )
-            for pair, raw in sorted(pairs.items())
+            self._cleaned("prepare", f"{data}/bitext/{pair}", found, {"pair": pair, **both}, before)
+            for pair, found in sorted(pairs.items())
         ]
         # After the pairs, whose sentences for validation and test it leaves out.
+        before["bitext"] = self.bitext
         self.text = [
-            self._add(
-                "shard",
-                f"{data}/text/{language}",
-                {"language": language, "sources": raw.sources, "cleaning": cleaning},
-                inputs={"roots": sorted(raw.roots), "bitext": self.bitext, "benchmarks": self.benchmarks},
-                own=raw.own,
+            self._cleaned(
+                "shard", f"{data}/text/{language}", found, {"language": language, **settings}, before
             )
-            for language, raw in sorted(languages.items())
+            for language, found in sorted(languages.items())
         ]
         check_benchmarks(self.params, sorted(pairs))
         self._checks = EncoderChecks(self.params, sorted(pairs), languages)
+
+    def _cleaned(
+        self,
+        verb: str,
+        folder: str,
+        found: Sequence[tuple[str, dict[str, Any]]],
+        settings: dict[str, Any],
+        before: dict[str, list[str]],
+    ) -> str:
+        """The job that cleans the text of a pair or language; files in no job's folder are the user's."""
+        return self._add(
+            verb,
+            folder,
+            {**settings, "sources": [source for _, source in found]},
+            inputs={"roots": sorted({root for root, _ in found if root}), **before},
+            own={
+                path: f"corpora.{source['name']}"
+                for root, source in found
+                if not root
+                for path in source.get("paths") or [source["path"]]
+            },
+        )
 
     def _world(self, entry: str, invented: bool, worlds: list[str]) -> list[str]:
         """The folder of the first invented corpus, for an entry that is `invented`."""

@@ -39,6 +39,7 @@ GRADED: tuple[Literal["sts", "qe"], ...] = ("sts", "qe")
 CODE_SWITCHED = "code-switched"
 NWAY = "nway.tsv.gz"
 SOURCE = "source.txt"
+Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,11 @@ def collect(settings: Benchmark, raw: Path | None, output: Path) -> None:
     """
     if settings.invented and raw is None:
         raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
-    counts = dict(resolve_name(BENCHMARKS[settings.kind].collect)(settings, str(raw or ""), output))
+    paths = {name: [*map(Path, files)] for name, files in settings.paths(str(raw or "")).items()}
+    if missing := [(name, path) for name in paths for path in paths[name] if not path.is_file()]:
+        names = dict.fromkeys(name for name, _ in missing)
+        raise DataError(f"the benchmark has no file for {', '.join(names)}, e.g. {missing[0][1]}")
+    counts = dict(resolve_name(BENCHMARKS[settings.kind].collect)(settings, paths, output))
     with replacing(output / "counts.json") as partial:
         partial.write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
     if settings.source:
@@ -164,26 +169,20 @@ def sentence_keys(folders: Iterable[Path]) -> set[str]:
     return keys - {""}
 
 
-def collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+def collect_retrieval(settings: RetrievalSettings, paths: Paths, output: Path) -> Iterator[tuple[str, int]]:
     """Write the pairs of each language."""
-    paths = {code: Path(settings.path(code, world)) for code in settings.languages}
-    _all_there(paths)
-    for foreign, path in sorted(paths.items()):
+    for foreign, (path,) in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
         yield foreign, write_pairs(output / f"{foreign}-{settings.pivot}.tsv.gz", read_pairs([path]))
 
 
 def collect_code_switched(
-    settings: CodeSwitchedSettings, world: str, output: Path
+    settings: CodeSwitchedSettings, paths: Paths, output: Path
 ) -> Iterator[tuple[str, dict[str, int]]]:
     """Write the pairs of each language with words of the foreign sentence swapped; those without one are left out."""
-    paths = {code: Path(settings.path(code, world)) for code in settings.languages}
-    dictionaries = {code: Path(settings.dictionary(code, world)) for code in settings.languages}
-    _all_there(paths)
-    _all_there(dictionaries)
-    for foreign, path in sorted(paths.items()):
+    for foreign, (path, words) in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
-        dictionary = read_dictionary(dictionaries[foreign])
+        dictionary = read_dictionary(words)
         counts = {"kept": 0, "without_known_word": 0, "words": 0, "swapped": 0}
         rows = []
         for number, (sentence, translation) in enumerate(read_pairs([path])):
@@ -198,24 +197,21 @@ def collect_code_switched(
             counts["swapped"] += swapped
             rows.append((mixed, translation, sentence))
         if not rows:
-            raise DataError(f"{path}: the dictionary {dictionaries[foreign]} knows no word of any sentence")
+            raise DataError(f"{path}: the dictionary {words} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
         yield foreign, counts
 
 
-def collect_graded(settings: GradedSettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+def collect_graded(settings: GradedSettings, paths: Paths, output: Path) -> Iterator[tuple[str, int]]:
     """Write the graded pairs of each language pair."""
-    paths = {pair: Path(settings.path(pair, world)) for pair in settings.pairs}
-    _all_there(paths)
-    for pair, path in sorted(paths.items()):
+    for pair, (path,) in sorted(paths.items()):
         rows = list(_graded_rows(path, settings.columns, *graded_pair(pair)))
         yield pair, write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", rows)
 
 
-def collect_nway(settings: NwaySettings, world: str, output: Path) -> Iterator[tuple[str, int]]:
+def collect_nway(settings: NwaySettings, paths: Paths, output: Path) -> Iterator[tuple[str, int]]:
     """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
-    path = Path(settings.path(world))
-    _all_there({"any language": path})
+    ((path,),) = paths.values()
     lines = read_rows(path)
     header = next(lines)
     if missing := [column for column in settings.columns.values() if column not in header]:
@@ -263,13 +259,6 @@ def _number(text: str, path: Path, line: int) -> float:
     if not math.isfinite(value):
         raise DataError(f"{path}: line {line} has the gold score {text!r}, which is no number")
     return value
-
-
-def _all_there(paths: dict[str, Path]) -> None:
-    missing = {name: path for name, path in paths.items() if not path.is_file()}
-    if missing:
-        example = next(iter(missing.values()))
-        raise DataError(f"the benchmark has no file for {', '.join(missing)}, e.g. {example}")
 
 
 def _paths(folder: Path) -> list[Path]:

@@ -28,8 +28,8 @@ class BenchmarkKind(NamedTuple):
 
     Attributes:
         settings: its class; the field `kind` holds the name of the kind.
-        collect: "module:function" from (settings, folder of the invented world or "", output folder) to the counts of
-            what it wrote, by name.
+        collect: "module:function" from (settings, files by language or pair, output folder) to the counts of what it
+            wrote, by name.
     """
 
     settings: type[Benchmark]

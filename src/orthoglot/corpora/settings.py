@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -175,7 +174,6 @@ class Benchmark(Settings):
 
     retrieval: ClassVar[bool] = False
     kind: str
-    files: str
     licence: str
     """Of the text; the report lists it."""
     source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
@@ -186,15 +184,19 @@ class Benchmark(Settings):
     def codes(self) -> set[str]:
         """The languages of its sentences."""
 
-    @property
-    def invented(self) -> bool:
-        """Whether its files are the invented world's."""
-        return MINI in self.files
+    @abstractmethod
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The files of each language or language pair; `world` is the invented world's folder."""
 
     @property
-    @abstractmethod
+    def invented(self) -> bool:
+        """Whether some of its files are the invented world's."""
+        return any(MINI in path for paths in self.paths().values() for path in paths)
+
+    @property
     def outside(self) -> list[str]:
         """The user's files that it is made from."""
+        return sorted({path for paths in self.paths().values() for path in paths if MINI not in path})
 
 
 class _ByLanguage(Benchmark):
@@ -212,12 +214,17 @@ class _ByLanguage(Benchmark):
         """See `Benchmark.codes`."""
         return {self.pivot, *self.languages}
 
-    def _file(self, pattern: str, spelling: str, language: str, **names: str) -> str:
+    def _paths(self, field: str, spelling: str, **names: str) -> list[str]:
+        """The file of each language, of those that a field names."""
         spelled = iso3 if spelling == "iso639-3" else canonical
-        return _filled(pattern, foreign=spelled(language), pivot=spelled(self.pivot), **names)
-
-    def _tells_languages_apart(self, path: Callable[[str], str]) -> bool:
-        return len({path(language) for language in self.languages}) == len(set(self.languages))
+        pivot = spelled(self.pivot)
+        found = [
+            _filled(getattr(self, field), field, foreign=spelled(code), pivot=pivot, **names)
+            for code in self.languages
+        ]
+        if len(set(found)) < len(set(self.languages)):
+            raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")
+        return found
 
 
 class RetrievalSettings(_ByLanguage):
@@ -232,29 +239,19 @@ class RetrievalSettings(_ByLanguage):
 
     @model_validator(mode="after")
     def _local_has_files(self) -> Self:
-        if self.kind == "mini":
-            return self
-        if not self.files:
+        if self.kind == "local" and not self.files:
             raise ValueError("a local benchmark needs files")
-        if not self._tells_languages_apart(self.path):
-            raise ValueError("files: the same for two languages; tell them apart by {foreign}")
+        self.paths()
         return self
 
-    @property
-    def invented(self) -> bool:
-        """See `Benchmark.invented`."""
-        return self.kind == "mini"
-
-    @property
-    def outside(self) -> list[str]:
-        """See `Benchmark.outside`."""
-        return [] if self.invented else [self.path(language) for language in self.languages]
-
-    def path(self, language: str, world: str = "") -> str:
-        """The file of one of the languages; `world` is the invented world's folder."""
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
         if self.kind == "mini":
-            return f"{world}/retrieval/{language}-{self.pivot}.tsv.gz"
-        return self._file(self.files, self.spelling, language)
+            return {code: [f"{world}/retrieval/{code}-{self.pivot}.tsv.gz"] for code in self.languages}
+        return {
+            code: [path]
+            for code, path in zip(self.languages, self._paths("files", self.spelling), strict=True)
+        }
 
 
 class CodeSwitchedSettings(_ByLanguage):
@@ -279,28 +276,14 @@ class CodeSwitchedSettings(_ByLanguage):
     def _each_language_has_words_and_files(self) -> Self:
         if whole := [code for code in self.languages if not has_spaces(code)]:
             raise ValueError(f"languages: {', '.join(whole)} is written without spaces between words")
-        if not all(map(self._tells_languages_apart, (self.path, self.dictionary))):
-            raise ValueError("files, dictionaries: the same for two languages; tell them apart by {foreign}")
+        self.paths()
         return self
 
-    @property
-    def invented(self) -> bool:
-        """See `Benchmark.invented`."""
-        return MINI in self.files + self.dictionaries
-
-    @property
-    def outside(self) -> list[str]:
-        """See `Benchmark.outside`."""
-        patterns = (self.path, self.files), (self.dictionary, self.dictionaries)
-        return [paths(code) for paths, pattern in patterns if MINI not in pattern for code in self.languages]
-
-    def path(self, language: str, world: str = "") -> str:
-        """The sentences of one of the languages; `world` is the invented world's folder."""
-        return self._file(self.files, self.spelling, language, mini=world)
-
-    def dictionary(self, language: str, world: str = "") -> str:
-        """The dictionary of one of the languages."""
-        return self._file(self.dictionaries, "canonical", language, mini=world)
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The sentences and the dictionary of each language; see `Benchmark.paths`."""
+        sentences = self._paths("files", self.spelling, mini=world)
+        dictionaries = self._paths("dictionaries", "canonical", mini=world)
+        return {code: [*both] for code, *both in zip(self.languages, sentences, dictionaries, strict=True)}
 
 
 class Columns(Settings):
@@ -351,9 +334,8 @@ class GradedSettings(Benchmark):
     def _pairs_are_pairs(self) -> Self:
         if len(set(self.pairs)) < len(self.pairs):
             raise ValueError(f"pairs: {self.pairs} names something twice")
-        if len({(self.path(pair), *self.columns.of(*graded_pair(pair))) for pair in self.pairs}) < len(
-            self.pairs
-        ):
+        found = {(*paths, *self.columns.of(*graded_pair(pair))) for pair, paths in self.paths().items()}
+        if len(found) < len(self.pairs):
             raise ValueError(
                 "files, columns: the same for two pairs; tell them apart by {name}, {source}, {target}"
             )
@@ -364,15 +346,10 @@ class GradedSettings(Benchmark):
         """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in graded_pair(pair)}
 
-    @property
-    def outside(self) -> list[str]:
-        """See `Benchmark.outside`."""
-        return [] if self.invented else sorted({self.path(pair) for pair in self.pairs})
-
-    def path(self, pair: str, world: str = "") -> str:
-        """The file of one of the pairs; `world` is the invented world's folder."""
-        name = self.pairs[pair] if isinstance(self.pairs, dict) else pair
-        return _filled(self.files, name=name, mini=world)
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        names = self.pairs if isinstance(self.pairs, dict) else dict(zip(self.pairs, self.pairs, strict=True))
+        return {pair: [_filled(self.files, name=name, mini=world)] for pair, name in names.items()}
 
 
 class NwaySettings(Benchmark):
@@ -394,7 +371,7 @@ class NwaySettings(Benchmark):
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:
-        self.path()  # refuses names that stand for nothing
+        self.paths()  # refuses names that stand for nothing
         if len(set(self.columns.values())) < len(self.languages):
             raise ValueError(f"languages: {self.languages} names something twice")
         return self
@@ -411,14 +388,9 @@ class NwaySettings(Benchmark):
         """See `Benchmark.codes`."""
         return set(self.languages)
 
-    @property
-    def outside(self) -> list[str]:
-        """See `Benchmark.outside`."""
-        return [] if self.invented else [self.path()]
-
-    def path(self, world: str = "") -> str:
-        """The file; `world` is the invented world's folder."""
-        return _filled(self.files, mini=world)
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        return {"any language": [_filled(self.files, mini=world)]}
 
 
 def graded_pair(pair: str) -> tuple[str, str]:
