@@ -39,13 +39,6 @@ FILES = {
 PUBLISHED = SOURCE / "orthoglot/papers/published"
 
 
-def _published(paper: str) -> list[str]:
-    """The files that say what a paper prints and how it is compared."""
-    return [
-        str(PUBLISHED / name) for name in (f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml")
-    ]
-
-
 @dataclass(frozen=True)
 class Job:
     """One verb, what it gets, and the folder that it makes.
@@ -81,7 +74,6 @@ class Plan:
         self.jobs: dict[str, Job] = {}
         self._corpora()
         self._encoders()
-        self._decomposers()
         self._evaluation()
         # All others run only if a target names them.
         self.default = set(self.jobs)
@@ -329,36 +321,23 @@ class Plan:
         )
 
     def _encoders(self) -> None:
-        self.embeddings: dict[str, str] = {}
         self.encoders: dict[str, str] = {}
+        # What the jobs that read an encoder's vectors get.
+        self.embedded: dict[str, dict[str, list[str]]] = {}
+        stored = self.preset.embedding.model_dump()
         for name in self.preset.encoders:
             settings = self.params.encoders[name]
             self._checks.encoder(name, settings)
             self.encoders[name] = self._encoder(name, settings, f"models/{self.name}/encoders/{name}")
-            self.embeddings[name] = self._embed(
-                f"embeddings/{self.name}/{name}",
-                settings,
-                self.encoders[name],
-                self.preset.embedding.model_dump(),
-                self.benchmarks,
-            )
+            inputs = {"encoder": [self.encoders[name]], "bitext": self.bitext, "benchmarks": self.benchmarks}
+            self.embedded[name] = self._embed(f"embeddings/{self.name}/{name}", settings, stored, inputs)
 
     def _embed(
-        self,
-        folder: str,
-        encoder: EncoderSettings,
-        model: str,
-        settings: dict[str, Any],
-        benchmarks: list[str],
-    ) -> str:
-        """The job that stores the vectors of the encoder in the folder `model`."""
-        return self._add(
-            "embed",
-            folder,
-            settings,
-            selects=self._kinds(encoder),
-            inputs={"encoder": [model], "bitext": self.bitext, "benchmarks": benchmarks},
-        )
+        self, folder: str, encoder: EncoderSettings, settings: dict[str, Any], inputs: dict[str, list[str]]
+    ) -> dict[str, list[str]]:
+        """Plan the job that stores an encoder's vectors; return its inputs and these vectors."""
+        self._add("embed", folder, settings, selects=self._kinds(encoder), inputs=inputs)
+        return {**inputs, "embeddings": [folder]}
 
     def _encoder(self, name: str, settings: EncoderSettings, output: str) -> str:
         """The job that trains or links an encoder, after those of the encoders that it starts from."""
@@ -398,67 +377,57 @@ class Plan:
         output = f"{home}/{digest([cut.model_dump(), inputs['start']])[:12]}"
         return self._add("tokenise", output, cut.model_dump(), inputs=inputs)
 
-    def _decomposers(self) -> None:
-        # By encoder and method; a method without a decomposer has none.
-        self.decomposers: dict[tuple[str, str], list[str]] = {}
-        for encoder, store in self.embeddings.items():
-            for name in self.params.losses:
-                method = self.params.methods[name]
-                self.decomposers[encoder, name] = []
-                if method.architecture == "original":
-                    continue
-                folder = self._add(
-                    "decompose",
-                    f"models/{self.name}/decomposers/{encoder}/{name}",
-                    {
-                        "name": name,
-                        # Reports read the host; training does not.
-                        "method": method.model_dump(exclude={"host"}),
-                        "recipe": self.preset.decomposition.model_dump() if method.terms else None,
-                        # A method without terms is the same for every seed.
-                        "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
-                        "train_pairs": self.preset.embedding.train_pairs,
-                    },
-                    inputs={
-                        "encoder": [self.encoders[encoder]],
-                        "embeddings": [store],
-                        "bitext": self.bitext,
-                    },
-                )
-                self.decomposers[encoder, name] = [folder]
+    def _decomposers(self, encoder: str, name: str) -> list[str]:
+        """The job that fits a method to an encoder's vectors; none for a method without a decomposer."""
+        method = self.params.methods[name]
+        if method.architecture == "original":
+            return []
+        folder = self._add(
+            "decompose",
+            f"models/{self.name}/decomposers/{encoder}/{name}",
+            {
+                "name": name,
+                # Reports read the host; training does not.
+                "method": method.model_dump(exclude={"host"}),
+                "recipe": self.preset.decomposition.model_dump() if method.terms else None,
+                # A method without terms is the same for every seed.
+                "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
+                "train_pairs": self.preset.embedding.train_pairs,
+            },
+            inputs={role: self.embedded[encoder][role] for role in ("encoder", "embeddings", "bitext")},
+        )
+        return [folder]
 
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()
-        names = self.params.losses
-        hosts = {name: self.params.methods[name].host for name in names}
-        evaluations = [
-            self._evaluate(
-                f"evaluations/{self.name}/{encoder}/{method}",
-                {"encoder": encoder, "method": method, "evaluation": settings},
-                self.params.methods[method].architecture,
-                {
-                    "encoder": [self.encoders[encoder]],
-                    "embeddings": [self.embeddings[encoder]],
-                    "benchmarks": self.benchmarks,
-                    "decomposers": folders,
-                },
-            )
-            for (encoder, method), folders in self.decomposers.items()
-        ]
+        decomposers: list[str] = []
+        evaluations: list[str] = []
+        for encoder, embedded in self.embedded.items():
+            for method in self.params.losses:
+                folders = self._decomposers(encoder, method)
+                decomposers += folders
+                evaluations.append(
+                    self._evaluate(
+                        f"evaluations/{self.name}/{encoder}/{method}",
+                        {"encoder": encoder, "method": method, "evaluation": settings},
+                        self.params.methods[method].architecture,
+                        {**embedded, "decomposers": folders},
+                    )
+                )
         self.report = self._add(
             "report",
             "results",
             {
                 "title": f"orthoglot: preset {self.name}, loss {self.params.loss}",
                 # A list, as JSON objects are stored with sorted keys.
-                "methods": list(hosts.items()),
+                "methods": [(name, self.params.methods[name].host) for name in self.params.losses],
                 "selected": self.preset.methods if self.params.loss == config.ALL else [self.params.loss],
                 "licences": self._licences(),
                 "evaluation": settings,
             },
             inputs={
                 "evaluations": evaluations,
-                "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
+                "decomposers": decomposers,
                 "encoders": list(self.encoders.values()),
                 "bitext": self.bitext,
                 "text": self.text,
@@ -476,19 +445,24 @@ class Plan:
             # The version is written into every record.
             {**settings, "version": __version__},
             selects=[architecture],
-            inputs={**inputs, "bitext": self.bitext},
+            inputs=inputs,
         )
 
     def _tables(self) -> None:
         for paper in DECOMPOSER_PAPERS:
-            self._add(
-                "tabulate",
-                f"tables/{paper}",
-                {"paper": paper},
-                selects=self.preset.evaluation.tasks,
-                inputs={"results": [self.report]},
-                files=_published(paper),
-            )
+            self._table(paper, {}, {"results": [self.report]})
+
+    def _table(self, paper: str, settings: dict[str, Any], inputs: dict[str, list[str]]) -> None:
+        """Plan the job that writes a paper's numbers next to those of this run."""
+        published = [f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml"]
+        self._add(
+            "tabulate",
+            f"tables/{paper}",
+            {"paper": paper, **settings},
+            selects=self.preset.evaluation.tasks,
+            inputs=inputs,
+            files=[str(PUBLISHED / name) for name in published],
+        )
 
     def _ablations(self) -> None:
         """The variants of an encoder's kind, measured by retrieval alone; then the paper's table of them."""
@@ -529,35 +503,23 @@ class Plan:
                 settings = self.params.variant(ablation, variant, seed)
                 self._checks.text_of(f"variants.{kind}.{variant}", settings)
                 encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
-                vectors = self._embed(f"{home}/embeddings", settings, encoders[-1], stored, benchmarks)
+                inputs = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
+                embedded = self._embed(f"{home}/embeddings", settings, stored, inputs)
                 evaluations.append(
                     self._evaluate(
                         f"{home}/evaluation",
                         {"encoder": variant, "method": "original", "evaluation": measured},
                         "original",
-                        {
-                            "encoder": encoders[-1:],
-                            "embeddings": [vectors],
-                            "benchmarks": benchmarks,
-                            "decomposers": [],
-                        },
+                        {**embedded, "decomposers": []},
                     )
                 )
-        evaluation = self.preset.evaluation
-        self._add(
-            "tabulate",
-            f"tables/{kind}",
-            {
-                "paper": kind,
-                "encoder": ablation.encoder,
-                "long_tail": evaluation.long_tail,
-                "confidence": evaluation.confidence,
-                "variants": self.params.variants[kind],
-            },
-            selects=self.preset.evaluation.tasks,
-            inputs={"evaluations": evaluations, "encoders": encoders},
-            files=_published(kind),
-        )
+        about = {
+            "encoder": ablation.encoder,
+            "long_tail": self.preset.evaluation.long_tail,
+            "confidence": self.preset.evaluation.confidence,
+            "variants": self.params.variants[kind],
+        }
+        self._table(kind, about, {"evaluations": evaluations, "encoders": encoders})
 
     def _licences(self) -> dict[str, str]:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
@@ -575,13 +537,9 @@ def _entry(verb: str) -> str:
 
 def _decisive(settings: Any) -> Any:
     """The settings without the licences, which change no result."""
-    if isinstance(settings, dict):
-        return {
-            name: _decisive(value) if isinstance(value, dict) else value
-            for name, value in settings.items()
-            if name != "licence"
-        }
-    return settings
+    if not isinstance(settings, dict):
+        return settings
+    return {name: _decisive(value) for name, value in settings.items() if name != "licence"}
 
 
 def _strings(settings: Any) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -296,54 +296,37 @@ def method_named(name: str, params: Path | None = None) -> MethodSettings:
     return methods[name]
 
 
-def check(values: Any, where: str = "") -> Params:
+def check(values: Mapping[str, Any]) -> Params:
     """Complete and validate all settings: those of params.yaml with every section of the catalogue.
 
     Args:
         values: entries may use `extends`, `host`, `add` and `remove`, or be complete as in `Params.model_dump`.
-        where: what begins an error message.
     Raises:
-        ConfigError: as of `load`.
+        ConfigError: as of `load`, without the file.
     """
+    entries = {
+        section: resolved(section, values[section], FIELDS.get(section, {}))
+        for section in ("presets", *CATALOGUES[:-1])
+        if section in values
+    }
     try:
-        if not isinstance(values, dict):
-            raise ConfigError("not a mapping of names to settings")
-        return Params.model_validate(
-            values
-            | {
-                section: resolved(section, values[section], FIELDS.get(section, {}))
-                for section in ("presets", *CATALOGUES[:-1])
-                if section in values
-            }
-        )
+        return Params.model_validate({**values, **entries})
     except ValidationError as error:
-        message = describe(error)
-    except ConfigError as error:
-        message = str(error)
-    raise ConfigError(f"{where}: {message}" if where else message)
+        raise ConfigError(describe(error)) from error
 
 
 def describe(error: ValidationError) -> str:
     """The first problem of a validation error in one line, with the nearest known key for a misspelt one."""
     # A misspelt key is two problems, one strange and one missing: the first helps.
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    place = ".".join(str(part) for part in _written(first["loc"]))
+    written, _ = _located(first["loc"])
+    place = ".".join(map(str, written))
     if first["type"] != "extra_forbidden":
         given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
         message = first["msg"].removeprefix("Value error, ")
         return f"{place}: {message}{given}" if place else message
-    return f"unknown key {place!r}{closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
-
-
-def _written(location: Sequence[int | str]) -> list[int | str]:
-    """The location without the parts that pydantic adds: the kind of an entry or a network, and `[key]`."""
-    return [part for part, tag, _ in _walk(location) if not tag and part != "[key]"]
-
-
-def _keys(location: Sequence[int | str]) -> list[str]:
-    """The keys that are known at `location`."""
-    last = [node for *_, node in _walk(location)][-1:] or [_schema()]
-    return list(last[0].get("properties", {}))
+    _, keys = _located(first["loc"][:-1])
+    return f"unknown key {place!r}{closest(str(first['loc'][-1]), keys)}"
 
 
 @cache
@@ -351,14 +334,16 @@ def _schema() -> dict[str, Any]:
     return Params.model_json_schema()
 
 
-def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict[str, Any]]]:
-    """Each part of a location, whether it is a kind rather than a key, and the settings' JSON schema there."""
-    schema = _schema()
-    node = schema
+def _located(location: Sequence[int | str]) -> tuple[list[int | str], list[str]]:
+    """A location as it is written, without the kinds and `[key]` that pydantic adds, and the keys known there."""
+    schema = node = _schema()
+    written: list[int | str] = []
     for part in location:
-        tag = part in node.get("discriminator", {}).get("mapping", {})
-        if tag:
-            node = {"$ref": node["discriminator"]["mapping"][part]}
+        kinds = node.get("discriminator", {}).get("mapping", {})
+        if part not in kinds and part != "[key]":
+            written.append(part)
+        if part in kinds:
+            node = {"$ref": kinds[part]}
         elif part in node.get("properties", {}):
             node = node["properties"][part]
         else:
@@ -366,4 +351,4 @@ def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict
             node = by_name[0] if isinstance(by_name[0], dict) else node.get("items", {})
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-        yield part, tag, node
+    return written, list(node.get("properties", {}))

@@ -6,7 +6,6 @@ Functions are imported when they are called, so that reading params.yaml stays f
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +26,7 @@ from orthoglot.encoders.settings import (
     PretrainedSettings,
     SentenceTransformersSettings,
 )
-from orthoglot.errors import ConfigError
+from orthoglot.entries import known
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
@@ -158,9 +157,7 @@ def load_encoder(folder: Path, device: str = "auto") -> Encoder:
         DataError: no such folder, or a damaged one.
     """
     kind = card(folder)["kind"]
-    known = {name: one.load for name, one in KINDS.items() if one.load}
-    if kind not in known:
-        near = difflib.get_close_matches(str(kind), known, n=len(known), cutoff=0.0)
-        raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(near)}")
-    encoder: Encoder = resolve_name(known[kind]).load(folder, device)
+    loaders = {name: one.load for name, one in KINDS.items() if one.load}
+    known(kind, loaders, f"encoder {folder}: kind")
+    encoder: Encoder = resolve_name(loaders[kind]).load(folder, device)
     return encoder
