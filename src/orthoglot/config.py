@@ -15,8 +15,8 @@ from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, Corp
 from orthoglot.corpora.settings import CleaningSettings, SplitSettings
 from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.settings import (
-    DistillationSettings,
     EmbeddingSettings,
+    EmsSettings,
     EncoderNetwork,
     MlmSettings,
     ScratchNetwork,
@@ -141,7 +141,8 @@ class Params(Settings):
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
-            known(encoder, self._of_kind(*self.variants), f"{where}.{place}.encoder")
+            of_kind = [name for name, one in self.encoders.items() if one.kind in self.variants]
+            known(encoder, of_kind, f"{where}.{place}.encoder")
             kind = self.encoders[encoder].kind
             if kind in named:
                 raise ConfigError(f"{where}: {named[kind]} and {encoder} are both of kind {kind}; name one")
@@ -152,44 +153,36 @@ class Params(Settings):
                 except ConfigError as error:
                     raise ConfigError(f"{where}.{place}.encoder: {error}") from error
 
-    def _of_kind(self, *kinds: str) -> list[str]:
-        return [name for name, encoder in self.encoders.items() if encoder.kind in kinds]
-
     def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
-        """A training starts from an encoder, or has a teacher, that exists and is of a suitable kind."""
+        """The encoders that a training needs exist and serve as what it takes them for."""
         where = f"encoders.{name}"
-        if isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
-            kinds = ("pretrained", "mlm", "ems")
-            known(encoder.network.encoder, self._of_kind(*kinds), f"{where}.network.encoder")
-            if encoder.network.encoder in self._of_kind("ems"):
-                self._check_of_ems(where, encoder, encoder.network)
-        if isinstance(encoder, DistillationSettings):
-            teachers = [other for other in self.encoders if other not in self._of_kind("distillation")]
-            known(encoder.teacher, teachers, f"{where}.teacher")
-
-    def _check_of_ems(self, where: str, encoder: TrainingSettings, network: EncoderNetwork) -> None:
-        """Settings for transformers checkpoints do not apply to an EMS network."""
-        if network.vector != "own":
-            raise ConfigError(
-                f"{where}.network.vector: {network.encoder} is an EMS network, whose vector is its mean state; give own"
-            )
-        if encoder.predicts_tokens:
-            raise ConfigError(
-                f"{where}.mlm.weight: {network.encoder} is an EMS network, which has no head that predicts tokens; "
-                "give 0.0"
-            )
+        for role, field in (("teacher", "teacher"), ("start", "network.encoder")):
+            if (origin := encoder.origins.get(role)) is not None:
+                suitable = [other for other, one in self.encoders.items() if role in one.serves_as]
+                known(origin, suitable, f"{where}.{field}")
+        if not (isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork)):
+            return
+        start = encoder.network.encoder
+        # Settings for transformers checkpoints do not apply to an EMS network.
+        if isinstance(self.encoders[start], EmsSettings):
+            if encoder.network.vector != "own":
+                raise ConfigError(
+                    f"{where}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
+                )
+            if encoder.predicts_tokens:
+                raise ConfigError(
+                    f"{where}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
+                )
 
     def _check_chain(self, name: str) -> None:
         """No chain of trainings, each of which starts from the one before, leads back to its start."""
         chain = [name]
-        encoder = self.encoders[name]
-        while isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
-            chain.append(encoder.network.encoder)
-            if chain[-1] in chain[:-1]:
+        while origin := self.encoders[chain[-1]].origins.get("start"):
+            chain.append(origin)
+            if origin in chain[:-1]:
                 raise ConfigError(
                     f"encoders.{name}.network.encoder: starts from itself: {' <- '.join(chain)}"
                 )
-            encoder = self.encoders[chain[-1]]
 
     def width(self, encoder: EncoderSettings) -> int | None:
         """The dimension of its vectors; None if only its checkpoint has it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -118,8 +118,13 @@ def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any
 
 
 class EncoderEntry(Settings):
-    """What every encoder says about itself."""
+    """What every encoder says about itself.
 
+    Attributes:
+        serves_as: what it may be to the trainings of others: "start", "teacher".
+    """
+
+    serves_as: ClassVar[frozenset[str]] = frozenset({"teacher"})
     kind: str
 
     @property
@@ -227,6 +232,7 @@ class EmsSettings(PretrainingSettings):
     Source: docs/papers.md#ems-variants.
     """
 
+    serves_as = frozenset({"start", "teacher"})
     kind: Literal["ems"]
     target: Literal["xtr", "ugt"] = "xtr"
     """Of the reconstruction: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
@@ -278,6 +284,7 @@ class EmsSettings(PretrainingSettings):
 class DistillationSettings(PretrainingSettings):
     """A student that learns to give both sides of a pair the teacher's vector of the first side."""
 
+    serves_as = frozenset()
     kind: Literal["distillation"]
     teacher: Name
     """Another encoder of the catalogue; it is not trained further."""
@@ -463,6 +470,7 @@ class EmmaXSettings(TrainingSettings):
 class MlmSettings(EncoderEntry, Transformer):
     """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
 
+    serves_as = frozenset({"start", "teacher"})
     kind: Literal["mlm"]
     vocabulary: Count
     """Number of tokens."""
@@ -507,6 +515,7 @@ class FrozenSettings(EncoderEntry):
 class PretrainedSettings(FrozenSettings):
     """Any transformers checkpoint: a folder, or a hub id at a commit."""
 
+    serves_as = frozenset({"start", "teacher"})
     kind: Literal["pretrained"]
     revision: str
     """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
