@@ -155,9 +155,7 @@ class _Module:
         return [node for node in visited if node is not None]
 
 
-@functools.cache
-def _module(name: str) -> _Module:
-    return _Module(name)
+_module = functools.cache(_Module)
 
 
 def _part(place: str) -> Part:
@@ -284,16 +282,10 @@ def _defined(node: ast.stmt) -> set[str]:
     """The names that a statement of a module defines or changes."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
-    inner = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    stored = {one.id for one in inner if isinstance(one.ctx, ast.Store)}
-    changed = {
-        one.value.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Subscript | ast.Attribute)
-        and isinstance(one.ctx, ast.Store)
-        and isinstance(one.value, ast.Name)
-    }
-    return stored | changed
+    stored = [one for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store)]
+    # What `name.attribute = ...` and `name[key] = ...` change is the name.
+    targets = [one.value if isinstance(one, ast.Attribute | ast.Subscript) else one for one in stored]
+    return {one.id for one in targets if isinstance(one, ast.Name)}
 
 
 class _Uses(ast.NodeVisitor):

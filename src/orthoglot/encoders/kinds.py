@@ -26,7 +26,7 @@ from orthoglot.encoders.settings import (
     PretrainedSettings,
     SentenceTransformersSettings,
 )
-from orthoglot.entries import known
+from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
@@ -158,6 +158,7 @@ def load_encoder(folder: Path, device: str = "auto") -> Encoder:
     """
     kind = card(folder)["kind"]
     loaders = {name: one.load for name, one in KINDS.items() if one.load}
-    known(kind, loaders, f"encoder {folder}: kind")
+    if kind not in loaders:
+        raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(loaders)}")
     encoder: Encoder = resolve_name(loaders[kind]).load(folder, device)
     return encoder
