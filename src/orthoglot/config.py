@@ -18,9 +18,8 @@ from orthoglot.encoders.settings import (
     EmbeddingSettings,
     EmsSettings,
     EncoderNetwork,
-    MlmSettings,
-    ScratchNetwork,
     TrainingSettings,
+    Transformer,
 )
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
@@ -186,16 +185,10 @@ class Params(Settings):
 
     def width(self, encoder: EncoderSettings) -> int | None:
         """The dimension of its vectors; None if only its checkpoint has it."""
-        if isinstance(encoder, MlmSettings):
-            return encoder.width
-        if not isinstance(encoder, TrainingSettings):
-            return None
-        network = encoder.network
-        return (
-            network.width
-            if isinstance(network, ScratchNetwork)
-            else self.width(self.encoders[network.encoder])
-        )
+        while origin := encoder.origins.get("start"):
+            encoder = self.encoders[origin]
+        sizes = encoder.network if isinstance(encoder, TrainingSettings) else encoder
+        return sizes.width if isinstance(sizes, Transformer) else None
 
     def variant(self, ablation: Ablation, name: str, seed: int) -> EncoderSettings:
         """The settings of one variant of the encoder that an ablation names.

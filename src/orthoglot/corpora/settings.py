@@ -15,10 +15,11 @@ MINI = "{mini}"  # the invented world's folder, in the names of files
 
 
 class Corpus(Settings):
-    """What every corpus says about itself; the user's files are all that no job makes.
+    """What every corpus says about itself: who makes its files, and which they are.
 
     Attributes:
-        verb: the command that makes its files, in `data/PRESET/HOME/CORPUS`; empty where there is none.
+        verb: the command that makes them, in the folder data/PRESET/`home`/CORPUS; empty for files of the user, and for
+            those of the invented world.
         home: see `verb`.
     """
 
