@@ -253,13 +253,13 @@ class Plan:
             for name, corpus in corpora.items()
             if corpus.verb
         }
-        worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
-        self.benchmarks = [self._benchmark(name, worlds) for name in self.preset.benchmarks]
+        self._worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
+        self.benchmarks = [self._benchmark(name) for name in self.preset.benchmarks]
         # Where the text of each pair, and of each language without translations, is: a job's folder, and files.
         pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, corpus in corpora.items():
-            root = made.get(name) or "".join(self._world(f"corpora.{name}", corpus.invented, worlds))
+            root = self._world(f"corpora.{name}") if corpus.invented else made.get(name, "")
             for pair, source in corpus.pair_sources(root).items():
                 pairs.setdefault(pair, []).append((root, {"name": name, **source}))
             for language, path in corpus.texts(root).items():
@@ -304,19 +304,19 @@ class Plan:
             },
         )
 
-    def _world(self, entry: str, invented: bool, worlds: list[str]) -> list[str]:
-        """The folder of the first invented corpus, for an entry that is `invented`."""
-        if invented and not worlds:
+    def _world(self, entry: str) -> str:
+        """The folder of the first invented corpus, for an entry of params.yaml that reads its files."""
+        if not self._worlds:
             raise ConfigError(f"{entry}: needs an invented corpus in the preset")
-        return worlds[:1] if invented else []
+        return self._worlds[0]
 
-    def _benchmark(self, name: str, worlds: list[str]) -> str:
+    def _benchmark(self, name: str) -> str:
         settings = self.params.benchmarks[name]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
             settings.model_dump(),
-            inputs={"roots": self._world(f"benchmarks.{name}", settings.invented, worlds)},
+            inputs={"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []},
             own=dict.fromkeys(settings.outside, f"benchmarks.{name}"),
         )
 
