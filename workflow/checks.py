@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from orthoglot.config import Params
+from orthoglot.decomposers import ARCHITECTURES, architecture
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import (
@@ -12,27 +13,32 @@ from orthoglot.encoders.settings import (
     EmmaXSettings,
     FrozenSettings,
     ScratchNetwork,
-    origins,
-    reads_corpora,
 )
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
-
-# Architectures that have weights for each language, and so none for a language without training pairs.
-BY_LANGUAGE = {"centering", "pair_centering", "lir", "whitening", "procrustes"}
 
 
 def check_benchmarks(params: Params, pairs: Sequence[str]) -> None:
     """Refuse a benchmark in a language that no pair of the preset has, where a method needs weights for it."""
     covered = {code for pair in pairs for code in parse_pair(pair)}
-    methods = [name for name in params.losses if params.methods[name].architecture in BY_LANGUAGE]
-    for name in params.selected.benchmarks if methods else []:
-        if missing := sorted(set(params.benchmarks[name].codes) - covered):
+    for name in params.selected.benchmarks:
+        # Architectures take a while to import.
+        if (missing := sorted(params.benchmarks[name].codes - covered)) and (methods := _by_language(params)):
             raise ConfigError(
                 f"benchmarks.{name}: no corpus of presets.{params.preset} has a sentence pair in "
                 f"{', '.join(missing)}, and {', '.join(methods)} need one; leave out the benchmark, its language, "
                 "or these methods"
             )
+
+
+def _by_language(params: Params) -> list[str]:
+    """The methods to report that have weights for each language."""
+    chosen = {name: params.methods[name].architecture for name in params.losses}
+    return [
+        name
+        for name, one in chosen.items()
+        if one in ARCHITECTURES and getattr(architecture(one), "by_language", False)
+    ]
 
 
 class EncoderChecks:
@@ -54,7 +60,7 @@ class EncoderChecks:
         """Refuse a movable revision, a missing language, a teacher of another size, and what `text` refuses."""
         chosen = [self.params.benchmarks[benchmark] for benchmark in self.params.selected.benchmarks]
         self._covers(name, settings, self.languages.union(*(one.codes for one in chosen)))
-        for role, origin in origins(settings).items():
+        for role, origin in settings.origins.items():
             pivots = {parse_pair(pair)[0] for pair in self.pairs}
             self._covers(origin, self.params.encoders[origin], pivots if role == "teacher" else set())
         self.text_of(f"encoders.{name}", settings)
@@ -80,7 +86,7 @@ class EncoderChecks:
                 f"{entry}.parallel.pairs: the preset has no {', '.join(strange)}; "
                 f"it has {', '.join(self.pairs)}"
             )
-        if not reads_corpora(settings):
+        if not settings.reads_corpora:
             return
         if not self.text:
             raise ConfigError(f"{entry}.text.text: the preset's corpora have none of kind text")
@@ -92,7 +98,7 @@ class EncoderChecks:
             )
 
     def _covers(self, name: str, settings: EncoderSettings, needed: Collection[str]) -> None:
-        covered = self.languages | (self.text if reads_corpora(settings) else set())
+        covered = self.languages | (self.text if settings.reads_corpora else set())
         if isinstance(settings, FrozenSettings):
             if (revision := getattr(settings, "revision", None)) is not None:  # LASER has none
                 check_revision(settings.checkpoint, revision)

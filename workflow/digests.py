@@ -34,16 +34,17 @@ DESCRIBED = {"Field", "Option", "Argument"}
 
 
 class Part(NamedTuple):
-    """One definition: the digest of its code, and what it uses, as "module:name".
+    """One definition.
 
     Attributes:
-        code: empty for a definition that only passes on what it uses.
-        entries: of a registry, by name.
+        code: digest of its code; empty for a definition that only passes on what it uses.
+        uses: other definitions, as "module:name".
+        entries: names of the entries of a registry, each the part "module:name[entry]".
     """
 
     code: str
-    uses: Collection[str]
-    entries: dict[str, Part]
+    uses: Collection[str] = ()
+    entries: Collection[str] = ()
 
 
 def digest(value: Any) -> str:
@@ -70,13 +71,18 @@ def files_digest(paths: Sequence[str]) -> list[str]:
 
 
 @functools.cache
-def _cache() -> dict[str, dict[str, Any]]:
-    """What earlier runs have found: digests of outside files, and by module its version and its definitions."""
+def _cache() -> dict[str, Any]:
+    """What earlier runs have found: digests of outside files, and the parts of the source as it is now."""
     try:
         found = json.loads(CACHE.read_text(encoding="utf-8"))
-        return {"files": dict(found["files"]), "code": dict(found["code"])}
+        known = {"files": dict(found["files"]), "source": found["source"], "parts": dict(found["parts"])}
     except (OSError, ValueError, KeyError, TypeError):
-        return {"files": {}, "code": {}}
+        known = {"files": {}}
+    texts = [path for path in SOURCE.rglob("*.*") if path.suffix in {".py", ".j2", ".js"}]
+    source = digest(
+        [[str(path), path.read_text(encoding="utf-8")] for path in [Path(__file__), *sorted(texts)]]
+    )
+    return known if known.get("source") == source else {**known, "source": source, "parts": {}}
 
 
 def save_cache() -> None:
@@ -87,7 +93,7 @@ def save_cache() -> None:
 
 def forget() -> None:
     """Read every module again when it is next needed."""
-    for cached in (_module, _definitions, _rules, _part, _cache, code):
+    for cached in (_module, _cache, code):
         cached.cache_clear()
 
 
@@ -108,14 +114,9 @@ def reached(entry: str, names: Collection[str]) -> dict[str, str]:
     waiting = [entry, MAIN]
     while waiting:
         place = waiting.pop()
-        if place in found:
-            continue
-        part = _part(place)
-        found[place] = part.code
-        waiting += part.uses
-        for name in part.entries.keys() & set(names):
-            found[f"{place}[{name}]"] = part.entries[name].code
-            waiting += part.entries[name].uses
+        if place not in found:
+            found[place], uses, entries = _part(place)
+            waiting += [*uses, *(f"{place}[{name}]" for name in entries if name in names)]
     return {place: found[place] for place in sorted(found) if found[place]}
 
 
@@ -154,68 +155,45 @@ class _Module:
         return [node for node in visited if node is not None]
 
 
-@functools.cache
-def _module(name: str) -> _Module:
-    return _Module(name)
+_module = functools.cache(_Module)
 
 
-@functools.cache
-def _definitions(module: str) -> dict[str, Any]:
-    """What is known of a module's definitions as it is now, to be added to."""
-    path = path_of(module)
-    assert path is not None
-    version = digest([_rules(), path.read_text(encoding="utf-8")])
-    known = _cache()["code"]
-    if not known.get(module) or known[module][0] != version:
-        known[module] = [version, {}]
-    found: dict[str, Any] = known[module][1]
-    return found
-
-
-@functools.cache
-def _rules() -> str:
-    """Digest of all on which the digest of a definition depends besides its module."""
-    texts = [Path(__file__), *sorted(SOURCE.rglob("*.j2")), *sorted(SOURCE.rglob("*.js"))]
-    modules = [str(path.relative_to(SOURCE)) for path in sorted((SOURCE / PACKAGE).rglob("*.py"))]
-    return digest([*(path.read_text(encoding="utf-8") for path in texts), *modules])
-
-
-@functools.cache
 def _part(place: str) -> Part:
     """The definition "module:name"; "module:name@" is one that only an annotation names."""
-    module, _, name = place.partition(":")
-    if path_of(module) is None:
-        return Part("", frozenset(), {})
-    known = _definitions(module)
-    if name not in known:
-        found = _read_part(module, name)
-        entries = {one: [part.code, sorted(part.uses), {}] for one, part in found.entries.items()}
-        known[name] = [found.code, sorted(found.uses), entries]
-    code, uses, entries = known[name]
-    return Part(code, uses, {one: Part(*part) for one, part in entries.items()})
+    known = _cache()["parts"]
+    if place not in known:
+        module, _, name = place.partition(":")
+        known.update(_read_parts(_module(module), name) if path_of(module) else {place: Part("")})
+    part: Part = known[place]  # a list where it is from the file
+    return part
 
 
-def _read_part(name: str, wanted: str) -> Part:
-    module = _module(name)
+def _read_parts(module: _Module, wanted: str) -> dict[str, Part]:
+    """A definition, and the entries of a registry."""
+    place = f"{module.name}:{wanted}"
     wanted, annotated = wanted.removesuffix("@"), wanted.endswith("@")
-    if wanted == ALL:
-        return Part("", frozenset(f"{name}:{one}" for one in module.definitions), {})
     if wanted not in module.definitions:
-        if wanted in module.imports:
-            target = module.imports[wanted]
-            return Part("", frozenset([target + "@" * annotated if ":" in target else f"{target}:{ALL}"]), {})
-        if path_of(f"{name}.{wanted}"):
-            return Part("", frozenset([f"{name}.{wanted}:{ALL}"]), {})
-        return Part("", frozenset() if wanted.startswith("__") else frozenset([f"{name}:{ALL}"]), {})
+        return {place: Part("", _passed_on(module, wanted, annotated))}
     nodes = module.essence(wanted)
     if annotated:
         if any(isinstance(node, ast.ClassDef) for node in nodes):
-            return Part("", frozenset([f"{name}:{wanted}"]), {})
+            return {place: Part("", [f"{module.name}:{wanted}"])}
         values = [node.value for node in nodes if isinstance(node, ast.Assign | ast.AnnAssign)]
-        return Part("", _uses(module, values, annotations=True), {})
+        return {place: Part("", _uses(module, values, annotations=True))}
     if entries := _entries(module, nodes):
-        return Part("", frozenset(), entries)
-    return Part(_code(nodes), _uses(module, nodes), {})
+        return {place: Part("", [], [*entries])} | {f"{place}[{name}]": entries[name] for name in entries}
+    return {place: Part(_code(nodes), _uses(module, nodes))}
+
+
+def _passed_on(module: _Module, name: str, annotated: bool) -> list[str]:
+    """What a name stands for that the module does not define."""
+    if name == ALL:
+        return [f"{module.name}:{one}" for one in module.definitions]
+    if target := module.imports.get(name):
+        return [target + "@" * annotated if ":" in target else f"{target}:{ALL}"]
+    if path_of(f"{module.name}.{name}"):
+        return [f"{module.name}.{name}:{ALL}"]
+    return [] if name.startswith("__") else [f"{module.name}:{ALL}"]
 
 
 def _entries(module: _Module, nodes: list[ast.stmt]) -> dict[str, Part]:
@@ -225,24 +203,13 @@ def _entries(module: _Module, nodes: list[ast.stmt]) -> dict[str, Part]:
         return {}
     entries = {}
     for key, entry in zip(value.keys, value.values, strict=True):
-        named = [
-            node
-            for one in ast.walk(entry)
-            if isinstance(one, ast.Name)
-            for node in _constants(module, one.id)
-        ]
-        targets = [text for node in (entry, *named) for text in _texts(node) if TARGET.fullmatch(text)]
+        texts = [one.value for one in ast.walk(entry) if isinstance(one, ast.Constant)]
+        targets = [text for text in texts if isinstance(text, str) and TARGET.fullmatch(text)]
         if not targets or not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return {}
-        uses = _uses(module, [entry]) | {_located(module, target) for target in targets}
-        entries[key.value] = Part(_code([entry]), uses, {})
+        uses = [*_uses(module, [entry]), *(_located(module, target) for target in targets)]
+        entries[key.value] = Part(_code([entry]), uses)
     return entries
-
-
-def _constants(module: _Module, name: str) -> list[ast.expr]:
-    """The strings that a constant of the module stands for."""
-    values = [getattr(node, "value", None) for node in module.definitions.get(name, [])]
-    return [value for value in values if isinstance(value, ast.Constant)]
 
 
 def _located(module: _Module, target: str) -> str:
@@ -252,12 +219,6 @@ def _located(module: _Module, target: str) -> str:
         if path_of(f"{prefix}{name}"):
             return f"{prefix}{name}:{attribute}"
     raise ValueError(f"{module.name}: {target} names no module of {PACKAGE}")
-
-
-def _texts(node: ast.AST) -> list[str]:
-    return [
-        one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
-    ]
 
 
 def _code(nodes: Sequence[ast.AST]) -> str:
@@ -286,13 +247,12 @@ def _shape(node: Any) -> str:
     return f"[{','.join(map(_shape, node))}]" if isinstance(node, list) else repr(node)
 
 
-def _uses(module: _Module, nodes: Sequence[ast.AST | None], annotations: bool = False) -> frozenset[str]:
-    visitor = _Uses(module, nodes)
-    visitor.annotation = annotations
-    for node in nodes:
-        if node is not None:
-            visitor.visit(node)
-    return frozenset(visitor.found)
+def _uses(module: _Module, nodes: Sequence[ast.AST | None], annotations: bool = False) -> list[str]:
+    present = [node for node in nodes if node is not None]
+    visitor = _Uses(module, present, annotations)
+    for node in present:
+        visitor.visit(node)
+    return sorted(visitor.found)
 
 
 def _imports(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
@@ -322,26 +282,19 @@ def _defined(node: ast.stmt) -> set[str]:
     """The names that a statement of a module defines or changes."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
-    inner = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    stored = {one.id for one in inner if isinstance(one.ctx, ast.Store)}
-    changed = {
-        one.value.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Subscript | ast.Attribute)
-        and isinstance(one.ctx, ast.Store)
-        and isinstance(one.value, ast.Name)
-    }
-    return stored | changed
+    stored = [one for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store)]
+    # What `name.attribute = ...` and `name[key] = ...` change is the name.
+    targets = [one.value if isinstance(one, ast.Attribute | ast.Subscript) else one for one in stored]
+    return {one.id for one in targets if isinstance(one, ast.Name)}
 
 
 class _Uses(ast.NodeVisitor):
     """Collects the definitions that a piece of code names."""
 
-    def __init__(self, module: _Module, nodes: Sequence[ast.AST | None]) -> None:
-        inner = [one for node in nodes if node is not None for one in ast.walk(node)]
+    def __init__(self, module: _Module, nodes: Sequence[ast.AST], annotation: bool) -> None:
         self.module = module
-        self.bound = module.imports | dict(_imports(inner))
-        self.annotation = False
+        self.bound = module.imports | dict(_imports([one for node in nodes for one in ast.walk(node)]))
+        self.annotation = annotation
         self.found: set[str] = set()
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -388,7 +341,11 @@ class _Essential(ast.NodeTransformer):
         self.depth = 0
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
-        return None if _typing_only(node) else self.generic_visit(node)
+        if _typing_only(node):
+            if not node.orelse:
+                return None
+            node.body = []
+        return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         value = node.value

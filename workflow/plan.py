@@ -18,20 +18,8 @@ from typing import Any
 from checks import EncoderChecks, check_benchmarks
 from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
-from orthoglot.corpora.settings import (
-    LocalSettings,
-    MiniSettings,
-    NwaySettings,
-    RetrievalSettings,
-    TextCorpusSettings,
-)
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
-from orthoglot.encoders.settings import (
-    FrozenSettings,
-    TrainingSettings,
-    origins,
-    reads_corpora,
-)
+from orthoglot.encoders.settings import FrozenSettings, TrainingSettings
 from orthoglot.errors import ConfigError
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
 
@@ -51,13 +39,6 @@ FILES = {
 PUBLISHED = SOURCE / "orthoglot/papers/published"
 
 
-def _published(paper: str) -> list[str]:
-    """The files that say what a paper prints and how it is compared."""
-    return [
-        str(PUBLISHED / name) for name in (f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml")
-    ]
-
-
 @dataclass(frozen=True)
 class Job:
     """One verb, what it gets, and the folder that it makes.
@@ -65,10 +46,8 @@ class Job:
     Attributes:
         settings: decide the result.
         inputs: folders of earlier jobs, by role.
-        free: reach the verb without being part of the key (device, addresses).
         own: the user's files that it reads, each with the entry of params.yaml that names it.
         names: strings that select entries of registries.
-        needs: what the preset says it needs, for the error about an absent file.
     """
 
     verb: str
@@ -76,22 +55,13 @@ class Job:
     settings: dict[str, Any]
     inputs: dict[str, list[str]]
     key: str
-    free: dict[str, Any]
     own: Mapping[str, str]
     names: frozenset[str]
-    needs: str = ""
 
     @property
     def receipt(self) -> str:
         """The file that exists when the job is done."""
         return str(receipts.path(Path(self.folder), self.key))
-
-    def check_files(self) -> None:
-        """Raise ConfigError if one of the user's files is absent."""
-        for path, entry in self.own.items():
-            if not Path(path).is_file():
-                needs = f"; {self.needs}" if self.needs else ""
-                raise ConfigError(f"{entry}: {path} does not exist; put it there or correct the entry{needs}")
 
 
 class Plan:
@@ -104,7 +74,6 @@ class Plan:
         self.jobs: dict[str, Job] = {}
         self._corpora()
         self._encoders()
-        self._decomposers()
         self._evaluation()
         # All others run only if a target names them.
         self.default = set(self.jobs)
@@ -138,8 +107,16 @@ class Plan:
             raise ConfigError(
                 f"no job has the key {key}: params.yaml or the code has changed; run snakemake again"
             )
-        self._by_key[key].check_files()
-        return self._by_key[key]
+        job = self._by_key[key]
+        self.check_files(job)
+        return job
+
+    def check_files(self, job: Job) -> None:
+        """Raise ConfigError if one of the user's files that the job reads is absent."""
+        for path, entry in job.own.items():
+            if not Path(path).is_file():
+                needs = f"; presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""
+                raise ConfigError(f"{entry}: {path} does not exist; put it there or correct the entry{needs}")
 
     def as_json(self, key: str) -> str:
         """The job as the JSON that its verb reads."""
@@ -154,8 +131,13 @@ class Plan:
             "settings": job.settings,
             "inputs": inputs,
             "sources": sources(_entry(job.verb), job.names),
-            **job.free,
+            # What follows is not part of the key, as it decides no result.
+            "device": self.params.device,
+            "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
         }
+        if job.verb == "pretrain" and self.params.curves:
+            folder = f"logs/{self.name}/curves/{job.folder.removeprefix(f'models/{self.name}/')}"
+            content["curves"] = {"folder": folder, "tools": self.params.curves}
         return json.dumps(content, ensure_ascii=False)
 
     def receipts(self, *verbs: str) -> list[str]:
@@ -228,12 +210,12 @@ class Plan:
     @functools.cached_property
     def unread(self) -> str:
         """One line about the preset's text if no encoder reads it, of those on demand neither; else empty."""
-        text = [
-            name for name in self.preset.corpora if isinstance(self.params.corpora[name], TextCorpusSettings)
-        ]
+        text = [name for name in self.preset.corpora if self.params.corpora[name].texts("")]
         # An ablation that was refused has no jobs.
         named = [self.params.encoders[ablation.encoder] for ablation in self.preset.ablations]
-        read = any(job.inputs.get("corpora") for job in self.jobs.values()) or any(map(reads_corpora, named))
+        read = any(job.inputs.get("corpora") for job in self.jobs.values()) or any(
+            one.reads_corpora for one in named
+        )
         if read or not text:
             return ""
         where = f"presets.{self.name}"
@@ -253,7 +235,6 @@ class Plan:
         selects: Sequence[str] = (),
         files: Sequence[str] = (),
         own: Mapping[str, str] | None = None,
-        free: dict[str, Any] | None = None,
     ) -> str:
         """Plan a job; `selects` names entries of registries that it uses without its settings naming them."""
         own = own or {}
@@ -261,133 +242,102 @@ class Plan:
         keys = {role: {one: self.jobs[one].key for one in folders} for role, folders in inputs.items()}
         run = code(_entry(verb), names)
         key = digest([verb, folder, _decisive(settings), run, files_digest([*own, *files]), keys])
-        needs = f"presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""
-        self.jobs[folder] = Job(verb, folder, settings, inputs, key, free or {}, own, names, needs)
+        self.jobs[folder] = Job(verb, folder, settings, inputs, key, own, names)
         return folder
 
     def _corpora(self) -> None:
         data = f"data/{self.name}"
-        invented: dict[str, str] = {}
-        sources: dict[str, list[dict[str, Any]]] = {}
-        roots: dict[str, list[str]] = {}
-        for name in self.preset.corpora:
-            corpus = self.params.corpora[name]
-            if isinstance(corpus, TextCorpusSettings):
-                continue
-            if isinstance(corpus, MiniSettings):
-                root = self._add("generate", f"{data}/invented/{name}", corpus.model_dump(), inputs={})
-                invented[name] = root
-                pairs = [f"{corpus.pivot}-{language}" for language in corpus.languages]
-            elif isinstance(corpus, LocalSettings):
-                root = ""
-                pairs = corpus.pairs
-            else:
-                free = {"api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api)}
-                root = self._add("fetch", f"{data}/opus/{name}", corpus.model_dump(), inputs={}, free=free)
-                pairs = corpus.pairs
-            for pair in pairs:
-                paths = corpus.paths(pair) if isinstance(corpus, LocalSettings) else []
-                folder = f"{root}/opus" if isinstance(corpus, MiniSettings) else root
-                source = (
-                    {"name": name, "kind": "files", "paths": paths}
-                    if paths
-                    else {"name": name, "kind": "moses_zip", "paths": [f"{folder}/{pair}.zip"]}
-                )
-                sources.setdefault(pair, []).append(source)
-                roots.setdefault(pair, []).extend([root] if root else [])
-        self.benchmarks = [self._benchmark(name, invented) for name in self.preset.benchmarks]
-        shared = {
-            "cleaning": self.preset.cleaning.model_dump(),
-            "splits": self.preset.splits.model_dump(),
+        corpora = {name: self.params.corpora[name] for name in self.preset.corpora}
+        made = {
+            name: self._add(corpus.verb, f"{data}/{corpus.home}/{name}", corpus.model_dump(), inputs={})
+            for name, corpus in corpora.items()
+            if corpus.verb
         }
+        self._worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
+        self.benchmarks = [self._benchmark(name) for name in self.preset.benchmarks]
+        # Where the text of each pair, and of each language without translations, is: a job's folder, and files.
+        pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        for name, corpus in corpora.items():
+            root = self._world(f"corpora.{name}") if corpus.invented else made.get(name, "")
+            for pair, source in corpus.pair_sources(root).items():
+                pairs.setdefault(pair, []).append((root, {"name": name, **source}))
+            for language, path in corpus.texts(root).items():
+                languages.setdefault(language, []).append((root, {"name": name, "path": path}))
+        before = {"benchmarks": self.benchmarks}
+        settings = {"cleaning": self.preset.cleaning.model_dump()}
+        both = settings | {"splits": self.preset.splits.model_dump()}
         self.bitext = [
-            self._add(
-                "prepare",
-                f"{data}/bitext/{pair}",
-                {"pair": pair, "sources": found, **shared},
-                inputs={"roots": sorted(set(roots[pair])), "benchmarks": self.benchmarks},
-                own={
-                    path: f"corpora.{source['name']}"
-                    for source in found
-                    if source["kind"] == "files"
-                    for path in source["paths"]
-                },
-            )
-            for pair, found in sorted(sources.items())
+            self._cleaned("prepare", f"{data}/bitext/{pair}", found, {"pair": pair, **both}, before)
+            for pair, found in sorted(pairs.items())
         ]
-
-        self.text = self._text(invented)
-        pairs, languages = ([Path(folder).name for folder in found] for found in (self.bitext, self.text))
-        check_benchmarks(self.params, pairs)
-        self._checks = EncoderChecks(self.params, pairs, languages)
-
-    def _text(self, invented: dict[str, str]) -> list[str]:
-        """The jobs of text without translations, one a language, after those of the pairs that they may not touch."""
-        sources: dict[str, list[dict[str, str]]] = {}
-        roots: dict[str, list[str]] = {}
-        outside: dict[str, dict[str, str]] = {}
-        for name in self.preset.corpora:
-            corpus = self.params.corpora[name]
-            if not isinstance(corpus, TextCorpusSettings):
-                continue
-            if corpus.invented and not invented:
-                raise ConfigError(f"corpora.{name}: needs an invented corpus in the preset")
-            world = next(iter(invented.values())) if corpus.invented else ""
-            for language in corpus.languages:
-                path = corpus.path(language, world)
-                sources.setdefault(language, []).append({"name": name, "path": path})
-                roots.setdefault(language, []).extend([world] if world else [])
-                outside.setdefault(language, {}).update({} if world else {path: f"corpora.{name}"})
-        return [
-            self._add(
-                "shard",
-                f"data/{self.name}/text/{language}",
-                {"language": language, "sources": found, "cleaning": self.preset.cleaning.model_dump()},
-                inputs={
-                    "roots": sorted(set(roots[language])),
-                    "bitext": self.bitext,
-                    "benchmarks": self.benchmarks,
-                },
-                own=outside[language],
+        # After the pairs, whose sentences for validation and test it leaves out.
+        before["bitext"] = self.bitext
+        self.text = [
+            self._cleaned(
+                "shard", f"{data}/text/{language}", found, {"language": language, **settings}, before
             )
-            for language, found in sorted(sources.items())
+            for language, found in sorted(languages.items())
         ]
+        check_benchmarks(self.params, sorted(pairs))
+        self._checks = EncoderChecks(self.params, sorted(pairs), languages)
 
-    def _benchmark(self, name: str, invented: dict[str, str]) -> str:
+    def _cleaned(
+        self,
+        verb: str,
+        folder: str,
+        found: Sequence[tuple[str, dict[str, Any]]],
+        settings: dict[str, Any],
+        before: dict[str, list[str]],
+    ) -> str:
+        """The job that cleans the text of a pair or language; files in no job's folder are the user's."""
+        return self._add(
+            verb,
+            folder,
+            {**settings, "sources": [source for _, source in found]},
+            inputs={"roots": sorted({root for root, _ in found if root}), **before},
+            own={
+                path: f"corpora.{source['name']}"
+                for root, source in found
+                if not root
+                for path in source.get("paths") or [source["path"]]
+            },
+        )
+
+    def _world(self, entry: str) -> str:
+        """The folder of the first invented corpus, for an entry of params.yaml that reads its files."""
+        if not self._worlds:
+            raise ConfigError(f"{entry}: needs an invented corpus in the preset")
+        return self._worlds[0]
+
+    def _benchmark(self, name: str) -> str:
         settings = self.params.benchmarks[name]
-        roots: list[str] = []
-        if settings.invented:
-            if not invented:
-                raise ConfigError(f"benchmarks.{name}: needs an invented corpus in the preset")
-            roots = list(invented.values())[:1]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
             settings.model_dump(),
-            inputs={"roots": roots},
+            inputs={"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []},
             own=dict.fromkeys(settings.outside, f"benchmarks.{name}"),
         )
 
     def _encoders(self) -> None:
-        free = {"device": self.params.device}
-        self.embeddings: dict[str, str] = {}
         self.encoders: dict[str, str] = {}
+        # What the jobs that read an encoder's vectors get.
+        self.embedded: dict[str, dict[str, list[str]]] = {}
+        stored = self.preset.embedding.model_dump()
         for name in self.preset.encoders:
             settings = self.params.encoders[name]
             self._checks.encoder(name, settings)
             self.encoders[name] = self._encoder(name, settings, f"models/{self.name}/encoders/{name}")
-            self.embeddings[name] = self._add(
-                "embed",
-                f"embeddings/{self.name}/{name}",
-                self.preset.embedding.model_dump(),
-                selects=self._kinds(settings),
-                inputs={
-                    "encoder": [self.encoders[name]],
-                    "bitext": self.bitext,
-                    "benchmarks": self.benchmarks,
-                },
-                free=free,
-            )
+            inputs = {"encoder": [self.encoders[name]], "bitext": self.bitext, "benchmarks": self.benchmarks}
+            self.embedded[name] = self._embed(f"embeddings/{self.name}/{name}", settings, stored, inputs)
+
+    def _embed(
+        self, folder: str, encoder: EncoderSettings, settings: dict[str, Any], inputs: dict[str, list[str]]
+    ) -> dict[str, list[str]]:
+        """Plan the job that stores an encoder's vectors; return its inputs and these vectors."""
+        self._add("embed", folder, settings, selects=self._kinds(encoder), inputs=inputs)
+        return {**inputs, "embeddings": [folder]}
 
     def _encoder(self, name: str, settings: EncoderSettings, output: str) -> str:
         """The job that trains or links an encoder, after those of the encoders that it starts from."""
@@ -398,25 +348,21 @@ class Plan:
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
         inputs = {"bitext": self.bitext if trained else []}
-        if reads_corpora(settings):
+        if settings.reads_corpora:
             inputs["corpora"] = self.text
-        for role, origin in origins(settings).items():
+        for role, origin in settings.origins.items():
             folder = f"models/{self.name}/encoders/{origin}"
             inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
         if isinstance(settings, TrainingSettings):
             room = output.partition("/")[0]
             inputs["tokens"] = [self._tokens(settings, inputs.get("start", []), f"{room}/{self.name}/tokens")]
-        free: dict[str, Any] = {"device": self.params.device}
-        if trained and self.params.curves:
-            folder = f"logs/{self.name}/curves/{output.removeprefix(f'models/{self.name}/')}"
-            free["curves"] = {"folder": folder, "tools": self.params.curves}
         settled = {"name": name, "encoder": settings.model_dump()}
         kinds = self._kinds(settings)
-        return self._add("pretrain", output, settled, selects=kinds, inputs=inputs, files=files, free=free)
+        return self._add("pretrain", output, settled, selects=kinds, inputs=inputs, files=files)
 
     def _kinds(self, settings: EncoderSettings) -> list[str]:
         """The kinds of encoders that making and opening this one use."""
-        before = [self.params.encoders[origin] for origin in origins(settings).values()]
+        before = [self.params.encoders[origin] for origin in settings.origins.values()]
         saved = [] if KINDS[settings.kind].load else SAVED_AS
         return sorted({settings.kind, *saved, *(kind for one in before for kind in self._kinds(one))})
 
@@ -431,71 +377,57 @@ class Plan:
         output = f"{home}/{digest([cut.model_dump(), inputs['start']])[:12]}"
         return self._add("tokenise", output, cut.model_dump(), inputs=inputs)
 
-    def _decomposers(self) -> None:
-        # By encoder and method; a method without a decomposer has none.
-        self.decomposers: dict[tuple[str, str], list[str]] = {}
-        for encoder, store in self.embeddings.items():
-            for name in self.params.losses:
-                method = self.params.methods[name]
-                self.decomposers[encoder, name] = []
-                if method.architecture == "original":
-                    continue
-                folder = self._add(
-                    "decompose",
-                    f"models/{self.name}/decomposers/{encoder}/{name}",
-                    {
-                        "name": name,
-                        # Reports read the host; training does not.
-                        "method": method.model_dump(exclude={"host"}),
-                        "recipe": self.preset.decomposition.model_dump() if method.terms else None,
-                        # A method without terms is the same for every seed.
-                        "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
-                        "train_pairs": self.preset.embedding.train_pairs,
-                    },
-                    inputs={
-                        "encoder": [self.encoders[encoder]],
-                        "embeddings": [store],
-                        "bitext": self.bitext,
-                    },
-                    free={"device": self.params.device},
-                )
-                self.decomposers[encoder, name] = [folder]
+    def _decomposers(self, encoder: str, name: str) -> list[str]:
+        """The job that fits a method to an encoder's vectors; none for a method without a decomposer."""
+        method = self.params.methods[name]
+        if method.architecture == "original":
+            return []
+        folder = self._add(
+            "decompose",
+            f"models/{self.name}/decomposers/{encoder}/{name}",
+            {
+                "name": name,
+                # Reports read the host; training does not.
+                "method": method.model_dump(exclude={"host"}),
+                "recipe": self.preset.decomposition.model_dump() if method.terms else None,
+                # A method without terms is the same for every seed.
+                "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
+                "train_pairs": self.preset.embedding.train_pairs,
+            },
+            inputs={role: self.embedded[encoder][role] for role in ("encoder", "embeddings", "bitext")},
+        )
+        return [folder]
 
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()
-        names = self.params.losses
-        hosts = {name: self.params.methods[name].host for name in names}
-        evaluations = [
-            self._add(
-                "evaluate",
-                f"evaluations/{self.name}/{encoder}/{method}",
-                # The version is written into every record.
-                {"encoder": encoder, "method": method, "version": __version__, "evaluation": settings},
-                selects=[self.params.methods[method].architecture],
-                inputs={
-                    "encoder": [self.encoders[encoder]],
-                    "embeddings": [self.embeddings[encoder]],
-                    "bitext": self.bitext,
-                    "benchmarks": self.benchmarks,
-                    "decomposers": folders,
-                },
-            )
-            for (encoder, method), folders in self.decomposers.items()
-        ]
+        decomposers: list[str] = []
+        evaluations: list[str] = []
+        for encoder, embedded in self.embedded.items():
+            for method in self.params.losses:
+                folders = self._decomposers(encoder, method)
+                decomposers += folders
+                evaluations.append(
+                    self._evaluate(
+                        f"evaluations/{self.name}/{encoder}/{method}",
+                        {"encoder": encoder, "method": method, "evaluation": settings},
+                        self.params.methods[method].architecture,
+                        {**embedded, "decomposers": folders},
+                    )
+                )
         self.report = self._add(
             "report",
             "results",
             {
                 "title": f"orthoglot: preset {self.name}, loss {self.params.loss}",
                 # A list, as JSON objects are stored with sorted keys.
-                "methods": list(hosts.items()),
+                "methods": [(name, self.params.methods[name].host) for name in self.params.losses],
                 "selected": self.preset.methods if self.params.loss == config.ALL else [self.params.loss],
                 "licences": self._licences(),
                 "evaluation": settings,
             },
             inputs={
                 "evaluations": evaluations,
-                "decomposers": [folder for folders in self.decomposers.values() for folder in folders],
+                "decomposers": decomposers,
                 "encoders": list(self.encoders.values()),
                 "bitext": self.bitext,
                 "text": self.text,
@@ -503,23 +435,41 @@ class Plan:
             files=[str(path) for path in sorted((SOURCE / "orthoglot/report/charts").glob("*.json"))],
         )
 
+    def _evaluate(
+        self, folder: str, settings: dict[str, Any], architecture: str, inputs: dict[str, list[str]]
+    ) -> str:
+        """The job that scores one method on one encoder."""
+        return self._add(
+            "evaluate",
+            folder,
+            # The version is written into every record.
+            {**settings, "version": __version__},
+            selects=[architecture],
+            inputs=inputs,
+        )
+
     def _tables(self) -> None:
         for paper in DECOMPOSER_PAPERS:
-            self._add(
-                "tabulate",
-                f"tables/{paper}",
-                {"paper": paper},
-                selects=self.preset.evaluation.tasks,
-                inputs={"results": [self.report]},
-                files=_published(paper),
-            )
+            self._table(paper, {}, {"results": [self.report]})
+
+    def _table(self, paper: str, settings: dict[str, Any], inputs: dict[str, list[str]]) -> None:
+        """Plan the job that writes a paper's numbers next to those of this run."""
+        published = [f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml"]
+        self._add(
+            "tabulate",
+            f"tables/{paper}",
+            {"paper": paper, **settings},
+            selects=self.preset.evaluation.tasks,
+            inputs=inputs,
+            files=[str(PUBLISHED / name) for name in published],
+        )
 
     def _ablations(self) -> None:
         """The variants of an encoder's kind, measured by retrieval alone; then the paper's table of them."""
         retrieval = [
             folder
             for name, folder in zip(self.preset.benchmarks, self.benchmarks, strict=True)
-            if isinstance(self.params.benchmarks[name], RetrievalSettings | NwaySettings)
+            if self.params.benchmarks[name].retrieval
         ]
         tasks = [task for task in self.preset.evaluation.tasks if task in ("tatoeba", "nway")]
         measured = self.preset.evaluation.model_copy(update={"tasks": ["heldout", *tasks]})
@@ -553,45 +503,23 @@ class Plan:
                 settings = self.params.variant(ablation, variant, seed)
                 self._checks.text_of(f"variants.{kind}.{variant}", settings)
                 encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
-                text = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
-                free = {"device": self.params.device}
-                vectors = self._add(
-                    "embed",
-                    f"{home}/embeddings",
-                    stored,
-                    selects=self._kinds(settings),
-                    inputs=text,
-                    free=free,
-                )
+                inputs = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
+                embedded = self._embed(f"{home}/embeddings", settings, stored, inputs)
                 evaluations.append(
-                    self._add(
-                        "evaluate",
+                    self._evaluate(
                         f"{home}/evaluation",
-                        {
-                            "encoder": variant,
-                            "method": "original",
-                            "version": __version__,
-                            "evaluation": measured,
-                        },
-                        selects=["original"],
-                        inputs={**text, "embeddings": [vectors], "decomposers": []},
+                        {"encoder": variant, "method": "original", "evaluation": measured},
+                        "original",
+                        {**embedded, "decomposers": []},
                     )
                 )
-        evaluation = self.preset.evaluation
-        self._add(
-            "tabulate",
-            f"tables/{kind}",
-            {
-                "paper": kind,
-                "encoder": ablation.encoder,
-                "long_tail": evaluation.long_tail,
-                "confidence": evaluation.confidence,
-                "variants": self.params.variants[kind],
-            },
-            selects=self.preset.evaluation.tasks,
-            inputs={"evaluations": evaluations, "encoders": encoders},
-            files=_published(kind),
-        )
+        about = {
+            "encoder": ablation.encoder,
+            "long_tail": self.preset.evaluation.long_tail,
+            "confidence": self.preset.evaluation.confidence,
+            "variants": self.params.variants[kind],
+        }
+        self._table(kind, about, {"evaluations": evaluations, "encoders": encoders})
 
     def _licences(self) -> dict[str, str]:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
@@ -609,13 +537,9 @@ def _entry(verb: str) -> str:
 
 def _decisive(settings: Any) -> Any:
     """The settings without the licences, which change no result."""
-    if isinstance(settings, dict):
-        return {
-            name: _decisive(value) if isinstance(value, dict) else value
-            for name, value in settings.items()
-            if name != "licence"
-        }
-    return settings
+    if not isinstance(settings, dict):
+        return settings
+    return {name: _decisive(value) for name, value in settings.items() if name != "licence"}
 
 
 def _strings(settings: Any) -> Iterator[str]:

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from orthoglot.corpora.settings import (
-    BenchmarkSettings,
-    CleaningSettings,
-    CorpusSettings,
-    SplitSettings,
-)
-from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, CorpusSettings
+from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.settings import (
-    DistillationSettings,
     EmbeddingSettings,
+    EmsSettings,
     EncoderNetwork,
-    MlmSettings,
-    ScratchNetwork,
     TrainingSettings,
+    Transformer,
 )
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
-from orthoglot.languages import canonical
 from orthoglot.objectives import check_method
 from orthoglot.settings import Name, Settings, Whole
 from orthoglot.tasks.settings import EvaluationSettings
@@ -139,12 +133,6 @@ class Params(Settings):
                 check_method(method.architecture, method.partners, method.terms)
             except ConfigError as error:
                 raise ConfigError(f"methods.{name}: {error}") from error
-        for name, benchmark in self.benchmarks.items():
-            for code in benchmark.codes:
-                if canonical(code) != code:
-                    raise ConfigError(
-                        f"benchmarks.{name}: write the language {code!r} as {canonical(code)!r}"
-                    )
         return self
 
     def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
@@ -152,7 +140,8 @@ class Params(Settings):
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
-            known(encoder, self._of_kind(*self.variants), f"{where}.{place}.encoder")
+            of_kind = [name for name, one in self.encoders.items() if one.kind in self.variants]
+            known(encoder, of_kind, f"{where}.{place}.encoder")
             kind = self.encoders[encoder].kind
             if kind in named:
                 raise ConfigError(f"{where}: {named[kind]} and {encoder} are both of kind {kind}; name one")
@@ -163,57 +152,43 @@ class Params(Settings):
                 except ConfigError as error:
                     raise ConfigError(f"{where}.{place}.encoder: {error}") from error
 
-    def _of_kind(self, *kinds: str) -> list[str]:
-        return [name for name, encoder in self.encoders.items() if encoder.kind in kinds]
-
     def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
-        """A training starts from an encoder, or has a teacher, that exists and is of a suitable kind."""
+        """The encoders that a training needs exist and serve as what it takes them for."""
         where = f"encoders.{name}"
-        if isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
-            kinds = ("pretrained", "mlm", "ems")
-            known(encoder.network.encoder, self._of_kind(*kinds), f"{where}.network.encoder")
-            if encoder.network.encoder in self._of_kind("ems"):
-                self._check_of_ems(where, encoder, encoder.network)
-        if isinstance(encoder, DistillationSettings):
-            teachers = [other for other in self.encoders if other not in self._of_kind("distillation")]
-            known(encoder.teacher, teachers, f"{where}.teacher")
-
-    def _check_of_ems(self, where: str, encoder: TrainingSettings, network: EncoderNetwork) -> None:
-        """Settings for transformers checkpoints do not apply to an EMS network."""
-        if network.vector != "own":
-            raise ConfigError(
-                f"{where}.network.vector: {network.encoder} is an EMS network, whose vector is its mean state; give own"
-            )
-        if encoder.predicts_tokens:
-            raise ConfigError(
-                f"{where}.mlm.weight: {network.encoder} is an EMS network, which has no head that predicts tokens; "
-                "give 0.0"
-            )
+        for role, field in (("teacher", "teacher"), ("start", "network.encoder")):
+            if (origin := encoder.origins.get(role)) is not None:
+                suitable = [other for other, one in self.encoders.items() if role in one.serves_as]
+                known(origin, suitable, f"{where}.{field}")
+        if not (isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork)):
+            return
+        start = encoder.network.encoder
+        # Settings for transformers checkpoints do not apply to an EMS network.
+        if isinstance(self.encoders[start], EmsSettings):
+            if encoder.network.vector != "own":
+                raise ConfigError(
+                    f"{where}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
+                )
+            if encoder.predicts_tokens:
+                raise ConfigError(
+                    f"{where}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
+                )
 
     def _check_chain(self, name: str) -> None:
         """No chain of trainings, each of which starts from the one before, leads back to its start."""
         chain = [name]
-        encoder = self.encoders[name]
-        while isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork):
-            chain.append(encoder.network.encoder)
-            if chain[-1] in chain[:-1]:
+        while origin := self.encoders[chain[-1]].origins.get("start"):
+            chain.append(origin)
+            if origin in chain[:-1]:
                 raise ConfigError(
                     f"encoders.{name}.network.encoder: starts from itself: {' <- '.join(chain)}"
                 )
-            encoder = self.encoders[chain[-1]]
 
     def width(self, encoder: EncoderSettings) -> int | None:
         """The dimension of its vectors; None if only its checkpoint has it."""
-        if isinstance(encoder, MlmSettings):
-            return encoder.width
-        if not isinstance(encoder, TrainingSettings):
-            return None
-        network = encoder.network
-        return (
-            network.width
-            if isinstance(network, ScratchNetwork)
-            else self.width(self.encoders[network.encoder])
-        )
+        while origin := encoder.origins.get("start"):
+            encoder = self.encoders[origin]
+        sizes = encoder.network if isinstance(encoder, TrainingSettings) else encoder
+        return sizes.width if isinstance(sizes, Transformer) else None
 
     def variant(self, ablation: Ablation, name: str, seed: int) -> EncoderSettings:
         """The settings of one variant of the encoder that an ablation names.
@@ -244,16 +219,9 @@ class Params(Settings):
 
 # Names of the settings by kind of entry.
 FIELDS = {
-    section: {
-        kind: frozenset(model.model_fields)
-        for model in get_args(get_args(union)[0])
-        for kind in get_args(model.model_fields["kind"].annotation)
-    }
-    for section, union in {
-        "corpora": CorpusSettings,
-        "benchmarks": BenchmarkSettings,
-        "encoders": EncoderSettings,
-    }.items()
+    "corpora": {name: frozenset(settings.model_fields) for name, settings in CORPORA.items()},
+    "benchmarks": {name: frozenset(kind.settings.model_fields) for name, kind in BENCHMARKS.items()},
+    "encoders": {name: frozenset(kind.settings.model_fields) for name, kind in KINDS.items()},
 }
 
 
@@ -314,54 +282,37 @@ def method_named(name: str, params: Path | None = None) -> MethodSettings:
     return methods[name]
 
 
-def check(values: Any, where: str = "") -> Params:
+def check(values: Mapping[str, Any]) -> Params:
     """Complete and validate all settings: those of params.yaml with every section of the catalogue.
 
     Args:
         values: entries may use `extends`, `host`, `add` and `remove`, or be complete as in `Params.model_dump`.
-        where: what begins an error message.
     Raises:
-        ConfigError: as of `load`.
+        ConfigError: as of `load`, without the file.
     """
+    entries = {
+        section: resolved(section, values[section], FIELDS.get(section, {}))
+        for section in ("presets", *CATALOGUES[:-1])
+        if section in values
+    }
     try:
-        if not isinstance(values, dict):
-            raise ConfigError("not a mapping of names to settings")
-        return Params.model_validate(
-            values
-            | {
-                section: resolved(section, values[section], FIELDS.get(section, {}))
-                for section in ("presets", *CATALOGUES[:-1])
-                if section in values
-            }
-        )
+        return Params.model_validate({**values, **entries})
     except ValidationError as error:
-        message = describe(error)
-    except ConfigError as error:
-        message = str(error)
-    raise ConfigError(f"{where}: {message}" if where else message)
+        raise ConfigError(describe(error)) from error
 
 
 def describe(error: ValidationError) -> str:
     """The first problem of a validation error in one line, with the nearest known key for a misspelt one."""
     # A misspelt key is two problems, one strange and one missing: the first helps.
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    place = ".".join(str(part) for part in _written(first["loc"]))
+    written, _ = _located(first["loc"])
+    place = ".".join(map(str, written))
     if first["type"] != "extra_forbidden":
         given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
         message = first["msg"].removeprefix("Value error, ")
         return f"{place}: {message}{given}" if place else message
-    return f"unknown key {place!r}{closest(str(first['loc'][-1]), _keys(first['loc'][:-1]))}"
-
-
-def _written(location: Sequence[int | str]) -> list[int | str]:
-    """The location without the parts that pydantic adds: the kind of an entry or a network, and `[key]`."""
-    return [part for part, tag, _ in _walk(location) if not tag and part != "[key]"]
-
-
-def _keys(location: Sequence[int | str]) -> list[str]:
-    """The keys that are known at `location`."""
-    last = [node for *_, node in _walk(location)][-1:] or [_schema()]
-    return list(last[0].get("properties", {}))
+    _, keys = _located(first["loc"][:-1])
+    return f"unknown key {place!r}{closest(str(first['loc'][-1]), keys)}"
 
 
 @cache
@@ -369,14 +320,16 @@ def _schema() -> dict[str, Any]:
     return Params.model_json_schema()
 
 
-def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict[str, Any]]]:
-    """Each part of a location, whether it is a kind rather than a key, and the settings' JSON schema there."""
-    schema = _schema()
-    node = schema
+def _located(location: Sequence[int | str]) -> tuple[list[int | str], list[str]]:
+    """A location as it is written, without the kinds and `[key]` that pydantic adds, and the keys known there."""
+    schema = node = _schema()
+    written: list[int | str] = []
     for part in location:
-        tag = part in node.get("discriminator", {}).get("mapping", {})
-        if tag:
-            node = {"$ref": node["discriminator"]["mapping"][part]}
+        kinds = node.get("discriminator", {}).get("mapping", {})
+        if part not in kinds and part != "[key]":
+            written.append(part)
+        if part in kinds:
+            node = {"$ref": kinds[part]}
         elif part in node.get("properties", {}):
             node = node["properties"][part]
         else:
@@ -384,4 +337,4 @@ def _walk(location: Sequence[int | str]) -> Iterator[tuple[int | str, bool, dict
             node = by_name[0] if isinstance(by_name[0], dict) else node.get("items", {})
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-        yield part, tag, node
+    return written, list(node.get("properties", {}))

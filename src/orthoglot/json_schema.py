@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from orthoglot.config import CATALOGUES, Params
@@ -31,13 +32,13 @@ TERMS = {
 
 def params_schema() -> dict[str, Any]:
     """The schema of params.yaml; what entries hold is defined in that of the catalogue, in the same folder."""
-    properties = _referring(_of_entries_as_written()["properties"], "catalogue.schema.json")
+    properties = json.dumps(_of_entries_as_written()["properties"])
     title = "params.yaml of orthoglot"
     return {
         "$schema": DIALECT,
         "title": title,
         "type": "object",
-        "properties": properties,
+        "properties": json.loads(properties.replace('"$ref": "#', '"$ref": "catalogue.schema.json#')),
         "additionalProperties": False,
     }
 
@@ -74,12 +75,3 @@ def _optional(node: Any, key: str = "") -> Any:
     left_out = {"discriminator", "required", "title"}
     renamed = {"oneOf": "anyOf"}
     return {renamed.get(name, name): _optional(node[name], name) for name in node if name not in left_out}
-
-
-def _referring(node: Any, file: str) -> Any:
-    """The schema with the definitions of another file."""
-    if isinstance(node, list):
-        return [_referring(item, file) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {name: file + value if name == "$ref" else _referring(value, file) for name, value in node.items()}

@@ -69,9 +69,8 @@ def check(folder: Path, key: str) -> None:
             raise DataError(f"{folder / name}: is damaged (its SHA-256 is not {digest}); {remedy(folder)}")
     if now != verified:
         cache.parent.mkdir(parents=True, exist_ok=True)
-        partial = cache.with_name(
-            f"{cache.name}.{os.getpid()}"
-        )  # jobs that run side by side check the same folder
+        # Jobs that run side by side check the same folder.
+        partial = cache.with_name(f"{cache.name}.{os.getpid()}")
         partial.write_text(json.dumps(now), encoding="utf-8")
         partial.replace(cache)
 

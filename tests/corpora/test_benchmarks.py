@@ -18,7 +18,8 @@ from orthoglot.corpora.benchmarks import (
     sentence_keys,
 )
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.corpora.settings import BenchmarkSettings, NwaySettings
+from orthoglot.corpora.kinds import BenchmarkSettings
+from orthoglot.corpora.settings import NwaySettings
 from orthoglot.errors import ConfigError, DataError
 
 WIDE = (

@@ -21,7 +21,6 @@ SETTINGS: dict[str, dict[str, float]] = {
     "whitening": {"shrinkage": 0.1},
 }
 CLOSED_FORMS = [name for name in ARCHITECTURES if isinstance(named(name), ClosedForm)]
-BY_LANGUAGE = {"centering", "pair_centering", "lir", "whitening", "procrustes"}
 
 
 def blocks(texts: Texts, size: int = 60) -> Iterator[Block]:
@@ -96,7 +95,9 @@ def test_sentences_of_several_languages_are_split_row_by_row(architecture: str) 
 def test_an_unknown_language_is_refused_where_languages_have_weights_of_their_own(architecture: str) -> None:
     texts = world()
     decomposer = fitted(architecture, texts)
-    if architecture in BY_LANGUAGE:
+    form = named(architecture)
+    assert isinstance(form, ClosedForm)
+    if form.by_language:
         with pytest.raises(DataError, match="no weights of language 'fr'; known: de, en, ja, zh"):
             decomposer.transform(texts["de"], "fr")
     else:

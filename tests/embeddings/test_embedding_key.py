@@ -35,7 +35,7 @@ def plan(checkpoint: Path, *, embedding: dict[str, Any] | None = None, **encoder
         "licence": "none",
         **encoder,
     }
-    return Plan(config.check(values, "params"))
+    return Plan(config.check(values))
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_text_changes_the_jobs_key_the_shards_and_the_stores_index(checkpoint: P
     before = plan(checkpoint)
     values = json.loads(json.dumps(PARAMS))
     values["corpora"]["mini"]["seed"] += 1
-    key = Plan(config.check(values, "params")).jobs["embeddings/mini/ems-mini"].key
-    assert key != Plan(config.check(PARAMS, "params")).jobs["embeddings/mini/ems-mini"].key
+    key = Plan(config.check(values)).jobs["embeddings/mini/ems-mini"].key
+    assert key != Plan(config.check(PARAMS)).jobs["embeddings/mini/ems-mini"].key
     assert set(before.jobs[EMBEDDINGS].inputs["bitext"]) >= {job for job in before.jobs if "/bitext/" in job}
     (one,), (other,) = (make_shards([("de", text)], tmp_path / text) for text in ("a", "b"))
     assert one.digest != other.digest

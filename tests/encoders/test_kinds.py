@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any, Literal, get_args
 
 import pytest
 
 from orthoglot.encoders import kinds
-from orthoglot.encoders.kinds import KINDS, Inputs, Kind, RunOptions, imported, load_encoder, make_encoder
+from orthoglot.encoders.kinds import KINDS, Inputs, Kind, RunOptions, load_encoder, make_encoder
 from orthoglot.encoders.settings import FrozenSettings
 
 RUN = RunOptions("cpu", Path("state"))
@@ -21,9 +22,9 @@ RUN = RunOptions("cpu", Path("state"))
 def test_every_line_names_things_that_are_there(name: str) -> None:
     kind = KINDS[name]
     assert get_args(kind.settings.model_fields["kind"].annotation) == (name,)
-    assert callable(imported(kind.make))
-    assert callable(imported(kind.tokenizer))
-    assert not kind.load or callable(imported(kind.load).load)
+    assert callable(resolve_name(kind.make))
+    assert callable(resolve_name(kind.tokenizer))
+    assert not kind.load or callable(resolve_name(kind.load).load)
 
 
 class ConstantSettings(FrozenSettings):
@@ -53,7 +54,7 @@ def test_a_new_kind_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_trained_kinds_get_the_inputs_and_linked_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(kinds, "imported", lambda _: lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(kinds, "resolve_name", lambda _: lambda *arguments: calls.append(arguments))
     inputs, output = Inputs([Path("en-de")]), Path("out")
     trained: Any = KINDS["mlm"].settings.model_construct(kind="mlm")
     linked: Any = KINDS["laser"].settings.model_construct(kind="laser")

@@ -99,6 +99,12 @@ def test_docstrings_comments_messages_and_annotations_change_no_key(edit: Edit, 
 def test_a_new_entry_of_a_registry_changes_no_key_and_a_changed_one_those_that_use_it(edit: Edit) -> None:
     before = keys()
     edit("objectives/__init__.py", '"seed.meaning": ', '"seed.new": "seed:meaning",\n    "seed.meaning": ')
+    edit(
+        "corpora/kinds.py",
+        '"nway": ',
+        '"new": BenchmarkKind(NwaySettings, "benchmarks:collect_nway"),\n    "nway": ',
+    )
+    edit("corpora/kinds.py", '"opus": ', '"new": LocalSettings,\n    "opus": ')
     assert changed(before) == set()
     edit("objectives/__init__.py", '"orthogonality:absolute"', '"orthogonality:square"')
     verbs = {folder.split("/")[0] for folder in changed(before)}

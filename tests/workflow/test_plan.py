@@ -38,7 +38,7 @@ def values() -> dict[str, Any]:
 
 def keys(values: dict[str, Any], on_demand: bool = False) -> dict[str, tuple[str, str]]:
     """Verb and key of every job that runs unasked, or of those on demand."""
-    return keys_of(Plan(config.check(values, "params.yaml")), on_demand)
+    return keys_of(Plan(config.check(values)), on_demand)
 
 
 def keys_of(plan: Plan, on_demand: bool = False) -> dict[str, tuple[str, str]]:
@@ -171,7 +171,7 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
     values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tables(values: dict[str, Any]) -> dict[str, str]:
-        plan = Plan(config.check(values, "params.yaml"))
+        plan = Plan(config.check(values))
         assert not any("tables" in receipt or "ablation" in receipt for receipt in plan.receipts())
         assert plan.receipts("tabulate") == []
         return {f"tables/{paper}": plan.job(f"tables/{paper}").key for paper in DECOMPOSER_PAPERS}
@@ -229,7 +229,7 @@ KINDS = {"ems": "ems-mini", "emma-x": "emma-x-mini"}
 def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(values: dict[str, Any]) -> None:
     for ablation in values["presets"]["mini"]["ablations"]:
         ablation["seeds"] = [4, 7]
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     homes = {
         kind: [
             f"{HOME}/{kind}/{variant}/seed{seed}" for variant in values["variants"][kind] for seed in (4, 7)
@@ -292,7 +292,7 @@ def test_an_ablation_trains_stores_and_measures_every_variant_with_every_seed(va
 def test_text_is_cut_once_for_all_that_cut_it_alike(values: dict[str, Any]) -> None:
     def cut(values: dict[str, Any], home: str) -> dict[str, list[str]]:
         """Tokens by what reads them."""
-        plan = Plan(config.check(values, "params.yaml"))
+        plan = Plan(config.check(values))
         found: dict[str, list[str]] = {}
         for job in plan.jobs.values():
             for folder in job.inputs.get("tokens", []) if job.folder.startswith(home) else []:
@@ -372,15 +372,15 @@ def test_what_an_ablation_starts_from_is_on_demand_too(values: dict[str, Any]) -
     assert set(keys(values)) == before
     origin = "models/mini/encoders/xlmr-mini"
     assert origin in keys(values, on_demand=True)
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     assert origin in plan.jobs[f"{HOME}/ems/ems/seed1/encoder"].inputs["start"]
 
 
 def test_a_preset_may_do_without_an_ablation(values: dict[str, Any]) -> None:
     before = set(keys(values))
-    assert Plan(config.check(values, "params.yaml")).job("tables/ems").verb == "tabulate"
+    assert Plan(config.check(values)).job("tables/ems").verb == "tabulate"
     del values["presets"]["mini"]["ablations"][1]
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     assert plan.ablations() == [plan.jobs["tables/ems"].receipt]
     with pytest.raises(
         ConfigError, match=r"no tables/emma-x: presets\.mini\.ablations names no encoder of kind emma-x"
@@ -388,7 +388,7 @@ def test_a_preset_may_do_without_an_ablation(values: dict[str, Any]) -> None:
         plan.job("tables/emma-x")
     del values["presets"]["mini"]["ablations"]
     assert set(keys(values)) == before
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     assert not any("ablation" in folder for folder in plan.jobs)
     with pytest.raises(ConfigError, match=r"presets\.mini has no `ablations`$"):
         plan.ablations()
@@ -405,7 +405,7 @@ def test_an_ablation_that_the_preset_does_not_allow_is_refused_to_whoever_asks_f
     assert keys(values) == unasked
     assert on_demand_of("ems", values) == ems
     assert on_demand_of("emma-x", values) == {}
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     assert plan.job("tables/ems").verb == "tabulate"
     for ask in (plan.ablations, lambda: plan.job("tables/emma-x")):
         with pytest.raises(ConfigError, match=reason):
@@ -417,7 +417,7 @@ def test_an_ablation_that_the_preset_does_not_allow_is_refused_to_whoever_asks_f
 
 def test_a_variant_that_the_preset_does_not_allow_is_refused_like_its_encoder(values: dict[str, Any]) -> None:
     values["variants"]["emma-x"]["of-corpora"] = {"text": {"text": "corpora"}}
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     with pytest.raises(
         ConfigError, match=r"^variants\.emma-x\.of-corpora\.text\.text: the preset's corpora have none"
     ):
@@ -470,7 +470,7 @@ def test_a_frozen_encoders_job_needs_no_text_and_follows_its_folder(
     values["encoders"]["other"] = {**entry, "max_tokens": 64, "licence": "none"}
     values["presets"]["mini"]["encoders"] = ["other"]
     job = "models/mini/encoders/other"
-    assert not Plan(config.check(values, "values")).jobs[job].inputs["bitext"]
+    assert not Plan(config.check(values)).jobs[job].inputs["bitext"]
     values["encoders"]["other"]["checkpoint"] = str(tmp_path)
     before = keys(values)[job]
     (tmp_path / "model.safetensors").write_text("other weights")
@@ -533,7 +533,7 @@ def with_text(values: dict[str, Any], **text: Any) -> dict[str, Any]:
 def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_for_it(
     values: dict[str, Any], tmp_path: Path
 ) -> None:
-    plan = Plan(config.check(with_text(values), "params.yaml"))
+    plan = Plan(config.check(with_text(values)))
     folders = [f"data/mini/text/{code}" for code in ("qae", "qaf")]
     assert plan.receipts("shard") == [plan.jobs[folder].receipt for folder in folders]
     made = plan.jobs[folders[0]]
@@ -570,7 +570,7 @@ def test_text_that_cannot_be_read_is_refused(
     values: dict[str, Any], text: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        Plan(config.check(with_text(values, **text), "params.yaml"))
+        Plan(config.check(with_text(values, **text)))
 
 
 def test_text_that_is_not_there_is_refused(values: dict[str, Any]) -> None:
@@ -578,15 +578,15 @@ def test_text_that_is_not_there_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(
         ConfigError, match=r"emma-x-mini\.text\.text: the preset's corpora have none of kind text"
     ):
-        Plan(config.check(values, "params.yaml"))
+        Plan(config.check(values))
     values["presets"]["mini"] |= {"corpora": ["elrc-health", "mono"], "benchmarks": ["tatoeba"]}
     with pytest.raises(ConfigError, match=r"corpora\.mono: needs an invented corpus in the preset"):
-        Plan(config.check(values, "params.yaml"))
+        Plan(config.check(values))
 
 
 def test_text_that_no_encoder_reads_is_told(values: dict[str, Any]) -> None:
     def unread(values: dict[str, Any]) -> str:
-        return Plan(config.check(values, "params.yaml")).unread
+        return Plan(config.check(values)).unread
 
     assert unread(values) == ""
     assert unread(with_text(values)) == ""
@@ -632,7 +632,7 @@ def test_a_missing_file_is_told_to_whoever_asks_for_the_job_that_reads_it(values
 
     def refusal(folder: str) -> str:
         with pytest.raises(ConfigError) as error:
-            asked(Plan(config.check(values, "params.yaml")), folder)
+            asked(Plan(config.check(values)), folder)
         return str(error.value)
 
     remedy = "; put it there or correct the entry"
@@ -641,7 +641,7 @@ def test_a_missing_file_is_told_to_whoever_asks_for_the_job_that_reads_it(values
     assert refusal(pair) == f"corpora.mine: mine.qab does not exist{remedy}"
     assert refusal(test_set) == f"benchmarks.own: test.qab does not exist{remedy}"
     assert refusal(text) == f"corpora.mono: own.qaf does not exist{remedy}"
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     for folder in (
         "data/mini/bitext/qaa-qac",
         "data/mini/benchmarks/mini-sts",
@@ -650,7 +650,7 @@ def test_a_missing_file_is_told_to_whoever_asks_for_the_job_that_reads_it(values
         assert asked(plan, folder) == folder
     for name in ("mine.qab", "own.qaf", "test.qab"):
         Path(name).write_text("a line\n")
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     assert [asked(plan, folder) for folder in (pair, test_set, text)] == [pair, test_set, text]
 
 
@@ -663,7 +663,7 @@ def test_a_name_that_a_shell_or_a_path_could_misread_is_refused(
 ) -> None:
     values[catalogue][name] = next(iter(values[catalogue].values()))
     with pytest.raises(ConfigError, match=catalogue):
-        config.check(values, "params.yaml")
+        config.check(values)
 
 
 def test_a_benchmark_in_a_language_without_pairs_is_refused_by_name_where_a_method_needs_them(
@@ -683,9 +683,9 @@ def test_a_benchmark_in_a_language_without_pairs_is_refused_by_name_where_a_meth
 def test_gpus_of_a_job_follow_the_device_and_the_processes(values: dict[str, Any]) -> None:
     values["device"] = "cuda"
     values["encoders"]["ems-mini"]["processes"] = 4
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     wanted = {"models/mini/encoders/ems-mini": 4, "embeddings/mini/ems-mini": 1}
     assert {folder: plan.gpus(plan.jobs[folder].key) for folder in wanted} == wanted
     values["device"] = "cpu"
-    plan = Plan(config.check(values, "params.yaml"))
+    plan = Plan(config.check(values))
     assert plan.gpus(plan.jobs["embeddings/mini/ems-mini"].key) == 0

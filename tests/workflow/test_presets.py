@@ -40,12 +40,14 @@ def test_a_preset_says_so_exactly_if_it_needs_files_outside_the_repository(prese
 
 def test_a_missing_file_is_reported_with_what_the_preset_needs() -> None:
     folder = "data/real-small/bitext/en-ja"
+    plan = planned("real-small")
     with pytest.raises(
         ConfigError, match=r"corpora\.\w+: .*does not exist.*presets\.real-small needs files of"
     ):
-        planned("real-small").job(folder).check_files()
+        plan.check_files(plan.job(folder))
+    plan = planned("real-small", needs="")
     with pytest.raises(ConfigError) as caught:
-        planned("real-small", needs="").job(folder).check_files()
+        plan.check_files(plan.job(folder))
     assert "needs" not in str(caught.value)
 
 

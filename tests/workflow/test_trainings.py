@@ -42,7 +42,7 @@ def values() -> dict[str, Any]:
 
 def planned(values: dict[str, Any], *encoders: str) -> Plan:
     values["presets"]["mini"]["encoders"] = list(encoders)
-    return Plan(config.check(values, "params.yaml"))
+    return Plan(config.check(values))
 
 
 def test_what_a_training_starts_from_is_trained_first_though_no_preset_names_it(
@@ -93,7 +93,7 @@ def test_what_cannot_be_trained_is_refused_with_its_place(
 ) -> None:
     values["encoders"][name] |= change
     with pytest.raises(ConfigError) as caught:
-        config.check(values, "params.yaml")
+        config.check(values)
     assert message in str(caught.value)
 
 

@@ -1,7 +1,5 @@
 # data/PRESET/invented/CORPUS: invented languages with every kind of gold label
 rule generate:
-    input:
-        sources=of("roots"),
     output:
         "{folder}/receipt/{key}.json",
     log:
@@ -22,8 +20,6 @@ rule generate:
 
 # data/PRESET/opus/CORPUS: archives from OPUS, the only job that uses the network
 rule fetch:
-    input:
-        sources=of("roots"),
     output:
         "{folder}/receipt/{key}.json",
     log:

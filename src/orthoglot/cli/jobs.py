@@ -127,14 +127,13 @@ def fetch(job_file: JobFile) -> None:
 @app.command()
 def benchmark(job_file: JobFile) -> None:
     """Collect a benchmark of any kind in one form."""
-    from pydantic import TypeAdapter
-
-    from orthoglot.corpora import benchmarks, settings
+    from orthoglot.corpora import benchmarks
+    from orthoglot.corpora.kinds import BENCHMARKS
 
     job = Job(job_file)
     raw = next(iter(job.folders("roots")), None)
-    chosen: settings.BenchmarkSettings = TypeAdapter(settings.BenchmarkSettings).validate_python(job.settings)
-    job.run(lambda output: benchmarks.collect(chosen, raw, output))
+    settings = BENCHMARKS[job.settings["kind"]].settings.model_validate(job.settings)
+    job.run(lambda output: benchmarks.collect(settings, raw, output))
 
 
 @app.command()
@@ -204,13 +203,10 @@ def train_together(
 
 
 def _make_encoder(job: Job, output: Path) -> None:
-    from pydantic import TypeAdapter
-
     from orthoglot.encoders import kinds
 
-    settings: kinds.EncoderSettings = TypeAdapter(kinds.EncoderSettings).validate_python(
-        job.settings["encoder"]
-    )
+    described = job.settings["encoder"]
+    settings = kinds.KINDS[described["kind"]].settings.model_validate(described)
     encoders = {role: folders[0] for role in ("start", "teacher") if (folders := job.folders(role))}
     tokens = next(iter(job.folders("tokens")), None)
     inputs = kinds.Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)

@@ -13,13 +13,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from random import Random
 
 from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.corpora.kinds import BENCHMARKS
 from orthoglot.corpora.settings import (
-    BenchmarkSettings,
+    Benchmark,
     CodeSwitchedSettings,
     Columns,
     GradedSettings,
@@ -28,12 +30,13 @@ from orthoglot.corpora.settings import (
     graded_pair,
 )
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical, parse_pair
+from orthoglot.languages import parse_pair
 from orthoglot.streams import derive
 
 CODE_SWITCHED = "code-switched"
 NWAY = "nway.tsv.gz"
 SOURCE = "source.txt"
+Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class NwaySet:
         return tuple(self.sentences.items())
 
 
-def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None:
+def collect(settings: Benchmark, raw: Path | None, output: Path) -> None:
     """Write one file for every language pair of a benchmark, or for all its languages, counts.json and source.txt.
 
     Args:
@@ -95,17 +98,11 @@ def collect(settings: BenchmarkSettings, raw: Path | None, output: Path) -> None
     """
     if settings.invented and raw is None:
         raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
-    world = str(raw or "")
-    counts: Mapping[str, object]
-    match settings:
-        case RetrievalSettings():
-            counts = _collect_retrieval(settings, world, output)
-        case GradedSettings():
-            counts = _collect_graded(settings, world, output)
-        case CodeSwitchedSettings():
-            counts = _collect_code_switched(settings, world, output)
-        case NwaySettings():
-            counts = _collect_nway(settings, world, output)
+    paths = {name: [*map(Path, files)] for name, files in settings.paths(str(raw or "")).items()}
+    if missing := [(name, path) for name in paths for path in paths[name] if not path.is_file()]:
+        names = dict.fromkeys(name for name, _ in missing)
+        raise DataError(f"the benchmark has no file for {', '.join(names)}, e.g. {missing[0][1]}")
+    counts = resolve_name(BENCHMARKS[settings.kind].collect)(settings, paths, output)
     (output / "counts.json").write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
     if settings.source:
         (output / SOURCE).write_text(settings.source + "\n")
@@ -150,26 +147,23 @@ def sentence_keys(folders: Iterable[Path]) -> set[str]:
     return keys - {""}
 
 
-def _collect_retrieval(settings: RetrievalSettings, world: str, output: Path) -> dict[str, int]:
-    pivot = canonical(settings.pivot)
-    paths = _there({canonical(code): settings.path(code, world) for code in settings.languages})
+def collect_retrieval(settings: RetrievalSettings, paths: Paths, output: Path) -> dict[str, int]:
+    """Write the pairs of each language."""
     counts = {}
-    for foreign, path in paths.items():
-        parse_pair(f"{foreign}-{pivot}")
-        counts[foreign] = write_pairs(output / f"{foreign}-{pivot}.tsv.gz", read_pairs([path]))
+    for foreign, (path,) in sorted(paths.items()):
+        parse_pair(f"{foreign}-{settings.pivot}")
+        counts[foreign] = write_pairs(output / f"{foreign}-{settings.pivot}.tsv.gz", read_pairs([path]))
     return counts
 
 
-def _collect_code_switched(
-    settings: CodeSwitchedSettings, world: str, output: Path
+def collect_code_switched(
+    settings: CodeSwitchedSettings, paths: Paths, output: Path
 ) -> dict[str, dict[str, int]]:
-    pivot = canonical(settings.pivot)
-    paths = _there({canonical(code): settings.path(code, world) for code in settings.languages})
-    dictionaries = _there({canonical(code): settings.dictionary(code, world) for code in settings.languages})
+    """Write the pairs of each language with words of the foreign sentence swapped; those without one are left out."""
     found = {}
-    for foreign, path in paths.items():
-        parse_pair(f"{foreign}-{pivot}")
-        dictionary = read_dictionary(dictionaries[foreign])
+    for foreign, (path, words) in sorted(paths.items()):
+        parse_pair(f"{foreign}-{settings.pivot}")
+        dictionary = read_dictionary(words)
         counts = {"kept": 0, "without_known_word": 0, "words": 0, "swapped": 0}
         rows = []
         for number, (sentence, translation) in enumerate(read_pairs([path])):
@@ -184,25 +178,25 @@ def _collect_code_switched(
             counts["swapped"] += swapped
             rows.append((mixed, translation, sentence))
         if not rows:
-            raise DataError(f"{path}: the dictionary {dictionaries[foreign]} knows no word of any sentence")
-        write_pairs(output / f"{foreign}-{pivot}.{CODE_SWITCHED}.tsv.gz", rows)
+            raise DataError(f"{path}: the dictionary {words} knows no word of any sentence")
+        write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
         found[foreign] = counts
     return found
 
 
-def _collect_graded(settings: GradedSettings, world: str, output: Path) -> dict[str, int]:
-    paths = _there({pair: settings.path(pair, world) for pair in settings.pairs})
+def collect_graded(settings: GradedSettings, paths: Paths, output: Path) -> dict[str, int]:
+    """Write the graded pairs of each language pair."""
     return {
         pair: write_pairs(
             output / f"{pair}.{settings.kind}.tsv.gz", _graded_rows(path, settings.columns, pair)
         )
-        for pair, path in paths.items()
+        for pair, (path,) in sorted(paths.items())
     }
 
 
-def _collect_nway(settings: NwaySettings, world: str, output: Path) -> dict[str, int]:
-    """A line that lacks one of the languages is left out, so that all pairs have the same items."""
-    (path,) = _there({"any language": settings.path(world)}).values()
+def collect_nway(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int]:
+    """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
+    ((path,),) = paths.values()
     header, *lines = read_rows(path)
     languages = sorted(settings.columns)
     places = _places(path, header, [settings.columns[language] for language in languages])
@@ -248,14 +242,6 @@ def _number(text: str, path: Path, line: int) -> float:
     if not math.isfinite(value):
         raise DataError(f"{path}: line {line} has the gold score {text!r}, which is no number")
     return value
-
-
-def _there(files: Mapping[str, str]) -> dict[str, Path]:
-    """Paths of files that are there, sorted by what each is of."""
-    paths = {name: Path(file) for name, file in sorted(files.items())}
-    if missing := [name for name in files if not paths[name].is_file()]:
-        raise DataError(f"the benchmark has no file for {', '.join(missing)}, e.g. {paths[missing[0]]}")
-    return paths
 
 
 def _paths(folder: Path) -> list[Path]:

@@ -1,9 +1,9 @@
-"""Settings of the text room."""
+"""Settings of corpora and benchmarks, and of how their sentences are cleaned and split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from abc import abstractmethod
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,12 +11,41 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
 from orthoglot.settings import Count, Language, Name, Settings, Share, Whole
 
-MINI = "{mini}"  # the invented world's folder, in a benchmark's files
+MINI = "{mini}"  # the invented world's folder, in the names of files
 
 
-class MiniSettings(Settings):
+class Corpus(Settings):
+    """What every corpus says about itself: who makes its files, and which they are.
+
+    Attributes:
+        verb: the command that makes them, in the folder data/PRESET/`home`/CORPUS; empty for files of the user, and for
+            those of the invented world.
+        home: see `verb`.
+    """
+
+    verb: ClassVar[str] = ""
+    home: ClassVar[str] = ""
+    kind: str
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return False
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """`kind` and `paths` of a `prepare.Source` by language pair; `root` is the folder that `verb` made."""
+        return {}
+
+    def texts(self, root: str) -> dict[str, str]:
+        """Files of text without translations by language; `root` is the invented world's folder."""
+        return {}
+
+
+class MiniSettings(Corpus):
     """A family of invented languages, generated offline."""
 
+    verb = "generate"
+    home = "invented"
     kind: Literal["mini"]
     seed: int = 1
     """Seed of the generator."""
@@ -31,6 +60,10 @@ class MiniSettings(Settings):
     graded_items: Count
     """Pairs of sentences with a gold score, for each language."""
 
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        return _zips(f"{root}/opus", [f"{self.pivot}-{language}" for language in self.languages])
+
 
 def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
     try:
@@ -40,9 +73,15 @@ def _filled(pattern: str, /, field: str = "files", **names: str) -> str:
         raise ConfigError(f"{field}: {pattern!r} may name {known}, not {error}") from error
 
 
-class OpusSettings(Settings):
+def _zips(folder: str, pairs: list[str]) -> dict[str, dict[str, Any]]:
+    return {pair: {"kind": "moses_zip", "paths": [f"{folder}/{pair}.zip"]} for pair in pairs}
+
+
+class OpusSettings(Corpus):
     """One OPUS corpus in one or more language pairs; `orthoglot opus` lists what there is."""
 
+    verb = "fetch"
+    home = "opus"
     kind: Literal["opus"]
     corpus: Name
     """OPUS's name of the corpus, e.g. GlobalVoices."""
@@ -63,8 +102,12 @@ class OpusSettings(Settings):
             raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
         return self
 
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        return _zips(root, self.pairs)
 
-class LocalSettings(Settings):
+
+class LocalSettings(Corpus):
     """The user's own sentence pairs."""
 
     kind: Literal["local"]
@@ -78,19 +121,24 @@ class LocalSettings(Settings):
 
     @model_validator(mode="after")
     def _each_pair_has_files_of_its_own(self) -> Self:
-        if len({tuple(self.paths(pair)) for pair in self.pairs}) < len(set(self.pairs)):
+        sources = self.pair_sources("")
+        if len({tuple(source["paths"]) for source in sources.values()}) < len(sources):
             raise ValueError(
                 f"files: the same for two of {len(self.pairs)} pairs; tell them apart by {{pair}}"
             )
         return self
 
-    def paths(self, pair: str) -> list[str]:
-        """The files of one of the pairs."""
-        source, target = parse_pair(pair)
-        return [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        found: dict[str, dict[str, Any]] = {}
+        for pair in self.pairs:
+            source, target = parse_pair(pair)
+            paths = [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
+            found[pair] = {"kind": "files", "paths": paths}
+        return found
 
 
-class TextCorpusSettings(Settings):
+class TextCorpusSettings(Corpus):
     """The user's own text without translations."""
 
     kind: Literal["text"]
@@ -104,7 +152,7 @@ class TextCorpusSettings(Settings):
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:
-        if len({self.path(language) for language in self.languages}) < len(self.languages):
+        if len(set(self.texts("").values())) < len(self.languages):
             raise ValueError("files: the same for two languages; tell them apart by {language}")
         return self
 
@@ -113,51 +161,77 @@ class TextCorpusSettings(Settings):
         """Whether its files are the invented world's."""
         return MINI in self.files
 
-    def path(self, language: str, world: str = "") -> str:
-        """The file of one of the languages; `world` is the invented world's folder."""
-        return _filled(self.files, language=language, mini=world)
+    def texts(self, root: str) -> dict[str, str]:
+        """See `Corpus.texts`."""
+        return {code: _filled(self.files, language=code, mini=root) for code in self.languages}
 
 
-CorpusSettings = Annotated[
-    MiniSettings | OpusSettings | LocalSettings | TextCorpusSettings, Field(discriminator="kind")
-]
+class Benchmark(Settings):
+    """What every benchmark says about itself.
 
+    Attributes:
+        retrieval: the variants of an ablation are compared on it.
+    """
 
-class _Benchmark(Settings):
-    """What every benchmark states."""
-
+    retrieval: ClassVar[bool] = False
+    kind: str
     licence: str
     """Of the text; the report lists it."""
     source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
     """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
 
+    @property
+    @abstractmethod
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
 
-class _ByLanguage(_Benchmark):
+    @abstractmethod
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The files of each language or language pair; `world` is the invented world's folder."""
+
+    @property
+    def invented(self) -> bool:
+        """Whether some of its files are the invented world's."""
+        return any(MINI in path for paths in self.paths().values() for path in paths)
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        return sorted({path for paths in self.paths().values() for path in paths if MINI not in path})
+
+
+class _ByLanguage(Benchmark):
     """A benchmark with a file per language, foreign side first, pivot second."""
 
     spelling: Literal["canonical", "iso639-3"] = "canonical"
     """How the names of the files spell a language: as here, or with three letters."""
-    languages: Annotated[list[str], Field(min_length=1)]
+    languages: Annotated[list[Language], Field(min_length=1)]
     """The foreign languages."""
-    pivot: str
+    pivot: Language
     """The language of the other side."""
 
     @property
     def codes(self) -> set[str]:
-        """The languages of its sentences."""
+        """See `Benchmark.codes`."""
         return {self.pivot, *self.languages}
 
-    def _file(self, pattern: str, spelling: str, language: str, **names: str) -> str:
+    def _paths(self, field: str, spelling: str, **names: str) -> list[str]:
+        """The file of each language, of those that a field names."""
         spelled = iso3 if spelling == "iso639-3" else canonical
-        return _filled(pattern, foreign=spelled(language), pivot=spelled(self.pivot), **names)
-
-    def _tells_languages_apart(self, path: Callable[[str], str]) -> bool:
-        return len({path(language) for language in self.languages}) == len(set(self.languages))
+        pivot = spelled(self.pivot)
+        found = [
+            _filled(getattr(self, field), field, foreign=spelled(code), pivot=pivot, **names)
+            for code in self.languages
+        ]
+        if len(set(found)) < len(set(self.languages)):
+            raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")
+        return found
 
 
 class RetrievalSettings(_ByLanguage):
     """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second."""
 
+    retrieval = True
     kind: Literal["mini", "local"]
     """`mini` is the set of the invented languages, which needs no files; `local` reads the user's files."""
     files: str = ""
@@ -166,29 +240,19 @@ class RetrievalSettings(_ByLanguage):
 
     @model_validator(mode="after")
     def _local_has_files(self) -> Self:
-        if self.kind == "mini":
-            return self
-        if not self.files:
+        if self.kind == "local" and not self.files:
             raise ValueError("a local benchmark needs files")
-        if not self._tells_languages_apart(self.path):
-            raise ValueError("files: the same for two languages; tell them apart by {foreign}")
+        self.paths()
         return self
 
-    @property
-    def invented(self) -> bool:
-        """Whether its files are the invented world's."""
-        return self.kind == "mini"
-
-    @property
-    def outside(self) -> list[str]:
-        """The user's files that it is made from."""
-        return [] if self.invented else [self.path(language) for language in self.languages]
-
-    def path(self, language: str, world: str = "") -> str:
-        """The file of one of the languages; `world` is the invented world's folder."""
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
         if self.kind == "mini":
-            return f"{world}/retrieval/{canonical(language)}-{canonical(self.pivot)}.tsv.gz"
-        return self._file(self.files, self.spelling, language)
+            return {code: [f"{world}/retrieval/{code}-{self.pivot}.tsv.gz"] for code in self.languages}
+        return {
+            code: [path]
+            for code, path in zip(self.languages, self._paths("files", self.spelling), strict=True)
+        }
 
 
 class CodeSwitchedSettings(_ByLanguage):
@@ -213,28 +277,14 @@ class CodeSwitchedSettings(_ByLanguage):
     def _each_language_has_words_and_files(self) -> Self:
         if whole := [code for code in self.languages if not has_spaces(code)]:
             raise ValueError(f"languages: {', '.join(whole)} is written without spaces between words")
-        if not all(map(self._tells_languages_apart, (self.path, self.dictionary))):
-            raise ValueError("files, dictionaries: the same for two languages; tell them apart by {foreign}")
+        self.paths()
         return self
 
-    @property
-    def invented(self) -> bool:
-        """Whether its files are the invented world's."""
-        return MINI in self.files + self.dictionaries
-
-    @property
-    def outside(self) -> list[str]:
-        """The user's files that it is made from."""
-        patterns = (self.path, self.files), (self.dictionary, self.dictionaries)
-        return [paths(code) for paths, pattern in patterns if MINI not in pattern for code in self.languages]
-
-    def path(self, language: str, world: str = "") -> str:
-        """The sentences of one of the languages; `world` is the invented world's folder."""
-        return self._file(self.files, self.spelling, language, mini=world)
-
-    def dictionary(self, language: str, world: str = "") -> str:
-        """The dictionary of one of the languages."""
-        return self._file(self.dictionaries, "canonical", language, mini=world)
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The sentences and the dictionary of each language; see `Benchmark.paths`."""
+        sentences = self._paths("files", self.spelling, mini=world)
+        dictionaries = self._paths("dictionaries", "canonical", mini=world)
+        return {code: [*both] for code, *both in zip(self.languages, sentences, dictionaries, strict=True)}
 
 
 class Columns(Settings):
@@ -268,7 +318,7 @@ class Columns(Settings):
         ]
 
 
-class GradedSettings(_Benchmark):
+class GradedSettings(Benchmark):
     """Pairs of sentences with a gold score: similarity (`sts`, docs/papers.md#protocol-sts) or quality of a
     translation (`qe`, docs/papers.md#protocol-qe)."""
 
@@ -285,9 +335,8 @@ class GradedSettings(_Benchmark):
     def _pairs_are_pairs(self) -> Self:
         if len(set(self.pairs)) < len(self.pairs):
             raise ValueError(f"pairs: {self.pairs} names something twice")
-        if len({(self.path(pair), *self.columns.of(*graded_pair(pair))) for pair in self.pairs}) < len(
-            self.pairs
-        ):
+        found = {(*paths, *self.columns.of(*graded_pair(pair))) for pair, paths in self.paths().items()}
+        if len(found) < len(self.pairs):
             raise ValueError(
                 "files, columns: the same for two pairs; tell them apart by {name}, {source}, {target}"
             )
@@ -295,42 +344,35 @@ class GradedSettings(_Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """The languages of its sentences."""
+        """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in graded_pair(pair)}
 
-    @property
-    def invented(self) -> bool:
-        """Whether its files are the invented world's."""
-        return MINI in self.files
-
-    @property
-    def outside(self) -> list[str]:
-        """The user's files that it is made from."""
-        return [] if self.invented else sorted({self.path(pair) for pair in self.pairs})
-
-    def path(self, pair: str, world: str = "") -> str:
-        """The file of one of the pairs; `world` is the invented world's folder."""
-        name = self.pairs[pair] if isinstance(self.pairs, dict) else pair
-        return _filled(self.files, name=name, mini=world)
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        names = self.pairs if isinstance(self.pairs, dict) else dict(zip(self.pairs, self.pairs, strict=True))
+        return {pair: [_filled(self.files, name=name, mini=world)] for pair, name in names.items()}
 
 
-class NwaySettings(_Benchmark):
+class NwaySettings(Benchmark):
     """One text in many languages: retrieval between any two of them, geometry of their vectors.
 
     Source: docs/papers.md#protocol-n-way, docs/papers.md#protocol-geometry.
     """
 
+    retrieval = True
     kind: Literal["nway"]
     files: str
     """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; `{mini}`
     stands for the folder of the invented languages."""
-    languages: Annotated[list[str], Field(min_length=2)] | Annotated[dict[str, str], Field(min_length=2)]
+    languages: (
+        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+    )
     """The languages to compare, whose columns have their codes as names, or each with the name of its
     column."""
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:
-        self.path()  # refuses names that stand for nothing
+        self.paths()  # refuses names that stand for nothing
         if len(set(self.columns.values())) < len(self.languages):
             raise ValueError(f"languages: {self.languages} names something twice")
         return self
@@ -344,27 +386,12 @@ class NwaySettings(_Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """The languages of its sentences."""
+        """See `Benchmark.codes`."""
         return set(self.languages)
 
-    @property
-    def invented(self) -> bool:
-        """Whether its file is the invented world's."""
-        return MINI in self.files
-
-    @property
-    def outside(self) -> list[str]:
-        """The user's files that it is made from."""
-        return [] if self.invented else [self.path()]
-
-    def path(self, world: str = "") -> str:
-        """The file; `world` is the invented world's folder."""
-        return _filled(self.files, mini=world)
-
-
-BenchmarkSettings = Annotated[
-    RetrievalSettings | GradedSettings | CodeSwitchedSettings | NwaySettings, Field(discriminator="kind")
-]
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        return {"any language": [_filled(self.files, mini=world)]}
 
 
 def graded_pair(pair: str) -> tuple[str, str]:

@@ -89,6 +89,7 @@ class ClosedForm:
         products: `fit` needs the sums of outer products of each language.
         pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
         setting: name of the method's setting that `fit` takes, if it takes one.
+        by_language: it has weights for each language, and so none for a language without training pairs.
     """
 
     fit: Callable[..., dict[str, np.ndarray]]
@@ -97,6 +98,7 @@ class ClosedForm:
     pairs: bool = False
     pair_products: bool = False
     setting: str | None = None
+    by_language: bool = False
 
 
 @dataclass(frozen=True)

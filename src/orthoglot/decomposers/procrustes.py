@@ -67,4 +67,4 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
     return turned
 
 
-PROCRUSTES = ClosedForm(fit, apply, pairs=True, pair_products=True)
+PROCRUSTES = ClosedForm(fit, apply, pairs=True, pair_products=True, by_language=True)

@@ -50,4 +50,4 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-WHITENING = ClosedForm(fit, apply, products=True, setting="shrinkage")
+WHITENING = ClosedForm(fit, apply, products=True, setting="shrinkage", by_language=True)

@@ -6,12 +6,11 @@ Functions are imported when they are called, so that reading params.yaml stays f
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Union
 
 from pydantic import Field
 
@@ -20,15 +19,14 @@ from orthoglot.encoders.settings import (
     DistillationSettings,
     EmmaXSettings,
     EmsSettings,
+    EncoderEntry,
     FrozenSettings,
     LaserSettings,
     MlmSettings,
     PretrainedSettings,
     SentenceTransformersSettings,
-    TrainingSettings,
 )
 from orthoglot.errors import ConfigError
-from orthoglot.settings import Settings
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
@@ -47,7 +45,7 @@ class Kind(NamedTuple):
             `unknown`; see `TextTokenizer`.
     """
 
-    settings: type[Settings]
+    settings: type[EncoderEntry]
     make: str
     load: str = ""
     tokenizer: str = "orthoglot.encoders.tokenization:open_tokenizer"
@@ -79,7 +77,7 @@ KINDS = {
 SAVED_AS = ("ems", "pretrained", "sentence-transformers")
 
 if TYPE_CHECKING:
-    EncoderSettings = TrainingSettings | MlmSettings | FrozenSettings
+    EncoderSettings = EncoderEntry
 else:
     EncoderSettings = Annotated[
         Union[tuple(kind.settings for kind in KINDS.values())],  # noqa: UP007 - known at run time
@@ -95,7 +93,7 @@ class Inputs:
         bitext: prepared pair folders; a folder's name is its pair.
         corpora: prepared text folders; a folder's name is its language.
         tokens: as `tokenise` wrote it for these folders.
-        encoders: other encoders by their role in `TrainingSettings.origins`: "start", "teacher".
+        encoders: other encoders by their role in `EncoderEntry.origins`: "start", "teacher".
     """
 
     bitext: Sequence[Path]
@@ -131,7 +129,7 @@ def make_encoder(settings: EncoderSettings, name: str, inputs: Inputs, run: RunO
         run: where a training runs.
         output: an existing empty folder.
     """
-    make = imported(KINDS[settings.kind].make)
+    make = resolve_name(KINDS[settings.kind].make)
     if isinstance(settings, FrozenSettings):
         make(settings, name, output)
     else:
@@ -149,14 +147,8 @@ def load_encoder(folder: Path, device: str = "auto") -> Encoder:
         DataError: no such folder, or a damaged one.
     """
     kind = card(folder)["kind"]
-    known = {name: one.load for name, one in KINDS.items() if one.load}
-    if kind not in known:
-        near = difflib.get_close_matches(str(kind), known, n=len(known), cutoff=0.0)
-        raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(near)}")
-    return imported(known[kind]).load(folder, device)
-
-
-def imported(path: str) -> Any:
-    """What "module:name" names."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    loaders = {name: one.load for name, one in KINDS.items() if one.load}
+    if kind not in loaders:
+        raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(loaders)}")
+    encoder: Encoder = resolve_name(loaders[kind]).load(folder, device)
+    return encoder

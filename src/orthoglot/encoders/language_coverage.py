@@ -6,10 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from orthoglot.encoders.folder import card, checkpoint_folder
-from orthoglot.encoders.kinds import KINDS, EncoderSettings, imported
+from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -109,7 +110,7 @@ def _row(name: str, folder: Path, described: dict[str, Any], language: str, sent
         return Row(name, covered, seen, None, "no sample")
     try:
         place = checkpoint_folder(folder, described)
-        tokenizer = imported(KINDS[described["kind"]].tokenizer)(place, name)
+        tokenizer = resolve_name(KINDS[described["kind"]].tokenizer)(place, name)
         tokens = tokenizer.encode(sentences, language, sys.maxsize)
         return Row(name, covered, seen, coverage(tokens, tokenizer.unknown, sentences, language), "")
     except (ConfigError, DataError, OfflineError) as error:

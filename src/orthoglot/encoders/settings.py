@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -117,10 +117,30 @@ def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any
             yield place + name, value
 
 
-class TrainingSettings(Settings):
+class EncoderEntry(Settings):
+    """What every encoder says about itself.
+
+    Attributes:
+        serves_as: what it may be to the trainings of others: "start", "teacher".
+    """
+
+    serves_as: ClassVar[frozenset[str]] = frozenset({"teacher"})
+    kind: str
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The other encoders that its training needs, by what they are to it: "start", "teacher"."""
+        return {}
+
+    @property
+    def reads_corpora(self) -> bool:
+        """Whether it is trained on the text corpora of the preset."""
+        return False
+
+
+class TrainingSettings(EncoderEntry):
     """Settings of every encoder that is trained here, except those of kind `mlm`."""
 
-    kind: str
     network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
     """What is trained: a new network, or another encoder."""
     chunk_tokens: Count = 4096
@@ -138,8 +158,13 @@ class TrainingSettings(Settings):
 
     @property
     def origins(self) -> dict[str, str]:
-        """The other encoders that the training needs, by what they are to it."""
+        """See `EncoderEntry.origins`."""
         return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
+
+    @property
+    def reads_corpora(self) -> bool:
+        """See `EncoderEntry.reads_corpora`."""
+        return self.tokens.text == "corpora"
 
     @property
     def predicts_tokens(self) -> bool:
@@ -207,6 +232,7 @@ class EmsSettings(PretrainingSettings):
     Source: docs/papers.md#ems-variants.
     """
 
+    serves_as = frozenset({"start", "teacher"})
     kind: Literal["ems"]
     target: Literal["xtr", "ugt"] = "xtr"
     """Of the reconstruction: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
@@ -258,13 +284,14 @@ class EmsSettings(PretrainingSettings):
 class DistillationSettings(PretrainingSettings):
     """A student that learns to give both sides of a pair the teacher's vector of the first side."""
 
+    serves_as = frozenset()
     kind: Literal["distillation"]
     teacher: Name
     """Another encoder of the catalogue; it is not trained further."""
 
     @property
     def origins(self) -> dict[str, str]:
-        """See `PretrainingSettings.origins`."""
+        """See `EncoderEntry.origins`."""
         return {**super().origins, "teacher": self.teacher}
 
 
@@ -440,9 +467,10 @@ class EmmaXSettings(TrainingSettings):
         return f"{work}, then {second.steps} steps of {' and '.join(parts)}"
 
 
-class MlmSettings(Transformer):
+class MlmSettings(EncoderEntry, Transformer):
     """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
 
+    serves_as = frozenset({"start", "teacher"})
     kind: Literal["mlm"]
     vocabulary: Count
     """Number of tokens."""
@@ -471,10 +499,9 @@ class MlmSettings(Transformer):
     """Seed of initial weights, order of the text, dropout and hidden tokens."""
 
 
-class FrozenSettings(Settings):
+class FrozenSettings(EncoderEntry):
     """Settings of every encoder that was trained elsewhere."""
 
-    kind: str
     checkpoint: str
     """A folder, or a hub id."""
     max_tokens: Count = 512
@@ -488,6 +515,7 @@ class FrozenSettings(Settings):
 class PretrainedSettings(FrozenSettings):
     """Any transformers checkpoint: a folder, or a hub id at a commit."""
 
+    serves_as = frozenset({"start", "teacher"})
     kind: Literal["pretrained"]
     revision: str
     """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
@@ -524,13 +552,3 @@ class EmbeddingSettings(Settings):
     length; a vector that it cannot hold so well is refused."""
     train_pairs: Count = 2500
     """Sentence pairs of each language pair that decomposers are trained on, at most."""
-
-
-def origins(settings: Settings) -> dict[str, str]:
-    """The other encoders that an encoder's training needs, by what they are to it."""
-    return settings.origins if isinstance(settings, TrainingSettings) else {}
-
-
-def reads_corpora(settings: Settings) -> bool:
-    """Whether an encoder is trained on the text corpora of the preset."""
-    return isinstance(settings, TrainingSettings) and settings.tokens.text == "corpora"

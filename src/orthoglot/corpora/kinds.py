@@ -1,0 +1,65 @@
+"""The kinds of corpora and of benchmarks: one line each.
+
+To add a kind, write its settings and add a line here; a benchmark also needs a function that collects its files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Union
+
+from pydantic import Field
+
+from orthoglot.corpora.settings import (
+    Benchmark,
+    CodeSwitchedSettings,
+    Corpus,
+    GradedSettings,
+    LocalSettings,
+    MiniSettings,
+    NwaySettings,
+    OpusSettings,
+    RetrievalSettings,
+    TextCorpusSettings,
+)
+
+
+class BenchmarkKind(NamedTuple):
+    """A kind of benchmark.
+
+    Attributes:
+        settings: its class; the field `kind` holds the name of the kind.
+        collect: "module:function" from (settings, files by language or pair, output folder) to the counts of what it
+            wrote, by name.
+    """
+
+    settings: type[Benchmark]
+    collect: str
+
+
+CORPORA: dict[str, type[Corpus]] = {
+    "mini": MiniSettings,
+    "opus": OpusSettings,
+    "local": LocalSettings,
+    "text": TextCorpusSettings,
+}
+BENCHMARKS = {
+    "mini": BenchmarkKind(RetrievalSettings, "orthoglot.corpora.benchmarks:collect_retrieval"),
+    "local": BenchmarkKind(RetrievalSettings, "orthoglot.corpora.benchmarks:collect_retrieval"),
+    "sts": BenchmarkKind(GradedSettings, "orthoglot.corpora.benchmarks:collect_graded"),
+    "qe": BenchmarkKind(GradedSettings, "orthoglot.corpora.benchmarks:collect_graded"),
+    "code-switched": BenchmarkKind(
+        CodeSwitchedSettings, "orthoglot.corpora.benchmarks:collect_code_switched"
+    ),
+    "nway": BenchmarkKind(NwaySettings, "orthoglot.corpora.benchmarks:collect_nway"),
+}
+
+if TYPE_CHECKING:
+    CorpusSettings = Corpus
+    BenchmarkSettings = Benchmark
+else:
+    # Unions of classes that are known only at run time.
+    CorpusSettings = Annotated[Union[tuple(CORPORA.values())], Field(discriminator="kind")]  # noqa: UP007
+    BenchmarkSettings = Annotated[
+        Union[tuple(kind.settings for kind in BENCHMARKS.values())],  # noqa: UP007
+        Field(discriminator="kind"),
+    ]
