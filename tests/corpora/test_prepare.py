@@ -17,6 +17,7 @@ from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
 from orthoglot.corpora.settings import RetrievalSettings
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.errors import DataError
+from orthoglot.languages import canonical
 
 CLEANING = {
     "min_characters": 2,
@@ -166,7 +167,8 @@ def test_as_many_benchmark_overlaps_as_the_datas_own_report_counts(
 @pytest.fixture(scope="module")
 def tatoeba(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tatoeba")
-    codes = [path.name.split(".")[1].split("-")[0] for path in (shared_data / "tatoeba").glob("*.gz")]
+    paths = (shared_data / "tatoeba").glob("*.gz")
+    codes = sorted({canonical(path.name.split(".")[1].split("-")[0]) for path in paths})
     settings = RetrievalSettings(
         kind="local",
         files=str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz"),

@@ -51,14 +51,24 @@ class Kind(NamedTuple):
     tokenizer: str = "orthoglot.encoders.tokenization:open_tokenizer"
 
 
-PRETRAINED = "orthoglot.encoders.pretrained:PretrainedEncoder"
-LINK = "orthoglot.encoders.link:link"
 KINDS = {
-    "ems": Kind(EmsSettings, "orthoglot.pretraining.ems:pretrain_ems", PRETRAINED),
+    "ems": Kind(
+        EmsSettings,
+        "orthoglot.pretraining.ems:pretrain_ems",
+        "orthoglot.encoders.pretrained:PretrainedEncoder",
+    ),
     "distillation": Kind(DistillationSettings, "orthoglot.pretraining.distillation:distill"),
     "emma-x": Kind(EmmaXSettings, "orthoglot.pretraining.emma_x:pretrain_emma_x"),
-    "mlm": Kind(MlmSettings, "orthoglot.pretraining.mlm:pretrain_mlm", PRETRAINED),
-    "pretrained": Kind(PretrainedSettings, LINK, PRETRAINED),
+    "mlm": Kind(
+        MlmSettings,
+        "orthoglot.pretraining.mlm:pretrain_mlm",
+        "orthoglot.encoders.pretrained:PretrainedEncoder",
+    ),
+    "pretrained": Kind(
+        PretrainedSettings,
+        "orthoglot.encoders.link:link",
+        "orthoglot.encoders.pretrained:PretrainedEncoder",
+    ),
     "sentence-transformers": Kind(
         SentenceTransformersSettings,
         "orthoglot.encoders.sentence_transformer:link_sentence_transformers",
@@ -67,7 +77,7 @@ KINDS = {
     ),
     "laser": Kind(
         LaserSettings,
-        LINK,
+        "orthoglot.encoders.link:link",
         "orthoglot.encoders.laser:LaserEncoder",
         "orthoglot.encoders.laser:LaserTokenizer",
     ),
