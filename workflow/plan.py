@@ -18,6 +18,7 @@ from typing import Any
 from checks import EncoderChecks, check_benchmarks
 from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
+from orthoglot.corpora.catalogues import installed_package
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings, TrainingSettings
 from orthoglot.errors import ConfigError
@@ -112,7 +113,13 @@ class Plan:
         return job
 
     def check_files(self, job: Job) -> None:
-        """Raise ConfigError if one of the user's files that the job reads is absent."""
+        """Raise ConfigError if a file of the user's or a Python package that the job reads is absent."""
+        for source in job.settings.get("sources", []):
+            for name, package in source.get("packages", {}).items():
+                try:
+                    installed_package(name, package["version"])
+                except ConfigError as error:
+                    raise ConfigError(f"corpora.{source['name']}: {error}") from error
         for path, entry in job.own.items():
             if not Path(path).is_file():
                 needs = f"; presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""
@@ -260,7 +267,11 @@ class Plan:
         languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, corpus in corpora.items():
             root = self._world(f"corpora.{name}") if corpus.invented else made.get(name, "")
-            for pair, source in corpus.pair_sources(root).items():
+            try:
+                sources_of_pairs = corpus.pair_sources(root)
+            except ConfigError as error:
+                raise ConfigError(f"corpora.{name}: {error}") from error
+            for pair, source in sources_of_pairs.items():
                 pairs.setdefault(pair, []).append((root, {"name": name, **source}))
             for language, path in corpus.texts(root).items():
                 languages.setdefault(language, []).append((root, {"name": name, "path": path}))
@@ -300,7 +311,7 @@ class Plan:
                 path: f"corpora.{source['name']}"
                 for root, source in found
                 if not root
-                for path in source.get("paths") or [source["path"]]
+                for path in source.get("paths", [source["path"]] if "path" in source else [])
             },
         )
 

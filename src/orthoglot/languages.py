@@ -8,6 +8,7 @@ only. The codes qaa ... qtz, which ISO 639 reserves for private use, name invent
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple
@@ -84,6 +85,11 @@ _PRIVATE_USE = re.compile(r"q[a-t][a-z]")
 # "pt_br", "eng_Latn", "pt-BR", "zh-Hans"; with a hyphen only the case distinguishes it from a pair ("en-de").
 _VARIETY = re.compile(r"(?P<code>[A-Za-z]{2,4})(_([A-Za-z]{2}|[A-Za-z]{4})|-([A-Z]{2}|[A-Z][a-z]{3}))")
 
+# "de", "pt_BR", "zh-Hans", "sr_Latn_RS", "es-419", as folders of message catalogues and XML files write languages.
+_LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?")
+# Where Chinese is written in traditional characters.
+_TRADITIONAL = {"HK", "MO", "TW"}
+
 
 class _Language(NamedTuple):
     script: str
@@ -134,6 +140,40 @@ def script(code: str) -> str:
 def has_spaces(code: str) -> bool:
     """Whether the language writes spaces between words."""
     return script(code) not in _WITHOUT_SPACES
+
+
+def is_locale(name: str) -> bool:
+    """Whether a name is that of a known language, with or without script and region: de, pt_BR, zh-Hans, es-419."""
+    found = _LOCALE.fullmatch(name)
+    return found is not None and found[1].lower() in _CANONICAL
+
+
+def locales(code: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
+    """Those names of locales that stand for a language, the plainest first.
+
+    First the name with the script that most text of the language has (zh_Hans), then the language alone, then the
+    regions in the order that corpora prefer them in (pt_PT before pt_BR), then the others by name.
+
+    Args:
+        code: the language.
+        names: e.g. de, pt_BR, zh-Hans, es-419; a name that is none of a locale stands for nothing.
+        any_script: whether names with another script come last; they are left out if not.
+    """
+    known = [spelling.lower() for spelling in spellings(code)]
+    ranked = []
+    for name in set(names):
+        found = _LOCALE.fullmatch(name)
+        if not found or _CANONICAL.get(found[1].lower(), found[1].lower()) != code:
+            continue
+        written, region = (found[2] or "").title(), (found[3] or "").upper()
+        if not written and code == "zh" and region in _TRADITIONAL:
+            written = "Hant"
+        other = written not in ("", script(code))
+        plain = name.replace("-", "_").lower()
+        place = known.index(plain) if plain in known else len(known)
+        if any_script or not other:
+            ranked.append((other, not written, bool(region), place, name))
+    return [name for *_, name in sorted(ranked)]
 
 
 def parse_pair(pair: str) -> tuple[str, str]:

@@ -26,8 +26,9 @@ from orthoglot.apply.fit import fit, texts_by_pair
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
 from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.prepare import Source, read_split
+from orthoglot.corpora.prepare import read_split
 from orthoglot.corpora.settings import SplitSettings
+from orthoglot.corpora.sources import Source
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.training.settings import DecompositionSettings

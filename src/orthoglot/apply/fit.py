@@ -15,8 +15,9 @@ from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
 from orthoglot.apply.measure import held_out, retrieval
 from orthoglot.apply.model import ENCODER
-from orthoglot.corpora.prepare import PrepareSettings, Source, prepare
-from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.settings import CleaningSettings, SplitSettings, form_of
+from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
@@ -146,10 +147,11 @@ def fit(
 
 
 def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Source]]:
-    """{language pair: texts} of a command line: each text one TSV file, or two Moses files joined by a comma.
+    """{language pair: texts} of a command line: each text one TSV file, two Moses files joined by a comma, or one
+    translation memory (.tmx, .xliff, .xlf, .po, .mo).
 
     Raises:
-        ConfigError: not as many pairs as texts, or a text of more than two files.
+        ConfigError: not as many pairs as texts, or a text of more files than its form has.
     """
     if len(bitext) != len(pairs):
         raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
@@ -160,7 +162,8 @@ def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list
         if len(paths) > 2:
             raise ConfigError(f"--bitext {text}: one TSV file, or two Moses files joined by a comma")
         name = ",".join(Path(path).name for path in paths)
-        texts.setdefault(pair, []).append(Source(name=name, kind="files", paths=paths))
+        text_source = Source.model_validate({"name": name, "kind": form_of(paths), "paths": paths})
+        texts.setdefault(pair, []).append(text_source)
     return texts
 
 

@@ -213,7 +213,8 @@ def fit(
     bitext: Annotated[
         list[str],
         typer.Option(
-            help="a TSV file, or two Moses files joined by a comma; .gz, .zst; repeat for more texts"
+            help="a TSV file, two Moses files joined by a comma, or a translation memory (.tmx, .xliff, .po, .mo); "
+            "repeat for more texts"
         ),
     ],
     pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],

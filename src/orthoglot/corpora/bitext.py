@@ -29,6 +29,16 @@ class SentencePair(NamedTuple):
     target: str
 
 
+class LeftOut(NamedTuple):
+    """A message or translation unit that no pair was made of."""
+
+    reason: str
+
+
+# What the reader of a file yields for each thing that it meets.
+Item = SentencePair | LeftOut
+
+
 def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
     """Stream the pairs of one TSV file or of two Moses files, source first; .gz and .zst are unpacked.
 
@@ -122,11 +132,15 @@ def read_lines(path: Path) -> Iterator[str]:
     Raises:
         DataError: the file is missing, truncated or not UTF-8.
     """
-    return decoded(_unpacked(path), str(path))
+    return decoded(unpacked(path), str(path))
 
 
-def _unpacked(path: Path) -> Iterator[bytes]:
-    """The file's bytes in chunks, decompressed according to its first bytes."""
+def unpacked(path: Path) -> Iterator[bytes]:
+    """The file's bytes in chunks, decompressed according to its first bytes.
+
+    Raises:
+        DataError: the file is missing or truncated.
+    """
     try:
         with path.open("rb") as raw:
             magic = raw.read(4)

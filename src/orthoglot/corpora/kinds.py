@@ -13,9 +13,11 @@ from orthoglot.corpora.settings import (
     Benchmark,
     CodeSwitchedSettings,
     Corpus,
+    GettextSettings,
     GradedSettings,
     LocalSettings,
     MiniSettings,
+    MultiParallelSettings,
     NwaySettings,
     OpusSettings,
     RetrievalSettings,
@@ -40,6 +42,8 @@ CORPORA: dict[str, type[Corpus]] = {
     "mini": MiniSettings,
     "opus": OpusSettings,
     "local": LocalSettings,
+    "multi-parallel": MultiParallelSettings,
+    "gettext": GettextSettings,
     "text": TextCorpusSettings,
 }
 BENCHMARKS = {

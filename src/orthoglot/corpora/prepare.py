@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from orthoglot.corpora.benchmarks import sentence_keys
-from orthoglot.corpora.bitext import SentencePair, read_pairs, write_pairs
+from orthoglot.corpora.bitext import Item, LeftOut, SentencePair, read_pairs, write_pairs
 from orthoglot.corpora.cleaning import clean, normalised
-from orthoglot.corpora.opus import read_moses_zip
 from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.corpora.sources import Source, read_source
 from orthoglot.corpora.splitting import SPLITS, Split, order_key, split_of
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
@@ -24,14 +24,6 @@ from orthoglot.settings import Settings
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-class Source(Settings):
-    """Where pairs come from: Moses zips of OPUS, or one TSV file or two Moses files."""
-
-    name: str
-    kind: Literal["moses_zip", "files"]
-    paths: Annotated[list[str], Field(min_length=1)]
 
 
 class PrepareSettings(Settings):
@@ -56,9 +48,10 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     source, target = parse_pair(settings.pair)
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    pairs = chain.from_iterable(
-        counted(_pairs(origin, source, target), origin.name, read) for origin in settings.sources
+    items = chain.from_iterable(
+        counted(read_source(origin, source, target), origin.name, read) for origin in settings.sources
     )
+    pairs = _pairs(items, dropped)
     kept = clean(pairs, settings.cleaning, source, target, sentence_keys(benchmarks), dropped)
     splits = _divided(kept, settings.splits, dropped)
     if not splits["train"]:
@@ -94,11 +87,13 @@ def counted(items: Iterable[T], name: str, read: Counter[str]) -> Iterator[T]:
         yield item
 
 
-def _pairs(origin: Source, source: str, target: str) -> Iterator[SentencePair]:
-    paths = [Path(path) for path in origin.paths]
-    if origin.kind == "files":
-        return read_pairs(paths)
-    return chain.from_iterable(read_moses_zip(path, source, target) for path in paths)
+def _pairs(items: Iterable[Item], dropped: Counter[str]) -> Iterator[SentencePair]:
+    """The pairs among the items; the others are counted by reason."""
+    for item in items:
+        if isinstance(item, LeftOut):
+            dropped[item.reason] += 1
+        else:
+            yield item
 
 
 def _divided(

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from orthoglot.corpora.locales import catalogues_below, choose
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
 from orthoglot.settings import Count, Language, Name, Settings, Share, Whole
 
 MINI = "{mini}"  # the invented world's folder, in the names of files
+Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
+# How files of translation memories are read; others are TSV or Moses files.
+MEMORIES = {".po": "po", ".mo": "po", ".tmx": "tmx", ".xliff": "xliff", ".xlf": "xliff"}
+OF_MANY_PAIRS = {"tmx", "xliff"}
+PACKED = {".gz", ".zst"}
 
 
 class Corpus(Settings):
@@ -91,7 +98,7 @@ class OpusSettings(Corpus):
     """Language pairs, pivot first, e.g. en-de."""
     licence: str
     """Of the text; the report lists it."""
-    sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]] = {}
+    sha256: dict[str, Digest] = {}
     """Digest of the archive by language pair; an archive with another one is refused."""
 
     @model_validator(mode="after")
@@ -107,6 +114,24 @@ class OpusSettings(Corpus):
         return _zips(root, self.pairs)
 
 
+def form_of(paths: list[str]) -> str:
+    """The `kind` of a `Source` that reads a user's files: by the suffix of a translation memory, or else `files`.
+
+    Raises:
+        ConfigError: a translation memory is not the only file, or a message catalogue is compressed.
+    """
+    forms = set()
+    for path in map(PurePath, paths):
+        packed = path.suffix in PACKED
+        form = MEMORIES.get((path.with_suffix("") if packed else path).suffix, "files")
+        if packed and form == "po":
+            raise ConfigError(f"{path}: unpack it; message catalogues are read uncompressed")
+        forms.add(form)
+    if len(paths) > 1 and forms != {"files"}:
+        raise ConfigError(f"{', '.join(paths)}: a translation memory holds both languages; name one file")
+    return forms.pop()
+
+
 class LocalSettings(Corpus):
     """The user's own sentence pairs."""
 
@@ -114,15 +139,17 @@ class LocalSettings(Corpus):
     pairs: Annotated[list[str], Field(min_length=1)]
     """Language pairs, pivot first, e.g. en-de."""
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
-    """One TSV file, or two Moses files, source first; plain, .gz or .zst. `{pair}`, `{source}` and `{target}`
-    stand for a pair and its two languages."""
+    """One TSV file, or two Moses files, source first, or one translation memory (.tmx, .xliff, .xlf); plain, .gz or
+    .zst; or one message catalogue (.po, .mo). `{pair}`, `{source}` and `{target}` stand for a pair and its two
+    languages."""
     licence: str
     """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_pair_has_files_of_its_own(self) -> Self:
-        sources = self.pair_sources("")
-        if len({tuple(source["paths"]) for source in sources.values()}) < len(sources):
+        # Translation memories state the languages of each text.
+        sources = [one for one in self.pair_sources("").values() if one["kind"] not in OF_MANY_PAIRS]
+        if len({tuple(source["paths"]) for source in sources}) < len(sources):
             raise ValueError(
                 f"files: the same for two of {len(self.pairs)} pairs; tell them apart by {{pair}}"
             )
@@ -134,7 +161,120 @@ class LocalSettings(Corpus):
         for pair in self.pairs:
             source, target = parse_pair(pair)
             paths = [_filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
-            found[pair] = {"kind": "files", "paths": paths}
+            found[pair] = {"kind": form_of(paths), "paths": paths}
+        return found
+
+
+class MultiParallelSettings(Corpus):
+    """One text in many languages: a file for each, in which line n is the translation of line n of the others.
+
+    An empty line is a sentence that the language lacks; it is left out of that language's pair alone.
+    """
+
+    kind: Literal["multi-parallel"]
+    files: str
+    """A file with a sentence per line, plain, .gz or .zst; `{language}` stands for the language's name."""
+    languages: (
+        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+    )
+    """The languages, the pivot among them, or each with its name in `files`, e.g. {en: eng, cs: ces}."""
+    pivot: Language = "en"
+    """The language that all others have a pair with."""
+    licence: str
+    """Of the text; the report lists it."""
+
+    @model_validator(mode="after")
+    def _each_language_has_a_file_of_its_own(self) -> Self:
+        if self.pivot not in self.languages:
+            raise ValueError(f"languages: name the pivot {self.pivot}, too")
+        if len(set(self._paths.values())) < len(self.languages):
+            raise ValueError("files: the same for two languages; tell them apart by {language}")
+        return self
+
+    @property
+    def _paths(self) -> dict[str, str]:
+        """{language: its file}."""
+        named = (
+            self.languages if isinstance(self.languages, dict) else {code: code for code in self.languages}
+        )
+        return {code: _filled(self.files, language=name) for code, name in named.items()}
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        pivot = self._paths[self.pivot]
+        return {
+            f"{self.pivot}-{code}": {"kind": "files", "paths": [pivot, path]}
+            for code, path in self._paths.items()
+            if code != self.pivot
+        }
+
+
+class PackageSettings(Settings):
+    """A Python package whose message catalogues are read; nothing of it is imported."""
+
+    version: str
+    """The only version that will do."""
+    sha256: Digest
+    """Digest of its message catalogues; the message about another one states it."""
+
+
+class GettextSettings(Corpus):
+    """Messages of programs and their translations, from gettext's catalogues (.po, .mo)."""
+
+    kind: Literal["gettext"]
+    packages: dict[Name, PackageSettings] = {}
+    """Installed Python packages by name."""
+    folder: str = ""
+    """In place of packages: a folder with LOCALE/LC_MESSAGES/DOMAIN.po, LOCALE/DOMAIN.po or LOCALE.po, at any depth."""
+    languages: (
+        Annotated[list[Language], Field(min_length=1)]
+        | Annotated[dict[Language, Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
+    )
+    """The languages of the translations, or each with the names of its locales, the preferred one first, e.g.
+    {pt: [pt_BR]}. Without names: all that stand for it (zh: zh_Hans, zh, zh_CN), but not those in another script. A
+    message that the first locale leaves untranslated is taken from the next one."""
+    pivot: Language = "en"
+    """The language of the messages in the programs."""
+    min_words: Count = 1
+    """Words of a message at least; shorter ones are dropped."""
+    licence: str
+    """Of the text; the report lists it."""
+
+    @model_validator(mode="after")
+    def _messages_are_somewhere(self) -> Self:
+        if bool(self.packages) == bool(self.folder):
+            raise ValueError("name packages or a folder")
+        if self.pivot in self.languages:
+            raise ValueError(
+                f"languages: {self.pivot} is the language of the messages; name their translations"
+            )
+        if len(set(self.languages)) < len(self.languages):
+            raise ValueError(f"languages: {self.languages} names something twice")
+        return self
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`.
+
+        Raises:
+            ConfigError: the folder has no catalogue of a language.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        files = catalogues_below(Path(self.folder)) if self.folder else []
+        for code in self.languages:
+            names = self.languages[code] if isinstance(self.languages, dict) else []
+            chosen: dict[str, Any] = {
+                "paths": [path.as_posix() for paths in choose(files, code, names) for path in paths]
+            }
+            if self.packages:
+                chosen = {"packages": {name: one.model_dump() for name, one in self.packages.items()}}
+            elif not chosen["paths"]:
+                raise ConfigError(f"{self.folder} has no message catalogue in {code}")
+            found[f"{self.pivot}-{code}"] = {
+                "kind": "gettext",
+                "locales": names,
+                "min_words": self.min_words,
+                **chosen,
+            }
         return found
 
 

@@ -1,0 +1,203 @@
+"""Message catalogues of gettext (.po, .mo): of Python packages, of a folder, or one file of the user's own."""
+
+from __future__ import annotations
+
+import gettext
+import hashlib
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import polib
+
+from orthoglot.corpora.bitext import Item, LeftOut, SentencePair
+from orthoglot.corpora.locales import CATALOGUES, choose
+from orthoglot.corpora.messages import plain
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import locales
+
+if TYPE_CHECKING:
+    from orthoglot.corpora.sources import Source
+
+# Context and message.
+Key = tuple[str | None, str]
+PLURAL = re.compile(r"plural\s*=\s*([^;]+)")
+GERMANIC = "n != 1"
+TEMPLATE = "EXPRESSION"  # what a new catalogue has in place of a rule
+
+
+def read_gettext(origin: Source, source: str, target: str) -> Iterator[Item]:
+    """The messages of catalogues that belong together, and their translations.
+
+    A message that the preferred locale (pt) leaves untranslated is taken from the next one (pt_PT, pt_BR) that has it.
+
+    Raises:
+        ConfigError: a package is not installed in the pinned version.
+        DataError: a package has other catalogues than the pinned ones, or none in the target language; one is broken.
+    """
+    sets = choose([Path(path) for path in origin.paths], target, origin.locales)
+    for name, pin in sorted(origin.packages.items()):
+        files = package_catalogues(name, pin.version, pin.sha256)
+        sets += [[files[path] for path in paths] for paths in choose(files, target, origin.locales)]
+    if not sets:
+        where = ", ".join(origin.packages) or "these files"
+        raise DataError(f"{origin.name}: no message catalogue in {target} in {where}")
+    for paths in sets:
+        for item in _merged(paths):
+            few = isinstance(item, SentencePair) and len(item.source.split()) < origin.min_words
+            yield LeftOut("few_words") if few else item
+
+
+def read_own(origin: Source, source: str, target: str) -> Iterator[Item]:
+    """The messages of one catalogue and their translations, or the reverse if its header states the source language.
+
+    Raises:
+        DataError: the file is broken, or its header states a language that is none of the two.
+    """
+    path = Path(origin.paths[0])
+    stated = opened(path).metadata.get("Language", "").strip()
+    swapped = bool(locales(source, [stated], any_script=True))
+    if stated and not swapped and not locales(target, [stated], any_script=True):
+        raise DataError(f"{path}: translates into {stated!r}, which is neither {source} nor {target}")
+    for item in read_catalogue(path):
+        yield SentencePair(item.target, item.source) if swapped and isinstance(item, SentencePair) else item
+
+
+def read_catalogue(path: Path) -> Iterator[Item]:
+    """The messages of a .po or .mo file, first side, and their translations; each form of a plural is a message.
+
+    The form that is for one thing but not for two translates the singular, every other form the plural. A context
+    (msgctxt) tells equal messages apart and is no text. Left out are `obsolete` and `fuzzy` messages, and those that
+    `orthoglot.corpora.messages.plain` leaves out.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    for _, items in _entries(path):
+        yield from items
+
+
+def _entries(path: Path) -> Iterator[tuple[Key, list[Item]]]:
+    """The entries of a catalogue: by what their program looks them up, and their forms."""
+    catalogue = opened(path)
+    singular = _form_of_one(catalogue.metadata.get("Plural-Forms", ""))
+    for entry in catalogue:
+        reason = "obsolete" if entry.obsolete else "fuzzy" if getattr(entry, "fuzzy", False) else ""
+        forms = _forms(entry, singular)
+        yield (
+            (entry.msgctxt, entry.msgid),
+            [LeftOut(reason) if reason else plain(message, text) for message, text in forms],
+        )
+
+
+def _merged(paths: Sequence[Path]) -> Iterator[Item]:
+    """The messages of some locales of one set of translations, each from the first that has a pair of it."""
+    found: dict[Key, list[Item]] = {}
+    for path in paths:
+        for key, items in _entries(path):
+            if key not in found or (_any_pair(items) and not _any_pair(found[key])):
+                found[key] = items
+    return chain.from_iterable(found.values())
+
+
+def _any_pair(items: Sequence[Item]) -> bool:
+    return any(isinstance(item, SentencePair) for item in items)
+
+
+def opened(path: Path) -> Any:
+    """The entries of a .po or .mo file, as polib has them.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    # polib takes the name of a file that does not exist for the text of a catalogue.
+    if not path.is_file():
+        raise DataError(f"{path} does not exist")
+    try:
+        return polib.mofile(str(path)) if path.suffix == ".mo" else polib.pofile(str(path))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error, MemoryError) as error:
+        raise DataError(f"{path}: not a message catalogue that can be read ({error})") from error
+
+
+def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPath, Path]:
+    """{path within the package: file} of all message catalogues of an installed Python package.
+
+    Nothing of the package is imported.
+
+    Args:
+        name: as pip spells it.
+        version: the only one that will do.
+        sha256: of a line "SHA-256, two spaces, path" for each catalogue, sorted by path.
+    Raises:
+        ConfigError: the package is not installed in this version.
+        DataError: its catalogues have another digest.
+    """
+    installed = installed_package(name, version)
+    files = {
+        PurePosixPath(path): Path(str(path.locate()))
+        for path in sorted(installed.files or [], key=str)
+        if path.suffix in CATALOGUES and ".." not in path.parts and not path.is_absolute()
+    }
+    whole = hashlib.sha256()
+    for path, file in files.items():
+        try:
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            raise DataError(f"package {name}: {file} cannot be read; install it again ({error})") from error
+        whole.update(f"{digest}  {path}\n".encode())
+    if not files or whole.hexdigest() != sha256.lower():
+        raise DataError(
+            f"package {name} {version}: its {len(files)} message catalogues have SHA-256 {whole.hexdigest()}, "
+            f"not {sha256}"
+        )
+    return files
+
+
+def installed_package(name: str, version: str) -> Distribution:
+    """What is known of an installed Python package.
+
+    Raises:
+        ConfigError: it is not installed, or in another version.
+    """
+    try:
+        installed = distribution(name)
+    except PackageNotFoundError:
+        state = "is not installed"
+    else:
+        if installed.version == version:
+            return installed
+        state = f"is installed in version {installed.version}"
+    raise ConfigError(
+        f"the Python package {name} {version}, whose message catalogues are read, {state}: "
+        f"pip install --no-deps {name}=={version}"
+    )
+
+
+def _forms(entry: Any, singular: int | None) -> Iterator[tuple[str, str]]:
+    if not entry.msgid_plural:
+        yield entry.msgid, entry.msgstr
+        return
+    for number, text in sorted(entry.msgstr_plural.items()) or [(None, "")]:
+        yield entry.msgid if number is not None and number == singular else entry.msgid_plural, text
+
+
+def _form_of_one(rule: str) -> int | None:
+    """The form that a catalogue's plural rule has for one thing, if it has another for two.
+
+    Without a rule, it is that of English.
+
+    Raises:
+        DataError: not a rule.
+    """
+    found = PLURAL.search(rule)
+    stated = found[1] if found and TEMPLATE not in found[1] else GERMANIC
+    try:
+        form = gettext.c2py(stated)
+        one, two = form(1), form(2)
+    except (ValueError, ZeroDivisionError) as error:
+        raise DataError(f"not a rule of plural forms: {rule!r} ({error})") from error
+    return int(one) if one != two else None

@@ -1,0 +1,80 @@
+"""Messages of programs as sentences: markup goes, placeholders become one letter, on both sides alike."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+
+from orthoglot.corpora.bitext import Item, LeftOut, SentencePair
+
+STAND_IN = "X"  # for every placeholder: a name that no language translates
+PLACEHOLDER = re.compile(
+    r"""
+    %%                                                     # a percent sign, no placeholder
+    | \{\{.*?\}\} | \{%.*?%\}                              # {{ variable }}, {% tag %} of templates
+    | %\((?P<name>[^()]+)\)[#0+\- ]*\d*(?:\.\d+)?[a-zA-Z]  # %(name)s
+    | (?<!\d)%(?:\d+\$)?[#0+\-]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjztL])?[diouxXeEfFgGcrsa@]  # %s, %2$s, %.1f
+    | (?<!\d)%L?(?:\d{1,2}(?![\d%])|n\b)                   # %1, %n of Qt
+    | \$?\{[^{}]*\}                                        # {}, {0}, {name}, ${name}
+    | (?<!\w)\$[A-Za-z_]\w*                                # $name
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+TAG = re.compile(r"<(?P<tag>/?[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>|<!--.*?-->", re.DOTALL)
+LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
+EMPHASIS = re.compile(r"\*\*|`+")
+# Tags that separate words.
+BLOCKS = {"br", "div", "dd", "dl", "dt", "hr", "li", "ol", "p", "pre", "table", "td", "th", "tr", "ul"}
+_ORDER = re.compile(r"^%\d+\$")
+
+
+def plain(source: str, target: str) -> Item:
+    """The two sides of a message as sentences, or why it makes no pair.
+
+    HTML tags, Markdown's links, bold type and code marks are removed, entities such as &amp; resolved, and each
+    placeholder (%s, %(name)s, {name}, %1, $name, {{ name }}) becomes the letter X.
+
+    Returns:
+        A pair; or left out as `untranslated` (the target is empty), `markup` (the sides have different tags or links)
+        or `placeholders` (they have different placeholders, or an odd brace is left, as of ICU's plurals).
+    """
+    if not target.strip():
+        return LeftOut("untranslated")
+    sides = [_without_markup(side) for side in (source, target)]
+    if sides[0][1] != sides[1][1]:
+        return LeftOut("markup")
+    filled = [_without_placeholders(text) for text, _ in sides]
+    if filled[0][1] != filled[1][1] or any(brace in text for text, _ in filled for brace in "{}"):
+        return LeftOut("placeholders")
+    return SentencePair(*(html.unescape(text) for text, _ in filled))
+
+
+def placeholder(text: str) -> str:
+    """The first placeholder of a text; "" if there is none."""
+    return next((found[0] for found in PLACEHOLDER.finditer(text) if found[0] != "%%"), "")
+
+
+def _without_markup(text: str) -> tuple[str, Counter[str]]:
+    """A text without markup, and how often it had which."""
+    counts = Counter(found["tag"].lower() for found in TAG.finditer(text) if found["tag"])
+    text = TAG.sub(_space_of_tag, text)
+    text, links = LINK.subn(r"\1", text)
+    return EMPHASIS.sub("", text), counts + Counter({"[]()": links})
+
+
+def _space_of_tag(found: re.Match[str]) -> str:
+    return " " if (found["tag"] or "").lower().strip("/") in BLOCKS else ""
+
+
+def _without_placeholders(text: str) -> tuple[str, Counter[str]]:
+    """A text with a stand-in for each placeholder, and how often it had which, whatever their order."""
+    counts = Counter(_identity(found) for found in PLACEHOLDER.finditer(text) if found[0] != "%%")
+    return PLACEHOLDER.sub(lambda found: "%" if found[0] == "%%" else STAND_IN, text), counts
+
+
+def _identity(found: re.Match[str]) -> str:
+    """By which the placeholders of two sides are compared: %2$s is another %s, %(n)s another %(n)d."""
+    if found["name"]:
+        return f"%({found['name']})"
+    return _ORDER.sub("%", "".join(found[0].split()))

@@ -1,0 +1,51 @@
+"""Translation memories in TMX (Translation Memory eXchange 1.1 to 1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orthoglot.corpora.bitext import Item, LeftOut
+from orthoglot.corpora.messages import plain
+from orthoglot.corpora.xml_memory import child, elements, local, text
+from orthoglot.errors import DataError
+from orthoglot.languages import locales
+
+if TYPE_CHECKING:
+    from orthoglot.corpora.sources import Source
+
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def read_tmx(origin: Source, source: str, target: str) -> Iterator[Item]:
+    """A pair for each translation unit that has both languages; of several variants the one that `locales` prefers.
+
+    Left out is a unit without one of the two (`other_languages`), and what `orthoglot.corpora.messages.plain` leaves
+    out.
+
+    Raises:
+        DataError: the file cannot be read, or no unit has both languages.
+    """
+    path = Path(origin.paths[0])
+    found = False
+    held: set[str] = set()
+    for unit, _ in elements(path, "tmx", {"tu"}):
+        segments = {
+            variant.get(XML_LANG, variant.get("lang", "")): child(variant, "seg")
+            for variant in reversed(unit)  # of two in one language the first counts
+            if local(variant) == "tuv"
+        }
+        ranked = [locales(code, segments, any_script=True) for code in (source, target)]
+        if all(ranked):
+            found = True
+            first, second = (text(segments[names[0]]) for names in ranked)
+            yield plain(first, second)
+        else:
+            held.update(segments)
+            yield LeftOut("other_languages")
+    if not found:
+        raise DataError(
+            f"{path}: no translation unit is in {source} and {target}; its languages are "
+            f"{', '.join(sorted(held)) or 'none'}"
+        )

@@ -1,0 +1,82 @@
+"""Translations in XLIFF (XML Localisation Interchange File Format) 1.2 and 2.0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
+
+from orthoglot.corpora.bitext import Item, LeftOut
+from orthoglot.corpora.messages import plain
+from orthoglot.corpora.xml_memory import child, elements, local, text
+from orthoglot.errors import DataError
+from orthoglot.languages import locales
+
+if TYPE_CHECKING:
+    from orthoglot.corpora.sources import Source
+
+# Elements and attributes that state the languages, of version 1.2 and of 2.0.
+LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}
+
+
+def read_xliff(origin: Source, source: str, target: str) -> Iterator[Item]:
+    """A pair for each <trans-unit> of version 1.2 and each <segment> of version 2.0; a file from the pivot or into it.
+
+    Left out is a unit of a file in other languages (`other_languages`), one that says that it is not finished
+    (`fuzzy`), and what `orthoglot.corpora.messages.plain` leaves out.
+
+    Raises:
+        DataError: the file cannot be read, or no unit is in both languages.
+    """
+    path = Path(origin.paths[0])
+    found = False
+    held: set[str] = set()
+    for unit, around in elements(path, "xliff", {"trans-unit", "segment"}):
+        stated = _languages(around)
+        sides = "source", "target"
+        if _are(stated, (target, source)):
+            sides = "target", "source"
+        elif not _are(stated, (source, target)):
+            held.add("-".join(stated))
+            yield LeftOut("other_languages")
+            continue
+        found = True
+        first, second = (text(child(unit, side)) for side in sides)
+        if not text(child(unit, "target")).strip():
+            yield LeftOut("untranslated")
+        elif _is_unfinished(unit):
+            yield LeftOut("fuzzy")
+        else:
+            yield plain(first, second)
+    if not found:
+        raise DataError(
+            f"{path}: no translation is in {source} and {target}; its languages are "
+            f"{', '.join(sorted(held)) or 'none'}"
+        )
+
+
+def _languages(around: Sequence[Element]) -> list[str]:
+    """Source and target language of the innermost element that states them; "" for one that is not stated."""
+    for element in reversed(around):
+        names = LANGUAGES.get(local(element), ())
+        if any(element.get(name) for name in names):
+            return [element.get(name, "") for name in names]
+    return ["", ""]
+
+
+def _are(stated: Sequence[str], pair: Sequence[str]) -> bool:
+    """Whether stated languages are a pair's; version 1.2 lets the target be left out."""
+    first, second = (
+        bool(locales(code, [name], any_script=True)) for code, name in zip(pair, stated, strict=True)
+    )
+    return first and (second or not stated[1])
+
+
+def _is_unfinished(unit: Element) -> bool:
+    """Whether a unit is marked as not translated for good: not approved, new, initial, or in need of something."""
+    marked = child(unit, "target")
+    states = [unit.get("state", ""), marked.get("state", "") if marked is not None else ""]
+    return unit.get("approved") == "no" or any(
+        state in ("new", "initial") or state.startswith("needs-") for state in states
+    )
