@@ -124,6 +124,25 @@ def test_other_pairs_are_refused_with_the_cause(pair: str, cause: str) -> None:
         languages.parse_pair(pair)
 
 
+def test_locales_of_a_language_come_with_the_plainest_first() -> None:
+    names = ["pt_BR", "pt-AO", "PT", "pt_PT", "por", "ptx", "pt@x", "pt_BR.UTF-8", "fr"]
+    assert languages.locales("pt", names) == ["PT", "por", "pt_PT", "pt_BR", "pt-AO"]
+    chinese = ["zh_TW", "zh_Hant_HK", "zh_CN", "cmn", "zh", "zh-Hans", "zh_Hans_CN"]
+    ours = ["zh-Hans", "zh_Hans_CN", "zh", "cmn", "zh_CN"]
+    assert languages.locales("zh", chinese) == ours
+    assert languages.locales("zh", chinese, any_script=True) == [*ours, "zh_Hant_HK", "zh_TW"]
+    assert languages.locales("sr", ["sr_Latn", "sr_Cyrl_RS", "sr_RS"]) == ["sr_Cyrl_RS", "sr_RS"]
+    assert languages.locales("es", ["es_419", "es_ES"]) == ["es_ES", "es_419"]
+    assert languages.locales("qaa", ["qaa", "de"]) == ["qaa"]
+    assert languages.locales("de", []) == []
+
+
+def test_a_locale_is_one_of_a_known_language() -> None:
+    known = ("de", "pt_BR", "zh-Hans", "es-419", "sr_Latn_RS")
+    assert all(languages.is_locale(name) for name in known)
+    assert not any(languages.is_locale(name) for name in ("messages", "xx", "po", "de_", "", "django"))
+
+
 def test_every_file_of_the_real_data_is_covered(shared_data: Path) -> None:
     tatoeba = [re.findall(r"\.(\w+)-eng", path.name)[0] for path in (shared_data / "tatoeba").glob("*.gz")]
     assert len(tatoeba) == 112

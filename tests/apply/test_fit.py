@@ -149,6 +149,24 @@ def test_moses_files_in_any_packing_give_the_same_weights(
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
+def test_a_translation_memory_gives_the_same_weights(
+    done: tuple[Path, list[Record]], checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="gn"><seg>{target}</seg></tuv></tu>'
+        for source, target in (line.split("\t") for line in text.read_text().splitlines())
+    )
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(f'<tmx version="1.4"><header/><body>{units}<tu/></body></tmx>')
+    texts = texts_by_pair([str(memory)], ["en-gn"])
+    assert [(source.name, source.kind) for source in texts["en-gn"]] == [("memory.tmx", "tmx")]
+    run(tmp_path, checkpoint, texts)
+    counts = json.loads((tmp_path / "model/fit.json").read_text())["text"]["en-gn"]
+    assert counts["dropped"]["other_languages"] == 1
+    weights = [(root / "model/weights.safetensors").read_bytes() for root in (done[0], tmp_path)]
+    assert weights[0] == weights[1]
+
+
 def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
     checkpoint: Path,
     text: Path,
@@ -359,6 +377,7 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
     [
         (["a.tsv"], [], "1 --bitext but 0 --pair"),
         (["a,b,c"], ["en-gn"], "one TSV file, or two Moses files"),
+        (["a.tmx,b.tmx"], ["en-gn"], "a translation memory holds both languages; name one file"),
         (["a.tsv"], ["gn"], "write two codes and a hyphen"),
         (["a.tsv"], ["en-grn"], 'write it "en-gn"'),
     ],

@@ -12,6 +12,7 @@ from orthoglot.corpora import benchmarks
 from orthoglot.corpora.benchmarks import collect
 from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkKind
 from orthoglot.corpora.settings import MINI, NwaySettings
+from orthoglot.corpora.sources import READERS, Source
 from plan import STAGES
 
 
@@ -28,6 +29,12 @@ def test_every_benchmark_is_of_its_kind_and_collected_by_a_function_that_there_i
     kind = BENCHMARKS[name]
     assert name in get_args(kind.settings.model_fields["kind"].annotation)
     assert callable(resolve_name(kind.collect))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_form_of_source_has_a_reader(name: str) -> None:
+    assert callable(resolve_name(READERS[name]))
+    assert Source.model_validate({"name": "x", "kind": name, "paths": ["x"]}).kind == name
 
 
 def test_a_new_kind_of_benchmark_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

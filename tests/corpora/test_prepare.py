@@ -14,7 +14,8 @@ from orthoglot.corpora.benchmarks import collect
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
-from orthoglot.corpora.settings import RetrievalSettings
+from orthoglot.corpora.settings import MultiParallelSettings, RetrievalSettings
+from orthoglot.corpora.sources import Source, read_source
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
@@ -179,3 +180,59 @@ def tatoeba(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     )
     collect(settings, None, folder)
     return folder
+
+
+def _multi_parallel(folder: Path, **changed: Any) -> MultiParallelSettings:
+    settings = {"kind": "multi-parallel", "files": str(folder / "x.{language}.txt"), "licence": "own"}
+    return MultiParallelSettings.model_validate(settings | changed)
+
+
+def test_line_aligned_files_lack_a_sentence_in_one_language_alone(tmp_path: Path) -> None:
+    lines = {code: [f"{code} {n}" for n in range(400)] for code in ("eng", "deu", "ces")}
+    lines["deu"][7] = lines["ces"][8] = lines["eng"][9] = ""
+    for code, text in lines.items():
+        (tmp_path / f"x.{code}.txt").write_text("\n".join(text) + "\n")
+    corpus = _multi_parallel(tmp_path, languages={"en": "eng", "de": "deu", "cs": "ces"})
+    sources = corpus.pair_sources("")
+    assert set(sources) == {"en-de", "en-cs"}
+    kept = {}
+    for pair, source in sources.items():
+        settings = {"pair": pair, "sources": [{"name": "x", **source}]}
+        cleaning = {"cleaning": CLEANING, "splits": SPLITTING}
+        counts = _prepared(PrepareSettings.model_validate(settings | cleaning), tmp_path / pair)
+        assert counts["in"] == {"x": 400}
+        assert counts["dropped"]["empty"] == 2
+        kept[pair] = {p for split in SPLITS for p in read_split(tmp_path / pair, split)}
+    assert kept["en-de"] == {(f"eng {n}", f"deu {n}") for n in range(400) if n not in (7, 9)}
+    assert kept["en-cs"] == {(f"eng {n}", f"ces {n}") for n in range(400) if n not in (8, 9)}
+    (tmp_path / "x.ces.txt").write_text("one line\n")
+    with pytest.raises(DataError, match=r"x\.eng\.txt has 400 lines but .*x\.ces\.txt has 1"):
+        list(read_source(Source.model_validate({"name": "x", **sources["en-cs"]}), "en", "cs"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "cause"),
+    [
+        ({"languages": ["de", "cs"]}, "name the pivot en, too"),
+        ({"languages": ["en", "de"], "files": "x.txt"}, "the same for two languages"),
+        ({"languages": {"en": "eng", "de": "eng"}}, "the same for two languages"),
+        ({"languages": ["en", "de"], "files": "{pair}.txt"}, "may name {language}"),
+        ({"languages": ["en"]}, "at least 2"),
+    ],
+)
+def test_other_line_aligned_files_are_refused(changed: dict[str, Any], cause: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=cause):
+        _multi_parallel(tmp_path, **changed)
+
+
+def test_a_new_testament_in_many_languages(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data.parent / "data_more/bible_nt"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not here")
+    languages = {"en": "eng", "cs": "ces", "zh": "cmn", "gv": "glv"}
+    corpus = _multi_parallel(folder, files=str(folder / "bible.{language}.tsv.gz"), languages=languages)
+    for pair, source in corpus.pair_sources("").items():
+        settings = {"pair": pair, "sources": [{"name": "x", **source}], "cleaning": {}, "splits": {}}
+        counts = _prepared(PrepareSettings.model_validate(settings), tmp_path / pair)
+        assert counts["in"] == {"x": 7957}
+        assert counts["kept"]["train"] > 7000

@@ -435,6 +435,42 @@ def test_changed_user_file_makes_its_pair_due(values: dict[str, Any], tmp_path: 
     assert prepared == {"data/mini/bitext/en-de"}
 
 
+def test_changed_catalogue_of_a_folder_makes_its_pair_due(values: dict[str, Any], tmp_path: Path) -> None:
+    corpus = {"kind": "gettext", "folder": "po", "languages": ["de", "fr"], "licence": "own"}
+    values["corpora"]["mine"] = corpus
+    values["presets"]["mini"]["corpora"] = ["mini", "mine"]
+    with pytest.raises(ConfigError, match=r"corpora\.mine: po has no message catalogue in de"):
+        keys(values)
+    (tmp_path / "po").mkdir()
+    for code in ("de", "fr"):
+        (tmp_path / f"po/{code}.po").write_text('msgid "a"\nmsgstr "b"\n')
+    before = keys(values)
+    (tmp_path / "po/de_AT.po").write_text('msgid "a"\nmsgstr "c"\n')
+    after = keys(values)
+    prepared = {f for f in after if after[f][0] == "prepare" and after[f] != before[f]}
+    assert prepared == {"data/mini/bitext/en-de"}
+
+
+def test_a_package_that_is_not_installed_is_named_to_whoever_asks_for_its_text(
+    values: dict[str, Any],
+) -> None:
+    package = {"version": "1.2", "sha256": "0" * 64}
+    corpus = {"kind": "gettext", "packages": {"no-such": package}, "languages": ["de"], "licence": "own"}
+    values["corpora"]["mine"] = corpus
+    values["presets"]["mini"]["corpora"] = ["mini", "mine"]
+    plan = Plan(config.check(values))
+    plan.of_key(plan.job("data/mini/bitext/qaa-qab").key)
+    with pytest.raises(
+        ConfigError, match=r"corpora\.mine: the Python package no-such 1\.2.*is not installed"
+    ):
+        plan.of_key(plan.job("data/mini/bitext/en-de").key)
+    before = keys(values)
+    package["sha256"] = "1" * 64
+    after = keys(values)
+    prepared = {f for f in after if after[f][0] == "prepare" and after[f] != before[f]}
+    assert prepared == {"data/mini/bitext/en-de"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

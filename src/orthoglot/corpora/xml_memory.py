@@ -17,6 +17,7 @@ SPANS = {"g", "hi", "mrk", "pc"}
 # Attributes in which XLIFF keeps the code that an empty element stands for.
 CODES = ("equiv-text", "disp", "equiv")
 
+PART_BYTES = 1 << 16
 # What the parsers raise; the last two for an encoding that they lack.
 FAULTS = (ParseError, expat.ExpatError, ValueError, LookupError)
 
@@ -24,8 +25,8 @@ FAULTS = (ParseError, expat.ExpatError, ValueError, LookupError)
 def elements(path: Path, root: str, wanted: Collection[str]) -> Iterator[tuple[Element, list[Element]]]:
     """Stream the elements with the wanted names, each with those around it, outermost first; then it is emptied.
 
-    Memory holds one such element and the attributes of those around it. Names are without their namespace; a wanted
-    element does not hold another one.
+    Memory holds 64 KiB of the file, one such element, and the attributes of those around it. Names are without their
+    namespace; a wanted element does not hold another one.
 
     Raises:
         DataError: the file is missing, not well-formed, of another root, or has a document type.
@@ -35,9 +36,9 @@ def elements(path: Path, root: str, wanted: Collection[str]) -> Iterator[tuple[E
     around: list[Element] = []
     inside = 0
     try:
-        for chunk in unpacked(path):
-            prolog.check(chunk)
-            parser.feed(chunk)
+        for part in _parts(path):
+            prolog.check(part)
+            parser.feed(part)
             for event, element in parser.read_events():
                 name = local(element)
                 if event == "start":
@@ -92,6 +93,13 @@ def _code(name: str, element: Element) -> str:
     return ("" if TAG.search(code) else placeholder(code)) or f"<{name}>"
 
 
+def _parts(path: Path) -> Iterator[bytes]:
+    """The file's bytes in parts small enough for a parser to make a tree of each."""
+    for chunk in unpacked(path):
+        for start in range(0, len(chunk), PART_BYTES):
+            yield chunk[start : start + PART_BYTES]
+
+
 class _Prolog:
     """Refuses a document type; it can only come before the root element."""
 
@@ -102,12 +110,10 @@ class _Prolog:
         self.parser.StartDoctypeDeclHandler = self._refuse
         self.parser.StartElementHandler = self._end
 
-    def check(self, chunk: bytes) -> None:
+    def check(self, part: bytes) -> None:
         """Look at the next bytes of the file."""
-        for start in range(0, len(chunk), 1024):
-            if self.over:
-                return
-            self.parser.Parse(chunk[start : start + 1024])
+        if not self.over:
+            self.parser.Parse(part)
 
     def _end(self, *_: object) -> None:
         self.over = True

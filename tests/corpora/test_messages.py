@@ -1,0 +1,76 @@
+"""Messages as sentences: every placeholder and tag of one side is found on the other, or the message goes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.corpora.bitext import LeftOut, SentencePair
+from orthoglot.corpora.messages import placeholder, plain
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("Delete %(count)d of %(name)s?", "Delete X of X?"),
+        ("%s has %d of %1$s, %.2f, %-5ld and %@", "X has X of X, X, X and X"),
+        ("Copy %1 to %L2: %n files", "Copy X to X: X files"),
+        ("Hi {name}, {0} or {} or {total:.2f} or ${user}", "Hi X, X or X or X or X"),
+        ("by $author at {{ date|short }}{% if x %}", "by X at XX"),
+        ("100%% sure", "100% sure"),
+        ("100% discount, 50%off, 20%er", "100% discount, 50%off, 20%er"),
+        ("US$ 5, $9 and a_b", "US$ 5, $9 and a_b"),
+        ('Click <a href="%(url)s">here</a> &amp; <b>wait</b>', "Click here & wait"),
+        ("one<br/>two<!-- note --></p>", "one two "),
+        ("if a < b and c > d", "if a < b and c > d"),
+        ("**Bold** [link](https://a.org/x_(y)) and `code`", "Bold link and code"),
+        ("5 &lt; 6 &#8230;", "5 < 6 …"),
+    ],
+)
+def test_markup_goes_and_placeholders_become_one_letter(message: str, sentence: str) -> None:
+    assert plain(message, message) == SentencePair(sentence, sentence)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("%(n)d of %(all)d", "von %(all)s %(n)s"),
+        ("%s of %s", "%2$s hat %1$s"),
+        ("{a} {b}", "{b} {a}"),
+        ("<b>x</b> <i>y</i>", "<i>y</i> <B class='z'>x</b>"),
+    ],
+)
+def test_order_and_conversion_may_differ(source: str, target: str) -> None:
+    assert isinstance(plain(source, target), SentencePair)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "reason"),
+    [
+        ("Save", " \n", "untranslated"),
+        ("%s files", "Dateien", "placeholders"),
+        ("Dateien", "%s files", "placeholders"),
+        ("%(name)s", "%(Name)s", "placeholders"),
+        ("%s and %s", "%s und", "placeholders"),
+        ("{n, plural, one {# file} other {# files}}", "{n, plural, other {# Dateien}}", "placeholders"),
+        ("<b>Save</b>", "Speichern", "markup"),
+        ("Save", "<i>Speichern</i>", "markup"),
+        ("[Save](x)", "Speichern", "markup"),
+    ],
+)
+def test_sides_that_differ_are_left_out_with_the_reason(source: str, target: str, reason: str) -> None:
+    assert plain(source, target) == LeftOut(reason)
+
+
+@given(st.text(alphabet="ab {}%()<>/sd$&;1"), st.text(alphabet="ab {}%()<>/sd$&;1"))
+def test_any_text_is_a_pair_or_left_out_the_same_way_round(source: str, target: str) -> None:
+    there, back = plain(source, target), plain(target, source)
+    if isinstance(there, SentencePair):
+        assert "{" not in there.source
+        assert back == there[::-1] or back == LeftOut("untranslated")
+
+
+def test_the_first_placeholder_of_a_text() -> None:
+    assert placeholder("100%% of {name} and %s") == "{name}"
+    assert placeholder("none") == ""

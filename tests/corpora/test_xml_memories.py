@@ -1,0 +1,258 @@
+"""Translation memories in XML: TMX and XLIFF, read in constant memory, without entities or other files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.corpora.bitext import LeftOut, SentencePair, write_pairs
+from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.settings import LocalSettings, form_of
+from orthoglot.corpora.sources import Source, read_source
+from orthoglot.errors import DataError
+
+TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<tmx version="1.4"><header srclang="en" datatype="plaintext"><note>by hand</note></header><body>
+{units}
+</body></tmx>
+"""
+XLIFF = """<?xml version="1.0"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file source-language="en-US" target-language="de" datatype="plaintext" original="a"><body>
+{units}
+</body></file>
+<file source-language="en" target-language="fr" datatype="plaintext" original="b"><body>
+<trans-unit id="9"><source>Tree</source><target>Arbre</target></trans-unit>
+</body></file></xliff>
+"""
+XLIFF2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de-DE">
+<file id="f"><unit id="u">{units}</unit></file></xliff>
+"""
+LAUGHS = """<!DOCTYPE {root} [<!ENTITY a0 "ha">{entities}]>"""
+
+
+def unit(**segments: str) -> str:
+    variants = "".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in segments.items())
+    return f"<tu>{variants}</tu>\n"
+
+
+def read(path: Path, pair: str = "en-de") -> list[Any]:
+    kind = form_of([str(path)])
+    source = Source.model_validate({"name": "memory", "kind": kind, "paths": [str(path)]})
+    return list(read_source(source, *pair.split("-")))
+
+
+def write(path: Path, form: str, units: str, encoding: str = "utf-8") -> Path:
+    path.write_text(form.format(units=units), encoding=encoding)
+    return path
+
+
+def test_units_of_a_tmx_file(tmp_path: Path) -> None:
+    units = (
+        unit(en="A tree", de="Ein Baum", fr="Un arbre")
+        + '<tu><prop type="x">note</prop><tuv lang="DE-de"><seg>Haus</seg></tuv>'
+        + '<tuv lang="EN-us"><seg>House</seg></tuv></tu>'
+        + unit(en="Wood", fr="Bois")
+        + unit(en="Open", de=" ")
+        + unit(en="A &lt;b&gt;big&lt;/b&gt; %s &amp; more", de="&lt;b&gt;Mehr&lt;/b&gt; als %s")
+        + unit(
+            en='Click <bpt i="1">&lt;a&gt;</bpt>here<ept i="1">&lt;/a&gt;</ept> for <ph x="1">%d</ph> <hi>cats</hi>',
+            de='<hi>Katzen</hi>: <ph x="1">%d</ph>, <bpt i="1">{\\b </bpt>hier<ept i="1">}</ept>',
+        )
+        + unit(en='<ph x="1">%d</ph> dogs', de="Hunde")
+    )
+    items = read(write(tmp_path / "m.tmx", TMX, units))
+    assert items == [
+        ("A tree", "Ein Baum"),
+        ("House", "Haus"),
+        LeftOut("other_languages"),
+        LeftOut("untranslated"),
+        ("A big X & more", "Mehr als X"),
+        ("Click here for X cats", "Katzen: X, hier"),
+        LeftOut("placeholders"),
+    ]
+    assert read(tmp_path / "m.tmx", "fr-en")[0] == ("Un arbre", "A tree")
+    with pytest.raises(
+        DataError, match=r"no translation unit is in en and ja; its languages are DE-de, EN-us, de"
+    ):
+        read(tmp_path / "m.tmx", "en-ja")
+
+
+def test_of_variants_the_plainest_counts_and_the_first_of_equal_ones(tmp_path: Path) -> None:
+    units = unit(**{"en-GB": "Colour", "en": "Color", "zh-TW": "顏色", "zh-Hans": "颜色"})
+    twice = unit(en="a", zh="甲").replace("</tu>", '<tuv xml:lang="en"><seg>b</seg></tuv></tu>')
+    path = write(tmp_path / "m.tmx", TMX, units + twice + unit(en="Ship", **{"zh-TW": "船"}))
+    assert read(path, "en-zh") == [("Color", "颜色"), ("a", "甲"), ("Ship", "船")]
+
+
+def test_units_of_xliff_1_2(tmp_path: Path) -> None:
+    units = """
+    <trans-unit id="1" approved="yes">
+      <source>Hello <g id="1">big</g> <x id="2" equiv-text="{{ name }}"/><x id="3"/></source>
+      <target state="final">Hallo <x id="2" equiv-text="{{ name }}"/>, <g id="1">großer</g><x id="3"/></target>
+      <alt-trans><source>Other</source><target>Anderes</target></alt-trans></trans-unit>
+    <group id="g"><trans-unit id="2"><source>Save</source>
+      <target state="needs-translation">Save</target></trans-unit></group>
+    <trans-unit id="3" approved="no"><source>Open</source><target>Auf</target></trans-unit>
+    <trans-unit id="4"><source>Print</source></trans-unit>"""
+    path = write(tmp_path / "m.xlf", XLIFF, units)
+    assert read(path) == [
+        ("Hello big X", "Hallo X, großer"),
+        LeftOut("fuzzy"),
+        LeftOut("fuzzy"),
+        LeftOut("untranslated"),
+        LeftOut("other_languages"),
+    ]
+    assert read(path, "de-en")[0] == ("Hallo X, großer", "Hello big X")
+    assert read(path, "en-fr")[-1] == ("Tree", "Arbre")
+    with pytest.raises(DataError, match="its languages are en-US-de, en-fr"):
+        read(path, "en-ru")
+
+
+def test_units_of_xliff_2(tmp_path: Path) -> None:
+    units = """<segment id="1" state="final"><source>A <pc id="1">red</pc> <ph id="2" disp="%s"/></source>
+      <target>Ein <pc id="1">roter</pc> <ph id="2" disp="%s"/></target></segment>
+      <ignorable><source> </source></ignorable>
+      <segment id="2" state="initial"><source>Car</source><target>Car</target></segment>
+      <segment id="3"><source>Bus</source><target>Bus<cp hex="0001"/></target></segment>"""
+    path = write(tmp_path / "m.xliff", XLIFF2, units)
+    assert read(path) == [("A red X", "Ein roter X"), LeftOut("fuzzy"), ("Bus", "Bus")]
+
+
+@pytest.mark.parametrize("form", [TMX, XLIFF, XLIFF2])
+def test_entities_and_document_types_are_refused(form: str, tmp_path: Path) -> None:
+    root, name = ("tmx", "m.tmx") if form is TMX else ("xliff", "m.xlf")
+    entities = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    types = [
+        LAUGHS.format(root=root, entities=entities),
+        f'<!DOCTYPE {root} SYSTEM "http://127.0.0.1:9/x.dtd">',
+        f'<!DOCTYPE {root} SYSTEM "{secret.as_uri()}">',
+        f'<!DOCTYPE {root} [<!ENTITY a9 SYSTEM "{secret.as_uri()}">]>',
+        f"<!-- {'x' * 5000} --><!DOCTYPE {root}>",
+    ]
+    units = unit(en="&a9;", de="&a9;")
+    for doctype in types:
+        start, end = form.format(units=units).split(f"<{root}", 1)
+        (tmp_path / name).write_text(f"{start}{doctype}\n<{root}{end}")
+        with pytest.raises(DataError, match=rf"{name}: has a document type"):
+            read(tmp_path / name)
+    # An entity that nothing declares is no text either.
+    write(tmp_path / name, form, units)
+    with pytest.raises(DataError, match="not well-formed"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (b"<html><body/></html>", "its root is <html>, not <tmx>"),
+        (b"<tmx><body><tu></body></tmx>", "not well-formed"),
+        (b"<tmx><body></body>", "not well-formed"),
+        (b"", "not well-formed"),
+        (b'<?xml version="1.0" encoding="klingon"?><tmx/>', "not well-formed"),
+        (b"<tmx><body></body></tmx>", "its languages are none"),
+    ],
+)
+def test_what_is_no_memory_is_refused_by_name(content: bytes, cause: str, tmp_path: Path) -> None:
+    (tmp_path / "m.tmx").write_bytes(content)
+    with pytest.raises(DataError, match=cause):
+        read(tmp_path / "m.tmx")
+
+
+def test_packed_files_and_other_encodings_give_the_same(tmp_path: Path) -> None:
+    units = "".join(unit(en=f"word {n}", de=f"Wört {n}") for n in range(300))
+    plain = read(write(tmp_path / "m.tmx", TMX, units))
+    assert len(plain) == 300
+    (tmp_path / "m.tmx.gz").write_bytes(gzip.compress((tmp_path / "m.tmx").read_bytes()))
+    assert read(tmp_path / "m.tmx.gz") == plain
+    text = TMX.format(units=units).replace("UTF-8", "UTF-16")
+    (tmp_path / "wide.tmx").write_bytes(text.encode("utf-16"))
+    assert read(tmp_path / "wide.tmx") == plain
+    (tmp_path / "m.tmx.gz").write_bytes((tmp_path / "m.tmx.gz").read_bytes()[:-20])
+    with pytest.raises(DataError, match="truncated"):
+        read(tmp_path / "m.tmx.gz")
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    peaks = []
+    for count in (1_500, 6_000):
+        path = tmp_path / f"{count}.tmx"
+        units = (unit(en=f"Sentence number {n}", de=f"Satz Nummer {n}") for n in range(count))
+        with path.open("w") as file:
+            head, tail = TMX.split("{units}")
+            file.write(head)
+            file.writelines(units)
+            file.write(tail)
+        source = Source(name="m", kind="tmx", paths=[str(path)])
+        tracemalloc.start()
+        assert sum(1 for _ in read_source(source, "en", "de")) == count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"]), min_size=1)
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5))
+def test_text_without_markup_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
+) -> None:
+    pairs = [[re.sub(r"[]<>{}%$&[*`]", "", side) + "." for side in pair] for pair in texts]
+    path = tmp_path_factory.mktemp("tmx") / "m.tmx"
+    path.write_bytes(TMX.replace("{units}", "".join(unit(en=one, de=two) for one, two in pairs)).encode())
+    assert read(path) == [SentencePair(*pair) for pair in pairs]
+
+
+def test_a_memory_in_place_of_a_tsv_file_gives_the_same_pairs_and_counts_what_is_left_out(
+    tmp_path: Path,
+) -> None:
+    pairs = [SentencePair(f"sentence {n}", f"satz {n}") for n in range(200)]
+    write_pairs(tmp_path / "m.tsv.gz", pairs)
+    more = unit(en="alone", fr="seul") + unit(en="%s", de="nichts")
+    write(tmp_path / "m.tmx", TMX, "".join(unit(en=one, de=two) for one, two in pairs) + more)
+    counts = {}
+    for name in ("m.tsv.gz", "m.tmx"):
+        corpus = LocalSettings(kind="local", pairs=["en-de"], files=[str(tmp_path / name)], licence="own")
+        source = {"name": "m", **corpus.pair_sources("")["en-de"]}
+        output = tmp_path / f"{name}.out"
+        output.mkdir()
+        settings = {"pair": "en-de", "sources": [source], "cleaning": {}, "splits": {"test": 0.2}}
+        prepare(PrepareSettings.model_validate(settings), [], output)
+        counts[name] = json.loads((output / "counts.json").read_text())
+    for split in ("train", "valid", "test"):
+        packed = [tmp_path / f"{name}.out/{split}.tsv.gz" for name in counts]
+        assert packed[0].read_bytes() == packed[1].read_bytes()
+    found = counts["m.tmx"]
+    assert found["in"] == {"m": 202}
+    assert (found["dropped"]["other_languages"], found["dropped"]["placeholders"]) == (1, 1)
+    assert sum(found["dropped"].values()) + sum(found["kept"].values()) == 202
+    assert found["kept"] == counts["m.tsv.gz"]["kept"]
+
+
+def test_one_memory_may_serve_several_pairs_and_is_the_only_file() -> None:
+    many = LocalSettings(kind="local", pairs=["en-de", "en-fr"], files=["m.tmx"], licence="own")
+    assert {source["kind"] for source in many.pair_sources("").values()} == {"tmx"}
+    with pytest.raises(ValueError, match="the same for two"):
+        LocalSettings(kind="local", pairs=["en-de", "en-fr"], files=["m.po"], licence="own")
+    with pytest.raises(ValueError, match="name one file"):
+        LocalSettings(kind="local", pairs=["en-de"], files=["m.tmx", "n.tmx"], licence="own")
+    with pytest.raises(ValueError, match="unpack it"):
+        LocalSettings(kind="local", pairs=["en-de"], files=["m.po.gz"], licence="own")
+    assert [form_of([name]) for name in ("a.tsv", "a.tsv.gz", "a.xlf.zst", "a.xliff", "a.mo")] == [
+        "files",
+        "files",
+        "xliff",
+        "xliff",
+        "po",
+    ]
