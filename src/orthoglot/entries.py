@@ -9,7 +9,7 @@ from typing import Any
 from orthoglot.errors import ConfigError
 
 # Mappings that are one value: they are replaced as a whole.
-WHOLE = frozenset({"languages", "pairs", "sha256", "terms"})
+WHOLE = frozenset({"languages", "packages", "pairs", "sha256", "terms"})
 # What an entry says about itself and does not hand on.
 OWN = frozenset({"host", "needs"})
 

@@ -231,8 +231,13 @@ def test_a_new_testament_in_many_languages(shared_data: Path, tmp_path: Path) ->
         pytest.skip(f"{folder} is not here")
     languages = {"en": "eng", "cs": "ces", "zh": "cmn", "gv": "glv"}
     corpus = _multi_parallel(folder, files=str(folder / "bible.{language}.tsv.gz"), languages=languages)
+    empty = {}
     for pair, source in corpus.pair_sources("").items():
         settings = {"pair": pair, "sources": [{"name": "x", **source}], "cleaning": {}, "splits": {}}
         counts = _prepared(PrepareSettings.model_validate(settings), tmp_path / pair)
         assert counts["in"] == {"x": 7957}
-        assert counts["kept"]["train"] > 7000
+        assert sum(counts["dropped"].values()) + sum(counts["kept"].values()) == 7957
+        empty[pair] = counts["dropped"]["empty"]
+    # Manx has the Gospels and Acts alone.
+    assert empty["en-gv"] > 4000
+    assert max(empty["en-cs"], empty["en-zh"]) < 100
