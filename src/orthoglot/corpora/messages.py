@@ -23,6 +23,8 @@ PLACEHOLDER = re.compile(
 )
 TAG = re.compile(r"<(?P<tag>/?[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>|<!--.*?-->", re.DOTALL)
 LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
+# What every placeholder, tag, link, mark and entity has one of.
+MARKS = re.compile(r"[<{}%$&[*`]")
 EMPHASIS = re.compile(r"\*\*|`+")
 # Tags that separate words.
 BLOCKS = {"br", "div", "dd", "dl", "dt", "hr", "li", "ol", "p", "pre", "table", "td", "th", "tr", "ul"}
@@ -41,6 +43,8 @@ def plain(source: str, target: str) -> Item:
     """
     if not target.strip():
         return LeftOut("untranslated")
+    if not (MARKS.search(source) or MARKS.search(target)):
+        return SentencePair(source, target)  # as of most sentences
     sides = [_without_markup(side) for side in (source, target)]
     if sides[0][1] != sides[1][1]:
         return LeftOut("markup")

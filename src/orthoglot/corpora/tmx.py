@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,10 @@ def read_tmx(origin: Source, source: str, target: str) -> Iterator[Item]:
             for variant in reversed(unit)  # of two in one language the first counts
             if local(variant) == "tuv"
         }
-        ranked = [locales(code, segments, any_script=True) for code in (source, target)]
-        if all(ranked):
+        ours, theirs = _preferred(source, *segments), _preferred(target, *segments)
+        if ours is not None and theirs is not None:
             found = True
-            first, second = (text(segments[names[0]]) for names in ranked)
-            yield plain(first, second)
+            yield plain(text(segments[ours]), text(segments[theirs]))
         else:
             held.update(segments)
             yield LeftOut("other_languages")
@@ -49,3 +49,9 @@ def read_tmx(origin: Source, source: str, target: str) -> Iterator[Item]:
             f"{path}: no translation unit is in {source} and {target}; its languages are "
             f"{', '.join(sorted(held)) or 'none'}"
         )
+
+
+@lru_cache(maxsize=1024)
+def _preferred(code: str, *tags: str) -> str | None:
+    """The plainest of the tags that stand for a language, if there is one."""
+    return next(iter(locales(code, tags, any_script=True)), None)
