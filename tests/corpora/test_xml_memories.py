@@ -68,6 +68,11 @@ def test_units_of_a_tmx_file(tmp_path: Path) -> None:
             de='<hi>Katzen</hi>: <ph x="1">%d</ph>, <bpt i="1">{\\b </bpt>hier<ept i="1">}</ept>',
         )
         + unit(en='<ph x="1">%d</ph> dogs', de="Hunde")
+        # a placeholder in a tag is a part of the tag
+        + unit(
+            en='<bpt i="1">&lt;a href="%s"&gt;</bpt>Home<ept i="1"/>',
+            de='<bpt i="1">&lt;a&gt;</bpt>Start<ept i="1"/>',
+        )
     )
     items = read(write(tmp_path / "m.tmx", TMX, units))
     assert items == [
@@ -78,6 +83,7 @@ def test_units_of_a_tmx_file(tmp_path: Path) -> None:
         ("A big X & more", "Mehr als X"),
         ("Click here for X cats", "Katzen: X, hier"),
         LeftOut("placeholders"),
+        ("Home", "Start"),
     ]
     assert read(tmp_path / "m.tmx", "fr-en")[0] == ("Un arbre", "A tree")
     with pytest.raises(
