@@ -209,6 +209,7 @@ def test_a_folder_is_read_by_language_and_a_locale_fills_the_gaps_of_the_one_bef
         ({"languages": ["de"]}, "packages or a folder"),
         ({"languages": ["de", "en"], "folder": "x"}, "language of the messages"),
         ({"languages": ["de", "de"], "folder": "x"}, "twice"),
+        ({"languages": ["de"], "folder": "x", "pivot": "ja", "min_words": 2}, "without spaces"),
         (
             {"languages": ["de"], "folder": "x", "packages": {"a": {"version": "1", "sha256": "0" * 64}}},
             "packages or",

@@ -167,6 +167,7 @@ def test_entities_and_document_types_are_refused(form: str, tmp_path: Path) -> N
         (b"", "not well-formed"),
         (b'<?xml version="1.0" encoding="klingon"?><tmx/>', "not well-formed"),
         (b"<tmx><body></body></tmx>", "its languages are none"),
+        (b"<tmx>" + b"<hi>" * 5000, "<hi> is nested more than 200 deep"),
     ],
 )
 def test_what_is_no_memory_is_refused_by_name(content: bytes, cause: str, tmp_path: Path) -> None:

@@ -250,6 +250,8 @@ class GettextSettings(Corpus):
             )
         if len(set(self.languages)) < len(self.languages):
             raise ValueError(f"languages: {self.languages} names something twice")
+        if self.min_words > 1 and not has_spaces(self.pivot):
+            raise ValueError(f"min_words: {self.pivot} is written without spaces between words")
         return self
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:

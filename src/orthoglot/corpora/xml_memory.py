@@ -18,6 +18,7 @@ SPANS = {"g", "hi", "mrk", "pc"}
 CODES = ("equiv-text", "disp", "equiv")
 
 PART_BYTES = 1 << 16
+MAX_DEPTH = 200
 # What the parsers raise; the last two for an encoding that they lack.
 FAULTS = (ParseError, expat.ExpatError, ValueError, LookupError)
 
@@ -45,6 +46,8 @@ def elements(path: Path, root: str, wanted: Collection[str]) -> Iterator[tuple[E
                     if not around and name != root:
                         raise DataError(f"{path}: its root is <{name}>, not <{root}>")
                     around.append(element)
+                    if len(around) > MAX_DEPTH:
+                        raise DataError(f"{path}: <{name}> is nested more than {MAX_DEPTH} deep")
                     inside += name in wanted
                     continue
                 around.pop()
