@@ -6,10 +6,12 @@ The order and size of the updates change nothing beyond float64 rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.base import ClosedForm, unit
+from orthoglot.decomposers.choice import LIMIT, choose
 from orthoglot.errors import DataError
 
 # Vectors (n, D) of two languages, row by row translations, and the two languages.
@@ -21,28 +23,47 @@ def compute(
     blocks: Iterable[Block],
     languages: Sequence[str],
     dim: int,
-    settings: Mapping[str, float],
-) -> dict[str, np.ndarray]:
-    """The weights of a closed form, float32.
+    settings: Mapping[str, Any],
+    validation: Iterable[Block] = (),
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The weights of a closed form, float32, and its settings.
 
     Args:
         form: its `fit` gives formula and shapes.
         blocks: all training translations, each once, in any order.
         languages: K names, those of the blocks.
         dim: D.
-        settings: value of the form's setting by name, if it has one.
+        settings: the form's settings by name; those that the form can choose may be missing.
+        validation: translations on which they are chosen; the first block of each pair of languages is used, and of it
+            the first 1,000 pairs.
+    Returns:
+        Weights by name; settings, and, if some were chosen, `validation`: the P@1 that decided.
     Raises:
-        DataError: a vector is not finite, a language has no sentence, or the formula has no solution.
+        DataError: a vector is not finite, a language has no sentence, the formula has no solution, or there is no
+            validation pair to choose with.
     """
+
+    def prepared(given: Iterable[Block]) -> Iterable[Block]:
+        if not form.unit:
+            return given
+        return ((unit(finite(a, x)), unit(finite(b, y)), (x, y)) for a, b, (x, y) in given)
+
     moments = Moments(dim, languages, products=form.products)
     pairs = PairMoments(dim, products=form.pair_products)
-    for source, target, (first, second) in blocks:
+    for source, target, (first, second) in prepared(blocks):
         moments.update(source, first)
         moments.update(target, second)
         if form.pairs:
             pairs.update(source, target, (first, second))
+    facts: dict[str, Any] = {}
+    if form.candidates is not None and set(settings) != set(form.settings):
+        held: dict[tuple[str, str], Block] = {}
+        for source, target, pair in prepared(validation):
+            held.setdefault(pair, (source[:LIMIT], target[:LIMIT], pair))
+        settings, scores = choose(form.candidates(moments, pairs, list(held.values()), settings))
+        facts["validation"] = scores
     weights = form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
-    return {name: array.astype(np.float32) for name, array in weights.items()}
+    return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
 
 
 class Moments:

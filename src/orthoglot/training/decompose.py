@@ -109,9 +109,14 @@ def fit_decomposer(
     check_method(method.architecture, method.partners, method.terms)
     form, dim = architecture(method.architecture), data.vectors.shape[1]
     history: History = []
+    own: dict[str, Any] = {}
     end: dict[str, Any] = {}
     if isinstance(form, ClosedForm):
-        weights = compute(form, translations(data), data.languages, dim, method.own_settings)
+        blocks, held = translations(data, data.train), translations(data, data.valid)
+        weights, own = compute(form, blocks, data.languages, dim, method.own_settings, held)
+        if "validation" in own:
+            chosen = ", ".join(f"{setting} {own[setting]}" for setting in form.settings)
+            logger.info("%s: %s; validation P@1 %s", name, chosen, own["validation"])
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
@@ -121,7 +126,7 @@ def fit_decomposer(
         "seed": seed,
         "partners": method.partners,
         "terms": method.terms,
-        **method.own_settings,
+        **own,
         "train_pairs": len(data.train),
         "valid_pairs": len(data.valid),
         **end,
@@ -183,11 +188,11 @@ def _pairs(
     return PairRows(*table)
 
 
-def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
-    """The training pairs, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
-    ids = torch.stack([data.train.source_language, data.train.target_language], dim=1)
+def translations(data: Data, pairs: PairRows, size: int = 10_000) -> Iterator[Block]:
+    """Pairs of the data, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
+    ids = torch.stack([pairs.source_language, pairs.target_language], dim=1)
     for pair in ids.unique(dim=0):
-        rows = data.train.take((ids == pair).all(dim=1))
+        rows = pairs.take((ids == pair).all(dim=1))
         first, second = (data.languages[k] for k in pair.tolist())
         for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
