@@ -18,6 +18,7 @@ from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
+from orthoglot.training.settings import CLOSED_FORM_SETTINGS
 
 # To show the use of a model with.
 SHOWN = ("A cat sleeps.", "Mba'éichapa, che angirũ?")
@@ -85,6 +86,10 @@ def decomposer_card(
         language=language,
         method=decomposer.method,
         residual=decomposer.architecture == "residual",
+        unit=decomposer.unit,
+        settings={
+            name: decomposer.details[name] for name in CLOSED_FORM_SETTINGS if name in decomposer.details
+        },
         dim=decomposer.dim,
         languages=decomposer.languages,
         details=decomposer.details,
