@@ -68,6 +68,8 @@ class Languages:
 class Trained:
     """An architecture of linear maps that gradient descent fits.
 
+    The weight `centre`, if there is one, is subtracted from the vectors first: (D,), or (K, D), a row by language.
+
     Attributes:
         maps: names of the linear maps, each (D, D) with a bias.
         split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors.
@@ -76,8 +78,10 @@ class Trained:
     maps: tuple[str, ...]
     split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
 
-    def apply(self, weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
+    def apply(self, weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
         """Meaning and language of vectors (N, D)."""
+        if (centre := weights.get("centre")) is not None:
+            vectors = vectors - (centre[languages.rows] if centre.ndim == 2 else centre)
         return self.split(weights, vectors)
 
 

@@ -26,7 +26,7 @@ def _one_of(*known: str) -> Any:
 Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
-CLOSED_FORM_SETTINGS = ("rank", "shrinkage", "power", "centre")
+OWN_SETTINGS = ("rank", "shrinkage", "power", "centre")
 
 
 class MethodSettings(Settings):
@@ -47,16 +47,20 @@ class MethodSettings(Settings):
     `discriminant` choose it, `power` and `centre` on the validation pairs."""
     power: NotNegative | None = None
     """How strongly `discriminant` favours directions in which translations agree; 0 not at all."""
-    centre: Literal["none", "overall"] | None = None
-    """What `discriminant` subtracts from a unit vector: nothing, or the mean of all training vectors."""
+    centre: Literal["none", "overall", "language"] | None = None
+    """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
+    reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
+    of its language (docs/papers.md#centre). `discriminant` subtracts it from unit vectors, and null lets it choose."""
     host: Name | None = None
     """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
     @model_validator(mode="after")
     def _own_settings(self) -> Self:
         form = self._closed_form()
-        taken = form.settings if form else ()
-        for name in CLOSED_FORM_SETTINGS:
+        taken = form.settings if form else ("centre",) if self.architecture in ARCHITECTURES else ()
+        if form and self.centre == "language":
+            raise ValueError(f"centre 'language' does nothing with architecture {self.architecture!r}")
+        for name in OWN_SETTINGS:
             given = getattr(self, name) is not None
             if given and name not in taken:
                 raise ValueError(f"{name} does nothing with architecture {self.architecture!r}")
@@ -70,6 +74,12 @@ class MethodSettings(Settings):
         form = self._closed_form()
         values = {name: getattr(self, name) for name in (form.settings if form else ())}
         return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def by_language(self) -> bool:
+        """Whether each language has weights of its own, so that a language without training pairs has none."""
+        form = self._closed_form()
+        return self.centre == "language" or (form is not None and form.by_language)
 
     @property
     def uses_validation(self) -> bool:
