@@ -30,9 +30,18 @@ def test_hits_count_both_directions_by_cosine() -> None:
     source = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     target = np.array([[5.0, 0.1], [0.1, 1.0], [3.0, 0.0]])
     # The third source is nearest to the second target; the third target to the first source, which prefers it.
-    np.testing.assert_array_equal(both_directions(source, target), [0.5, 1.0, 0.0])
-    np.testing.assert_array_equal(both_directions(9 * source, target), [0.5, 1.0, 0.0])
-    assert both_directions(*sides(50, [3, 4])).tolist() == [0.0 if i in (3, 4) else 1.0 for i in range(50)]
+    np.testing.assert_array_equal(both_directions(source, target, 3), [0.5, 1.0, 0.0])
+    np.testing.assert_array_equal(both_directions(9 * source, target, 3), [0.5, 1.0, 0.0])
+    assert both_directions(*sides(50, [3, 4]), 50).tolist() == [
+        0.0 if i in (3, 4) else 1.0 for i in range(50)
+    ]
+
+
+def test_pairs_that_do_not_query_are_candidates_all_the_same() -> None:
+    source, target = np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [0, 0.5, 1]])
+    target[2], target[1] = source[1], source[1] + [0, 0, 0.1]
+    np.testing.assert_array_equal(both_directions(source, target, 2), [1.0, 0.5])
+    np.testing.assert_array_equal(both_directions(source[:2], target[:2], 2), [1.0, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +55,7 @@ def test_hits_count_both_directions_by_cosine() -> None:
 def test_the_nearest_within_one_standard_error_of_the_best(missed: list[int], expected: str) -> None:
     found = [candidate("far", 3, sides(100)), candidate("near", 1, sides(100, missed))]
     for order in (found, found[::-1]):
-        settings, scores = choose(order)
+        settings, scores = choose(order, [100])
         assert settings == {"name": expected}
         assert scores["highest"] == 100.0
         assert scores["nearest"] == 100.0 - len(missed)
@@ -57,24 +66,26 @@ def test_equally_near_ones_the_best_then_the_first() -> None:
     worse, good, same = (
         candidate(name, 1, sides(100, missed)) for name, missed in (("a", [5]), ("b", []), ("c", []))
     )
-    assert choose([worse, good, same])[0] == {"name": "b"}
+    assert choose([worse, good, same], [100])[0] == {"name": "b"}
 
 
 def test_the_difference_is_taken_on_the_same_pairs() -> None:
     """Many misses are no noise where both miss the same: 4 more are more than a standard error."""
     common = list(range(20, 60))
     best = candidate("best", 2, sides(100, common))
-    assert choose([candidate("near", 1, sides(100, [*common, 1, 2, 3, 4])), best])[0] == {"name": "best"}
+    assert choose([candidate("near", 1, sides(100, [*common, 1, 2, 3, 4])), best], [100])[0] == {
+        "name": "best"
+    }
 
 
 def test_language_pairs_count_alike_whatever_their_size() -> None:
     """0.5 of 4 pairs and nothing of 400 is a mean loss of 0.25."""
     best = candidate("best", 2, sides(400), sides(4))
-    _, scores = choose([candidate("near", 0, sides(400), sides(4, [2, 3])), best])
+    _, scores = choose([candidate("near", 0, sides(400), sides(4, [2, 3])), best], [400, 4])
     assert scores["nearest"] == 75.0
 
 
 def test_without_pairs_nothing_is_chosen() -> None:
     nothing: Any = [Candidate({"name": "a"}, 0, [])]
     with pytest.raises(DataError, match="no validation pair"):
-        choose(nothing)
+        choose(nothing, [])

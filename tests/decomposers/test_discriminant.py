@@ -201,6 +201,17 @@ def test_settings_are_chosen_where_validation_pairs_gain_and_left_where_they_do_
         decomposed({}, [])
 
 
+def test_training_sentences_are_candidates_too() -> None:
+    few = [(source[:2], target[:2], pair) for source, target, pair in blocks(7)]
+    given = {"shrinkage": 1.0, "power": 0.0}
+    _, facts = decomposed(given, few)
+    assert facts["validation"]["nearest"] < 25
+    # Without them, as no training pair has these languages in this order, two sentences are told apart.
+    turned = [(target, source, pair[::-1]) for source, target, pair in few]
+    _, facts = decomposed(given, turned)
+    assert facts["validation"]["nearest"] >= 50
+
+
 def test_a_language_part_is_left_even_where_translations_agree_in_every_direction() -> None:
     rng = np.random.default_rng(0)
     source = rng.normal(size=(PAIRS, DIM))

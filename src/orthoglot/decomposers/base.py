@@ -199,8 +199,8 @@ class Decomposer:
 
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Rows of (N, D) divided by their lengths; a zero row stays zero."""
-    lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1)[:, None], dtype=vectors.dtype)
+    lengths = np.linalg.norm(vectors.astype(np.float64, copy=False), axis=1)
+    return vectors / np.where(lengths > 0, lengths, 1)[:, None].astype(vectors.dtype)
 
 
 def load_decomposer(folder: Path) -> Decomposer:

@@ -10,8 +10,10 @@ import numpy as np
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 
-# Validation pairs of each pair of languages that are used, the first ones: as many as Tatoeba-style benchmarks have.
-LIMIT = 1000
+# Validation pairs of each pair of languages that query, the first ones.
+QUERIES = 300
+# Candidates of a query: the validation pairs, and training pairs, as many as Tatoeba-style benchmarks have.
+CANDIDATES = 1000
 
 
 class Candidate(NamedTuple):
@@ -20,7 +22,7 @@ class Candidate(NamedTuple):
     Attributes:
         settings: values by name.
         distance: 0 for the undivided vector; any unit.
-        vectors: for each pair of languages two arrays (n, D), row by row translations.
+        vectors: for each pair of languages two arrays (n, D), row by row translations; those that query come first.
     """
 
     settings: dict[str, Any]
@@ -28,7 +30,9 @@ class Candidate(NamedTuple):
     vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 
-def choose(candidates: Iterable[Candidate]) -> tuple[dict[str, Any], dict[str, float]]:
+def choose(
+    candidates: Iterable[Candidate], queries: Sequence[int]
+) -> tuple[dict[str, Any], dict[str, float]]:
     """The candidate nearest to the undivided vector whose P@1 is within one standard error of the highest.
 
     P@1 is the unweighted mean over language pairs, both directions. The standard error is that of the difference from
@@ -39,6 +43,7 @@ def choose(candidates: Iterable[Candidate]) -> tuple[dict[str, Any], dict[str, f
 
     Args:
         candidates: with the same pairs in the same order.
+        queries: for each pair of languages how many of the pairs query; the others are there to be found by mistake.
     Returns:
         The settings, and P@1 in percent with them (`chosen`), with the best ones (`highest`) and with those nearest to
         the undivided vector (`nearest`).
@@ -47,13 +52,13 @@ def choose(candidates: Iterable[Candidate]) -> tuple[dict[str, Any], dict[str, f
     Source: Breiman et al., "Classification and Regression Trees", 1984, section 3.4.3;
         docs/papers.md#discriminant-choice.
     """
+    if not sum(queries):
+        raise DataError("no validation pair to choose settings with")
     settings, distances, hits = [], [], []
     for candidate in candidates:
-        if not candidate.vectors:
-            raise DataError("no validation pair to choose settings with")
         settings.append(candidate.settings)
         distances.append(candidate.distance)
-        hits.append([both_directions(*sides) for sides in candidate.vectors])
+        hits.append([both_directions(*sides, n) for sides, n in zip(candidate.vectors, queries, strict=True)])
     scores = np.array([np.mean([one.mean() for one in found]) for found in hits])
     best = int(scores.argmax())
 
@@ -70,8 +75,10 @@ def choose(candidates: Iterable[Candidate]) -> tuple[dict[str, Any], dict[str, f
     return settings[chosen], {name: round(100 * float(scores[n]), 2) for name, n in shown.items()}
 
 
-def both_directions(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Share of the two sides of each pair (n,) whose nearest neighbour by cosine is the other side."""
-    cosines = unit(source) @ unit(target).T
-    own = np.arange(len(cosines))
-    return ((cosines.argmax(axis=1) == own).astype(np.float64) + (cosines.argmax(axis=0) == own)) / 2
+def both_directions(source: np.ndarray, target: np.ndarray, queries: int) -> np.ndarray:
+    """Share of the two sides of each of the first pairs (queries,) whose nearest neighbour is the other side."""
+    source, target = unit(source), unit(target)
+    own = np.arange(queries)
+    forward = (source[:queries] @ target.T).argmax(axis=1) == own
+    backward = (target[:queries] @ source.T).argmax(axis=1) == own
+    return np.asarray((forward.astype(np.float64) + backward) / 2)
