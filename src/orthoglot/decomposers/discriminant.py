@@ -84,10 +84,10 @@ def fit(
     and no mean leave all cosines as they are. The language part is what, among sentences of one language, no linear map
     predicts from the directions with meaning:
 
-        language = (x - mean) (I - A B),   A = (W U) of the directions with w > 0,   B = (A^T C A)^(-1) A^T C
+        language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T C A)^+ A^T C
 
-    with C the mean covariance of a language's training vectors and S_b of centred vectors. At least max(1, K - 1)
-    directions are left out of A, as many as K language means can span.
+    with C the mean covariance of a language's training vectors and S_b of centred vectors. The directions left out are
+    those with the least w, as many as K language means can span.
 
     Args:
         moments, pairs: of unit vectors, with products.
@@ -113,12 +113,11 @@ def fit(
 
 def _unpredicted(scatter: Scatter, shrinkage: float, languages: int) -> np.ndarray:
     """I - A B (D, D), as `fit` has it."""
-    project, ratio = scatter.directions(shrinkage, "overall")
-    dim = len(ratio)
-    positive = int((ratio > ratio[-1] * dim * np.finfo(np.float64).eps).sum())
-    kept = project[:, max(dim - positive, min(dim, max(1, languages - 1))) :]
-    covariance = scatter.within_languages
-    return np.eye(dim) - kept @ np.linalg.solve(kept.T @ covariance @ kept, kept.T @ covariance)
+    directions = scatter.directions(shrinkage, "overall")[0][:, max(1, languages - 1) :]
+    weighed = directions.T @ scatter.within_languages
+    # The pseudoinverse, as few sentences do not fill their dimensions.
+    inverse = np.linalg.pinv(weighed @ directions, hermitian=True)
+    return np.eye(len(scatter.mean)) - directions @ inverse @ weighed
 
 
 def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
