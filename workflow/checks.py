@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from orthoglot.config import Params
-from orthoglot.decomposers import ARCHITECTURES, architecture
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import (
@@ -33,12 +32,7 @@ def check_benchmarks(params: Params, pairs: Sequence[str]) -> None:
 
 def _by_language(params: Params) -> list[str]:
     """The methods to report that have weights for each language."""
-    chosen = {name: params.methods[name].architecture for name in params.losses}
-    return [
-        name
-        for name, one in chosen.items()
-        if one in ARCHITECTURES and getattr(architecture(one), "by_language", False)
-    ]
+    return [name for name in params.losses if params.methods[name].by_language]
 
 
 class EncoderChecks:

@@ -175,8 +175,8 @@ def test_the_same_sentence_never_stops_and_trains() -> None:
         ({"lang_a": ["en"]}, DataError, "lang_a: 1 codes for 600 vectors"),
         ({"lang_b": "xx-yy"}, ConfigError, "unknown language code 'xx-yy'"),
         ({"valid": np.zeros(N)}, DataError, r"valid is float64 \(600,\), expected bool"),
-        ({"valid": np.zeros(N, bool)}, DataError, "600 pairs to train on and 0 to stop on"),
-        ({"valid": np.ones(N, bool)}, DataError, "0 pairs to train on and 600 to stop on"),
+        ({"valid": np.zeros(N, bool)}, DataError, "600 pairs to train on and 0 to validate on"),
+        ({"valid": np.ones(N, bool)}, DataError, "0 pairs to train on and 600 to validate on"),
     ],
 )
 def test_bad_input_is_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -225,7 +225,7 @@ def test_package_stays_light_until_the_estimator_is_asked_for() -> None:
     assert done.stdout == "module 'orthoglot' has no attribute 'Decomposr'\n"
 
 
-@pytest.mark.parametrize("name", ["centering", "lsar", "leace", "procrustes"])
+@pytest.mark.parametrize("name", ["centering", "lsar", "leace", "procrustes", "discriminant"])
 def test_closed_forms_equal_the_workflows(name: str) -> None:
     a, b = world()
     places = torch.arange(N)
@@ -236,6 +236,7 @@ def test_closed_forms_equal_the_workflows(name: str) -> None:
     method, device = method_named(name), torch.device("cpu")
     found, _ = fit_decomposer(method, None, name, data, seed=1, device=device, checkpoint=None)
     expected = found.weights
+    assert {**found.details, "estimator": ours.get_params()} == ours.decomposer_.details
     assert set(expected) == set(ours.decomposer_.weights)
     for key, array in expected.items():
         np.testing.assert_array_equal(ours.decomposer_.weights[key], array)

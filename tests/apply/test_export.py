@@ -40,6 +40,9 @@ def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> D
     if architecture in ("centering", "pair_centering"):
         shape = (2, dim) if architecture == "centering" else (2, 2, dim)
         weights = {"means": generator.normal(size=shape).astype(np.float32) / 10}
+    if architecture == "discriminant":
+        weights = {"meaning": matrix(), "language": matrix()}
+        weights |= {name: np.full(dim, 0.05, dtype=np.float32) for name in ("centre", "mean")}
     details = {"seed": seed, "train_pairs": 90, "valid_pairs": 10, "epochs": 4, "best_epoch": 2}
     return Decomposer(architecture, f"my-{architecture}", "tiny", maker, ["en", "gn"], dim, weights, details)
 
@@ -75,6 +78,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("two_head", "meaning", "cls", ""),
         ("two_head", "language", "pooler", ""),
         ("residual", "language", "pooler", "a05 "),
+        ("discriminant", "meaning", "mean", ""),
+        ("discriminant", "language", "cls", ""),
     ],
 )
 def test_export_gives_our_vectors(
@@ -144,6 +149,31 @@ def test_residual_language_part_is_identity_minus_the_map() -> None:
     weight, bias = affine(fitted, "language", None)
     np.testing.assert_allclose(weight, np.eye(24) - fitted.weights["meaning.weight"], rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(bias, -fitted.weights["meaning.bias"])
+
+
+def test_map_of_a_discriminant_is_that_of_unit_vectors(checkpoint: Path, tmp_path: Path) -> None:
+    fitted = decomposer("discriminant", 24)
+    weight, bias = affine(fitted, "meaning", None)
+    np.testing.assert_allclose(weight, fitted.weights["meaning"].T, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        bias, -fitted.weights["centre"] @ fitted.weights["meaning"], rtol=1e-5, atol=1e-6
+    )
+    folder = model_folder(tmp_path, checkpoint, "discriminant", pooling="mean", max_tokens=20)
+    details = {"shrinkage": 0.5, "power": 0.25, "centre": "overall"}
+    details["validation"] = {"chosen": 91.5, "highest": 92.0, "nearest": 88.25}
+    described = json.loads((folder / "decomposer.json").read_text())
+    described["details"] |= details
+    (folder / "decomposer.json").write_text(json.dumps(described))
+    export(folder, tmp_path / "out")
+    types = [type(one).__name__ for one in opened(tmp_path / "out")]
+    assert types == ["Transformer", "Pooling", "Normalize", "Dense", "Normalize"]
+    text = (tmp_path / "out/README.md").read_text()
+    assert "its vector e, scaled to length 1, comes one linear map" in text
+    assert (
+        "- settings: shrinkage 0.5, power 0.25, centre overall; P@1 of validation pairs 91.5, with the "
+        in text
+    )
+    assert "settings nearest to the undivided vector 88.25, with the best 92.0\n" in text
 
 
 def test_one_map_for_all_languages_takes_no_language(checkpoint: Path, tmp_path: Path) -> None:

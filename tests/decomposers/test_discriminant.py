@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
 
-from orthoglot.decomposers.base import Languages
-from orthoglot.decomposers.discriminant import apply, fit
-from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.base import Decomposer, Languages
+from orthoglot.decomposers.discriminant import DISCRIMINANT, apply, candidates, fit
+from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
 from orthoglot.errors import DataError
 
 DIM, MEANING, PAIRS = 16, 8, 400
@@ -36,13 +37,17 @@ def texts(seed: int = 0, count: int = PAIRS) -> dict[str, tuple[np.ndarray, np.n
     return found
 
 
-def fitted(shrinkage: float, power: float) -> dict[str, np.ndarray]:
+def gathered() -> tuple[Moments, PairMoments]:
     moments, pairs = Moments(DIM, LANGUAGES, products=True), PairMoments(DIM, products=True)
     for name, (source, target) in texts().items():
         moments.update(source, "en")
         moments.update(target, name)
         pairs.update(source, target, ("en", name))
-    return fit(moments, pairs, shrinkage, power)
+    return moments, pairs
+
+
+def fitted(shrinkage: float, power: float) -> dict[str, np.ndarray]:
+    return fit(*gathered(), shrinkage, power, "overall")
 
 
 def everything() -> Iterator[np.ndarray]:
@@ -79,11 +84,7 @@ def test_full_shrinkage_and_power_0_leave_the_cosines_of_the_centred_vectors() -
     weights, (source, target) = fitted(1.0, 0.0), texts()["de"]
     meanings = [apply(weights, side, ANY)[0] for side in (source, target)]
     centred = [side - weights["mean"] for side in (source, target)]
-    ours, plain = (
-        (a @ b.T) / np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
-        for a, b in (meanings, centred)
-    )
-    np.testing.assert_allclose(ours, plain, atol=1e-10)
+    np.testing.assert_allclose(cosines(*meanings), cosines(*centred), atol=1e-10)
 
 
 def test_meaning_finds_held_out_translations_that_the_vectors_hide_and_language_finds_none() -> None:
@@ -95,25 +96,127 @@ def test_meaning_finds_held_out_translations_that_the_vectors_hide_and_language_
         assert plain > 0.02 > retrieval(parts[0][1], parts[1][1])
 
 
-def test_language_is_not_linearly_predictable_from_the_meaning_of_its_sentence() -> None:
-    weights = fitted(0.3, 1.0)
-    meaning, language = apply(weights, np.concatenate([*everything()]), ANY)
-    assert np.abs(language).max() > 0.1
-    np.testing.assert_allclose(meaning.T @ language, 0, atol=1e-9)
-
-
-def test_the_length_of_a_vector_does_not_matter() -> None:
-    weights, (source, _) = fitted(0.3, 0.5), texts()["de"]
-    for part, scaled in zip(apply(weights, source, ANY), apply(weights, 7 * source, ANY), strict=True):
-        np.testing.assert_allclose(part, scaled, atol=1e-12)
+def test_language_is_not_linearly_predictable_from_the_meaning_of_sentences_of_its_language() -> None:
+    """Over all languages together, with each language's mean taken out."""
+    weights, total = fitted(0.3, 1.0), np.zeros((DIM, DIM))
+    sides: dict[str, list[np.ndarray]] = {name: [] for name in LANGUAGES}
+    for name, (source, target) in texts().items():
+        sides["en"].append(source)
+        sides[name].append(target)
+    offsets = []
+    for found in sides.values():
+        meaning, language = apply(weights, np.concatenate(found), ANY)
+        offsets.append(language.mean(axis=0))
+        total += (meaning - meaning.mean(axis=0)).T @ (language - offsets[-1])
+    np.testing.assert_allclose(total, 0, atol=1e-9)
+    assert np.linalg.norm(offsets[0] - offsets[1]) > 0.1
 
 
 def test_too_few_pairs_need_shrinkage() -> None:
-    moments, pairs = Moments(DIM, LANGUAGES, products=True), PairMoments(DIM, products=True)
+    moments, pairs = Moments(DIM, ["en", "de"], products=True), PairMoments(DIM, products=True)
     source, target = (side[: DIM // 2] for side in texts()["de"])
     moments.update(source, "en")
     moments.update(target, "de")
     pairs.update(source, target, ("en", "de"))
     with pytest.raises(DataError, match="do not fill their 16 dimensions"):
-        fit(moments, pairs, 0.0, 0.5)
-    assert np.isfinite(fit(moments, pairs, 0.5, 0.5)["meaning"]).all()
+        fit(moments, pairs, 0.0, 0.5, "overall")
+    assert np.isfinite(fit(moments, pairs, 0.5, 0.5, "overall")["meaning"]).all()
+
+
+def blocks(seed: int) -> list[Block]:
+    return [(*sides, ("en", name)) for name, sides in texts(seed).items()]
+
+
+def decomposed(given: dict[str, Any], validation: list[Block]) -> tuple[Decomposer, dict[str, Any]]:
+    weights, facts = compute(DISCRIMINANT, blocks(0), LANGUAGES, DIM, given, validation)
+    return Decomposer("discriminant", "m", "toy", "abc", LANGUAGES, DIM, weights, facts), facts
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a @ b.T) / np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
+
+
+def test_no_mean_full_shrinkage_and_power_0_leave_the_cosines_of_the_undivided_vectors() -> None:
+    decomposer, facts = decomposed({"shrinkage": 1.0, "power": 0.0, "centre": "none"}, [])
+    assert "validation" not in facts
+    source, target = texts(5)["de"]
+    meanings = [decomposer.transform(side, "de").meaning for side in (source, target)]
+    np.testing.assert_allclose(cosines(*meanings), cosines(source, target), atol=1e-5)
+
+
+def test_the_length_of_a_vector_matters_neither_when_fitted_nor_when_applied() -> None:
+    given = {"shrinkage": 0.3, "power": 0.5, "centre": "overall"}
+    lengths = np.random.default_rng(0).uniform(0.1, 10, size=(PAIRS, 1))
+    scaled = [(lengths * source, target / lengths, pair) for source, target, pair in blocks(0)]
+    weights, _ = compute(DISCRIMINANT, scaled, LANGUAGES, DIM, given)
+    decomposer, _ = decomposed(given, [])
+    source, _ = texts(5)["de"]
+    other = Decomposer("discriminant", "m", "toy", "abc", LANGUAGES, DIM, weights, {})
+    for one in (decomposer.transform(7 * source, "de"), other.transform(source, "de")):
+        plain = decomposer.transform(source, "de")
+        np.testing.assert_allclose(
+            cosines(one.meaning, one.meaning), cosines(plain.meaning, plain.meaning), atol=1e-4
+        )
+        np.testing.assert_allclose(one.language, plain.language, atol=1e-4)
+    # The sentence view stays what the encoder gave; a vector without a direction has finite parts.
+    np.testing.assert_array_equal(
+        decomposer.transform(7 * source, "de").sentence, (7 * source).astype(np.float32)
+    )
+    assert np.isfinite(decomposer.transform(np.zeros((1, DIM)), "de").meaning).all()
+
+
+@pytest.mark.parametrize("given", [{}, {"shrinkage": 0.2}, {"power": 0.5, "centre": "overall"}])
+def test_candidates_are_what_fit_and_apply_give_and_hold_the_undivided_vector(given: dict[str, Any]) -> None:
+    found = list(candidates(*gathered(), blocks(5), given))
+    sizes = {"shrinkage": 8, "power": 4, "centre": 2}
+    assert len(found) == np.prod([size for name, size in sizes.items() if name not in given])
+    assert [one.distance for one in found].count(0) == 1
+    for one in found[:: max(1, len(found) // 6)]:
+        assert given.items() <= one.settings.items()
+        decomposer, _ = decomposed(one.settings, [])
+        for (source, target, pair), sides in zip(blocks(5), one.vectors, strict=True):
+            ours = [
+                decomposer.transform(side, code).meaning
+                for side, code in zip((source, target), pair, strict=True)
+            ]
+            np.testing.assert_allclose(cosines(*sides), cosines(*ours), atol=1e-4)
+    if not given:
+        nearest = min(found, key=lambda one: one.distance)
+        assert nearest.settings == {"shrinkage": 1.0, "power": 0.0, "centre": "none"}
+
+
+def test_settings_are_chosen_where_validation_pairs_gain_and_left_where_they_do_not() -> None:
+    decomposer, facts = decomposed({}, blocks(7))
+    assert facts["validation"]["chosen"] > facts["validation"]["nearest"] + 20
+    assert (facts["shrinkage"], facts["power"], facts["centre"]) != (1.0, 0.0, "none")
+    for source, target in texts(5).values():
+        meanings = [decomposer.transform(side, "de").meaning for side in (source, target)]
+        assert retrieval(*meanings) > retrieval(source, target) + 0.2
+    # Ten pairs in 16 dimensions, and each vector twice: nothing can be better than the vectors themselves.
+    saturated = [(source[:10], source[:10], pair) for source, _, pair in blocks(7)]
+    _, facts = decomposed({}, saturated)
+    assert (facts["shrinkage"], facts["power"], facts["centre"]) == (1.0, 0.0, "none")
+    assert facts["validation"] == {"chosen": 100.0, "highest": 100.0, "nearest": 100.0}
+    with pytest.raises(DataError, match="no validation pair"):
+        decomposed({}, [])
+
+
+def test_training_sentences_are_candidates_too() -> None:
+    few = [(source[:2], target[:2], pair) for source, target, pair in blocks(7)]
+    given = {"shrinkage": 1.0, "power": 0.0}
+    _, facts = decomposed(given, few)
+    assert facts["validation"]["nearest"] < 25
+    # Without them, as no training pair has these languages in this order, two sentences are told apart.
+    turned = [(target, source, pair[::-1]) for source, target, pair in few]
+    _, facts = decomposed(given, turned)
+    assert facts["validation"]["nearest"] >= 50
+
+
+def test_a_language_part_is_left_even_where_translations_agree_in_every_direction() -> None:
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(PAIRS, DIM))
+    close = [(source, source + 0.1 * rng.normal(size=source.shape), ("en", name)) for name in ("de", "zh")]
+    given = {"shrinkage": 0.5, "power": 0.5, "centre": "overall"}
+    weights, _ = compute(DISCRIMINANT, close, LANGUAGES, DIM, given)
+    # Two dimensions, as three means span.
+    assert (np.linalg.svd(weights["language"], compute_uv=False) > 1e-4).sum() == 2

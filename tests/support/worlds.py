@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from orthoglot.decomposers import architecture
-from orthoglot.decomposers.base import Languages
+from orthoglot.decomposers.base import ClosedForm, Languages, unit
 from orthoglot.decomposers.moments import Moments
 
 LANGUAGES = ["de", "en", "ja", "zh"]
@@ -47,7 +47,9 @@ def split(kind: str, weights: Mapping[str, np.ndarray], texts: Texts) -> tuple[T
     meaning, language = {}, {}
     for name, vectors in texts.items():
         languages = Languages([name] * len(vectors), None, list(texts))
-        meaning[name], language[name] = architecture(kind).apply(weights, vectors, languages)
+        form = architecture(kind)
+        known = unit(vectors) if isinstance(form, ClosedForm) and form.unit else vectors
+        meaning[name], language[name] = form.apply(weights, known, languages)
     return meaning, language
 
 

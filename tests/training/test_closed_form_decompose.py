@@ -64,7 +64,9 @@ def test_known_answer(world: World, name: str) -> None:
     meaning, language = (source.meaning, target.meaning), (source.language, target.language)
     assert retrieval(*meaning, world) > max(0.95, retrieval(*raw, world))
     assert probe(*raw, world) == 1
-    assert probe(*meaning, world) < 0.5
+    # The discriminant's settings are chosen by retrieval among sentences of one language: their languages may show.
+    if name != "discriminant":
+        assert probe(*meaning, world) < 0.5
     # What whitening and rotation take away holds meaning too: it is the rest of a turned vector.
     if name not in ("whitening", "procrustes"):
         assert retrieval(*language, world) < 0.3
@@ -74,7 +76,7 @@ def test_known_answer(world: World, name: str) -> None:
 def test_every_training_pair_counts_once_in_a_block_of_its_languages(world: World) -> None:
     data = world.data
     seen: Counter[tuple[bytes, bytes, str, str]] = Counter()
-    for source, target, (first, second) in translations(data, size=100):
+    for source, target, (first, second) in translations(data, data.train, size=100):
         assert len(source) == len(target) <= 100
         seen.update((a.tobytes(), b.tobytes(), first, second) for a, b in zip(source, target, strict=True))
     expected = Counter(

@@ -27,6 +27,13 @@ from orthoglot.training.settings import MethodSettings
         ),
         ({"architecture": "two_head", "terms": {"meat.language": 1}, "rank": 1}, "rank does nothing"),
         ({"architecture": "original", "shrinkage": 0.0}, "shrinkage does nothing"),
+        ({"architecture": "whitening", "shrinkage": 0.1, "power": 0.5}, "power does nothing"),
+        ({"architecture": "centering", "centre": "overall"}, "centre does nothing"),
+        ({"architecture": "discriminant", "rank": 2}, "rank does nothing"),
+        ({"architecture": "discriminant", "power": -0.5}, "greater than or equal to 0"),
+        ({"architecture": "discriminant", "centre": "language"}, "centre 'language' does nothing"),
+        ({"architecture": "original", "centre": "overall"}, "centre does nothing"),
+        ({"architecture": "discriminant", "centre": "pair"}, "'none', 'overall' or 'language'"),
         ({"architecture": "lir", "rank": 0}, "greater than"),
         ({"architecture": "whitening", "shrinkage": 1.1}, "less than or equal to 1"),
         ({"architecture": "whitening", "shrinkage": -0.1}, "greater than or equal to 0"),
@@ -41,6 +48,27 @@ def test_own_settings_are_what_the_formula_takes() -> None:
     assert MethodSettings(architecture="lir", rank=3).own_settings == {"rank": 3}
     assert MethodSettings(architecture="whitening", shrinkage=0.0).own_settings == {"shrinkage": 0.0}
     assert MethodSettings(architecture="leace").own_settings == {}
+
+
+def test_settings_that_validation_pairs_choose_may_be_left_out() -> None:
+    complete = {"shrinkage": 0.5, "power": 0.0, "centre": "overall"}
+    for left_out in ((), ("power",), tuple(complete)):
+        given = {name: value for name, value in complete.items() if name not in left_out}
+        method = MethodSettings.model_validate({"architecture": "discriminant", **given})
+        assert method.own_settings == given
+        assert method.uses_validation == bool(left_out)
+    assert not MethodSettings(architecture="whitening", shrinkage=0.0).uses_validation
+    assert not MethodSettings(architecture="original").uses_validation
+    assert MethodSettings(architecture="residual", terms={"seed.meaning": 1.0}).uses_validation
+
+
+def test_which_methods_have_weights_for_each_language() -> None:
+    trained = {"architecture": "residual", "terms": {"seed.meaning": 1.0}}
+    for centre, expected in ((None, False), ("none", False), ("overall", False), ("language", True)):
+        assert MethodSettings.model_validate({**trained, "centre": centre}).by_language == expected
+    assert MethodSettings(architecture="centering").by_language
+    assert not MethodSettings(architecture="leace").by_language
+    assert not MethodSettings(architecture="original").by_language
 
 
 def test_the_registries_are_what_the_schema_lists_and_every_entry_exists() -> None:

@@ -39,7 +39,8 @@ class Decomposer(TransformerMixin, BaseEstimator):
         patience: epochs without a better validation total before stopping (10; SEED 5).
         seed: of initial weights, order and partners, and of the split.
         device: "auto", "cpu", "cuda", "cuda:1".
-        valid_share: of the pairs held out for stopping, by hash of their vector in `a`, unless `fit` is given `valid`.
+        valid_share: of the pairs held out for stopping, or for choosing the settings of "discriminant", by hash of
+            their vector in `a`, unless `fit` is given `valid`.
 
     Attributes:
         decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.
@@ -84,7 +85,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         Args:
             a, b: (N, D) vectors, row i of one translates row i of the other.
             lang_a, lang_b: their languages: one code, or N of them.
-            valid: (N,) booleans, the pairs that only stop the training; None draws them.
+            valid: (N,) booleans, the pairs that only stop the training or choose settings; None draws them.
         Raises:
             ConfigError: an unknown method or language, or a setting out of range.
             DataError: vectors that are not finite (N, D) twice, or no pair left to train or to stop on.
@@ -101,17 +102,16 @@ class Decomposer(TransformerMixin, BaseEstimator):
             if held.shape != (n,) or held.dtype != bool:
                 raise DataError(f"valid is {held.dtype} {held.shape}, expected bool ({n},)")
         else:
-            # What is computed does not stop early, so that nothing is held out for it.
-            held = self._held_out(sides[0]) if method.terms else np.zeros(n, dtype=bool)
+            held = self._held_out(sides[0]) if method.uses_validation else np.zeros(n, dtype=bool)
         languages = sorted({code for side in codes for code in side})
         ids = [torch.tensor([languages.index(code) for code in side]) for side in codes]
         places = torch.arange(n)
         pairs = PairRows(places, places + n, *ids)
         mask = torch.from_numpy(held)
         data = Data(torch.from_numpy(np.concatenate(sides)), languages, pairs.take(~mask), pairs.take(mask))
-        if not len(data.train) or (not len(data.valid) and method.terms):
+        if not len(data.train) or (not len(data.valid) and method.uses_validation):
             raise DataError(
-                f"{len(data.train)} pairs to train on and {len(data.valid)} to stop on, of {n}: too few"
+                f"{len(data.train)} pairs to train on and {len(data.valid)} to validate on, of {n}: too few"
             )
         device = resolve_device(self.device)
         found, self.history_ = fit_decomposer(

@@ -49,8 +49,8 @@ def export(
     """Write a folder that `SentenceTransformer(path)` opens without code of ours: safetensors, README.md.
 
     An encoder's folder gives its sentence vector e as it is. A decomposer's gives one part,
-    part(e) = W e + b, then scaled to length 1. The language part of a residual is e - (W e + b) = (I - W) e - b,
-    one linear map as well.
+    part(e) = W e + b, then scaled to length 1; with the discriminant e is scaled to length 1 first. The language part
+    of a residual is e - (W e + b) = (I - W) e - b, one linear map as well.
 
     Args:
         model_folder: an encoder's, or a decomposer's with its encoder; see `orthoglot.load`.
@@ -88,7 +88,7 @@ def export(
         weight, bias = affine(decomposer, part, code)
         split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())
         split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
-        head = [split, Normalize()]
+        head = [*([Normalize()] if decomposer.unit else []), split, Normalize()]
     with quiet():
         modules, prefix = encoder_modules(home)
         model = Model(load_encoder(home, "cpu"), decomposer)
@@ -152,7 +152,7 @@ def _map(decomposer: Decomposer, part: str, language: str) -> tuple[np.ndarray, 
     inputs = np.concatenate([np.zeros((1, decomposer.dim)), scale * np.eye(decomposer.dim)]).astype(
         np.float32
     )
-    images = getattr(decomposer.transform(inputs, language), part).astype(np.float64)
+    images = decomposer.split(inputs, [language] * len(inputs))[PARTS.index(part)].astype(np.float64)
     weight = ((images[1:] - images[0]) / scale).T
     return np.ascontiguousarray(weight, dtype=np.float32), images[0].astype(np.float32)
 

@@ -18,6 +18,7 @@ from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
+from orthoglot.training.settings import OWN_SETTINGS
 
 # To show the use of a model with.
 SHOWN = ("A cat sleeps.", "Mba'éichapa, che angirũ?")
@@ -84,7 +85,9 @@ def decomposer_card(
         part=part,
         language=language,
         method=decomposer.method,
-        residual=decomposer.architecture == "residual",
+        residual=decomposer.architecture == "residual" and "centre" not in decomposer.weights,
+        unit=decomposer.unit,
+        settings={name: decomposer.details[name] for name in OWN_SETTINGS if name in decomposer.details},
         dim=decomposer.dim,
         languages=decomposer.languages,
         details=decomposer.details,

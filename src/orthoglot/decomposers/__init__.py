@@ -22,6 +22,7 @@ ARCHITECTURES: dict[str, str] = {
     "leace": "leace:LEACE",
     "whitening": "whitening:WHITENING",
     "procrustes": "procrustes:PROCRUSTES",
+    "discriminant": "discriminant:DISCRIMINANT",
 }
 
 

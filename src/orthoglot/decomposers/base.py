@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,8 @@ from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from orthoglot.decomposers.choice import Candidate
 
 META = "decomposer.json"
 WEIGHTS = "weights.safetensors"
@@ -66,6 +68,8 @@ class Languages:
 class Trained:
     """An architecture of linear maps that gradient descent fits.
 
+    The weight `centre`, if there is one, is subtracted from the vectors first: (D,), or (K, D), a row by language.
+
     Attributes:
         maps: names of the linear maps, each (D, D) with a bias.
         split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors.
@@ -74,8 +78,10 @@ class Trained:
     maps: tuple[str, ...]
     split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
 
-    def apply(self, weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
+    def apply(self, weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
         """Meaning and language of vectors (N, D)."""
+        if (centre := weights.get("centre")) is not None:
+            vectors = vectors - (centre[languages.rows] if centre.ndim == 2 else centre)
         return self.split(weights, vectors)
 
 
@@ -84,11 +90,14 @@ class ClosedForm:
     """An architecture that is computed in one pass over the training translations.
 
     Attributes:
-        fit: (moments, **setting) -> weights by name, or (moments, pair moments, **setting) if it needs pairs.
+        fit: (moments, **settings) -> weights by name, or (moments, pair moments, **settings) if it needs pairs.
         apply: (weights, vectors (N, D), languages) -> (meaning, language).
         products: `fit` needs the sums of outer products of each language.
         pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
-        setting: name of the method's setting that `fit` takes, if it takes one.
+        settings: names of the method's settings that `fit` takes.
+        candidates: (moments, pair moments, validation blocks, given settings) -> candidates, if settings that a method
+            does not give are chosen on validation pairs.
+        unit: vectors are divided by their lengths before they are fitted and applied.
         by_language: it has weights for each language, and so none for a language without training pairs.
     """
 
@@ -97,7 +106,9 @@ class ClosedForm:
     products: bool = False
     pairs: bool = False
     pair_products: bool = False
-    setting: str | None = None
+    settings: tuple[str, ...] = ()
+    candidates: Callable[..., Iterator[Candidate]] | None = None
+    unit: bool = False
     by_language: bool = False
 
 
@@ -157,12 +168,25 @@ class Decomposer:
         names = [languages] * len(vectors) if isinstance(languages, str) else list(languages)
         if len(names) != len(vectors):
             raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
+        return Parts(vectors, *self.split(unit(vectors) if self.unit else vectors, names, partner))
+
+    @property
+    def unit(self) -> bool:
+        """Whether vectors are divided by their lengths first."""
+        form = architecture(self.architecture)
+        return isinstance(form, ClosedForm) and form.unit
+
+    def split(self, vectors: np.ndarray, languages: Sequence[str], partner: str | None = None) -> Split:
+        """Meaning and language of vectors (N, D) that have length 1 where `unit` asks for it.
+
+        Raises:
+            DataError: as `transform`.
+        """
         apply = architecture(self.architecture).apply
         try:
-            meaning, language = apply(self.weights, vectors, Languages(names, partner, self.languages))
+            return apply(self.weights, vectors, Languages(languages, partner, self.languages))
         except DataError as error:
             raise DataError(f"decomposer {self.method}: {error}") from error
-        return Parts(vectors, meaning, language)
 
     def save(self, folder: Path) -> None:
         """Write decomposer.json and weights.safetensors into an existing folder."""
@@ -171,6 +195,12 @@ class Decomposer:
         (folder / META).write_text(text + "\n", encoding="utf-8")
         arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
         save_file(arrays, folder / WEIGHTS)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of (N, D) divided by their lengths; a zero row stays zero."""
+    lengths = np.linalg.norm(vectors.astype(np.float64, copy=False), axis=1)
+    return vectors / np.where(lengths > 0, lengths, 1)[:, None].astype(vectors.dtype)
 
 
 def load_decomposer(folder: Path) -> Decomposer:

@@ -2,74 +2,171 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import Any, Literal
+
 import numpy as np
 
 from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
-from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.choice import Candidate
+from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
 
+Centre = Literal["none", "overall"]
+# The first of each leaves the vector undivided.
+GRID: dict[str, list[Any]] = {
+    "shrinkage": [1.0, 0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01],
+    "power": [0.0, 0.25, 0.5, 1.0],
+    "centre": ["none", "overall"],
+}
 
-def fit(moments: Moments, pairs: PairMoments, shrinkage: float, power: float) -> dict[str, np.ndarray]:
-    """meaning = (x - mean) W U diag((w / (1 + w))^power), x = e / |e|.
 
-    Over the N training translations (a, b), unit vectors less their common mean,
+class Scatter:
+    """How translations differ and what they share, over the N training translations (a, b).
 
-        S_w = E[(a - b) (a - b)^T] / 2      what differs between translations: language, style, noise
-        S_b = E[a b^T + b a^T] / 2          what translations share: meaning
+    S_w = E[(a - b) (a - b)^T] / 2      what differs: language, style, noise
+    S_b = E[a b^T + b a^T] / 2 - c c^T  what is shared: meaning; c is the mean of all vectors, or 0
+
+    Args:
+        moments, pairs: of unit vectors, with products.
+    Raises:
+        DataError: no translation.
+    Source: docs/papers.md#discriminant.
+    """
+
+    def __init__(self, moments: Moments, pairs: PairMoments) -> None:
+        means, share = moments.means(), moments.counts / moments.counts.sum()
+        self.mean = share @ means
+        self.squares = np.tensordot(share, moments.squares(), axes=1)
+        self.within_languages = self.squares - (means.T * share) @ means
+        shared = np.sum([*pairs.products.values()], axis=0) / sum(pairs.counts.values())
+        self.shared = (shared + shared.T) / 2
+        self.sizes, self.axes = np.linalg.eigh(self.squares - self.shared)
+        self.directions = cache(self._directions)
+
+    def centre(self, name: Centre) -> np.ndarray:
+        """What is subtracted from a vector (D,)."""
+        return self.mean if name == "overall" else np.zeros_like(self.mean)
+
+    def _directions(self, shrinkage: float, centre: Centre) -> tuple[np.ndarray, np.ndarray]:
+        """W U (D, D), and w (D,) in rising order, at least 0.
+
+        Raises:
+            DataError: the shrunk S_w has no inverse.
+        """
+        dim = len(self.sizes)
+        sizes = (1 - shrinkage) * self.sizes + shrinkage * self.sizes.mean()
+        # What float32 vectors leave in a direction without variance.
+        if sizes[0] <= np.trace(self.squares) * np.finfo(np.float32).eps ** 2:
+            raise DataError(
+                f"discriminant: the differences of translations do not fill their {dim} dimensions; more "
+                "sentences or a shrinkage above 0 would"
+            )
+        whiten = self.axes / np.sqrt(sizes) @ self.axes.T
+        origin = self.centre(centre)
+        ratio, directions = np.linalg.eigh(whiten @ (self.shared - np.outer(origin, origin)) @ whiten)
+        return whiten @ directions, np.maximum(ratio, 0)
+
+
+def fit(
+    moments: Moments, pairs: PairMoments, shrinkage: float, power: float, centre: Centre
+) -> dict[str, np.ndarray]:
+    """meaning = (x - c) W U diag((w / (1 + w))^power), x = e / |e|.
+
+    With S_w and S_b of `Scatter`,
+
         W = ((1 - s) S_w + s (tr S_w / D) I)^(-1/2),    W S_b W = U diag(w) U^T, negative w are taken as 0.
 
     w is a direction's ratio of meaning to difference, and w / (1 + w) its share of meaning (a Wiener filter). One mean
-    for all languages makes their offsets a part of S_w, so that applying it needs no language. The language part is
-    what no linear map predicts from the directions with meaning:
+    for all languages makes their offsets a part of S_w, so that applying it needs no language. Shrinkage 1, power 0
+    and no mean leave all cosines as they are. The language part is what, among sentences of one language, no linear map
+    predicts from the directions with meaning:
 
-        language = (x - mean) (I - A B),   A = (W U) of the directions with w > 0,   B = (A^T C A)^(-1) A^T C
+        language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T C A)^+ A^T C
 
-    with C the covariance of all training vectors: it is uncorrelated with the meaning of its own sentence.
+    with C the mean covariance of a language's training vectors and S_b of centred vectors. The directions left out are
+    those with the least w, as many as K language means can span.
 
     Args:
-        moments: of unit vectors, with products.
-        pairs: of unit vectors, with products.
+        moments, pairs: of unit vectors, with products.
         shrinkage: s in [0, 1]; 1 leaves the metric of the encoder.
         power: of the filter, at least 0; 0 keeps all directions alike.
+        centre: c is the mean of all training vectors ("overall") or 0 ("none").
     Returns:
-        mean: (D,), meaning and language: (D, D), each part = (x - mean) @ map.
+        centre, mean: (D,); meaning, language: (D, D); each part = (x - centre or mean) @ map.
     Raises:
         DataError: no translation, or S_w has no inverse.
     Source: Fisher 1936; as probabilistic linear discriminant analysis Ioffe, "Probabilistic Linear Discriminant
-    Analysis", ECCV 2006; docs/papers.md#discriminant.
+        Analysis", ECCV 2006; docs/papers.md#discriminant.
     """
-    n = sum(pairs.counts.values())
-    if not n or moments.products is None:
-        raise DataError("discriminant: needs translations")
-    mean = moments.sums.sum(axis=0) / moments.counts.sum()
-    dim = len(mean)
-    squares = moments.products.sum(axis=0) / moments.counts.sum()
-    shared = sum(pairs.products.values()) / n
-    shared = (shared + shared.T) / 2
-    within = squares - shared
-    between = shared - np.outer(mean, mean)
-    sizes, axes = np.linalg.eigh(within)
-    sizes = (1 - shrinkage) * sizes + shrinkage * np.trace(within) / dim
-    if sizes[0] <= np.trace(squares) * np.finfo(np.float32).eps ** 2:
-        raise DataError(
-            f"discriminant: the differences of translations do not fill their {dim} dimensions; more sentences or a "
-            "shrinkage above 0 would"
-        )
-    whiten = axes / np.sqrt(sizes) @ axes.T
-    ratio, directions = np.linalg.eigh(whiten @ between @ whiten)
-    ratio = np.maximum(ratio, 0)
-    project = whiten @ directions
-    kept = project[:, ratio > 0]
-    covariance = squares - np.outer(mean, mean)
-    predicted = kept @ np.linalg.solve(kept.T @ covariance @ kept, kept.T @ covariance)
+    scatter = Scatter(moments, pairs)
+    project, ratio = scatter.directions(shrinkage, centre)
     return {
-        "mean": mean,
+        "centre": scatter.centre(centre),
         "meaning": project * (ratio / (1 + ratio)) ** power,
-        "language": np.eye(dim) - predicted,
+        "mean": scatter.mean,
+        "language": _unpredicted(scatter, shrinkage, len(moments.languages)),
     }
 
 
+def _unpredicted(scatter: Scatter, shrinkage: float, languages: int) -> np.ndarray:
+    """I - A B (D, D), as `fit` has it."""
+    directions = scatter.directions(shrinkage, "overall")[0][:, max(1, languages - 1) :]
+    weighed = directions.T @ scatter.within_languages
+    # The pseudoinverse, as few sentences do not fill their dimensions.
+    inverse = np.linalg.pinv(weighed @ directions, hermitian=True)
+    return np.eye(len(scatter.mean)) - directions @ inverse @ weighed
+
+
 def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
-    """Meaning and language of vectors (N, D) of any language."""
-    centred = vectors / np.linalg.norm(vectors, axis=1, keepdims=True) - weights["mean"]
-    return centred @ weights["meaning"], centred @ weights["language"]
+    """Meaning and language of unit vectors (N, D) of any language."""
+    meaning = (vectors - weights["centre"]) @ weights["meaning"]
+    return meaning, (vectors - weights["mean"]) @ weights["language"]
+
+
+def candidates(
+    moments: Moments, pairs: PairMoments, validation: Sequence[Block], given: Mapping[str, Any]
+) -> Iterator[Candidate]:
+    """Meaning vectors of validation pairs with every setting of the grid; a given setting has one value.
+
+    The distance from the undivided vector counts steps on the grid, or, with a given setting, from its value.
+
+    Args:
+        moments, pairs: of the training pairs.
+        validation: blocks of unit vectors.
+        given: settings that are not chosen.
+    """
+    scatter = Scatter(moments, pairs)
+    shrinkages, powers, centres = (
+        [given[name]] if name in given else values for name, values in GRID.items()
+    )
+    for (i, shrinkage), (k, centre) in product(enumerate(shrinkages), enumerate(centres)):
+        project, ratio = scatter.directions(shrinkage, centre)
+        sides = [
+            [
+                (side - scatter.centre(centre)).astype(np.float32) @ project.astype(np.float32)
+                for side in block[:2]
+            ]
+            for block in validation
+        ]
+        for j, power in enumerate(powers):
+            scale = ((ratio / (1 + ratio)) ** power).astype(np.float32)
+            yield Candidate(
+                {"shrinkage": shrinkage, "power": power, "centre": centre},
+                i + j + k,
+                [(source * scale, target * scale) for source, target in sides],
+            )
+
+
+DISCRIMINANT = ClosedForm(
+    fit,
+    apply,
+    products=True,
+    pairs=True,
+    pair_products=True,
+    settings=("shrinkage", "power", "centre"),
+    candidates=candidates,
+    unit=True,
+)

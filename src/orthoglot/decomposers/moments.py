@@ -6,10 +6,12 @@ The order and size of the updates change nothing beyond float64 rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.base import ClosedForm, unit
+from orthoglot.decomposers.choice import CANDIDATES, QUERIES, choose
 from orthoglot.errors import DataError
 
 # Vectors (n, D) of two languages, row by row translations, and the two languages.
@@ -21,28 +23,58 @@ def compute(
     blocks: Iterable[Block],
     languages: Sequence[str],
     dim: int,
-    settings: Mapping[str, float],
-) -> dict[str, np.ndarray]:
-    """The weights of a closed form, float32.
+    settings: Mapping[str, Any],
+    validation: Iterable[Block] = (),
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The weights of a closed form, float32, and its settings.
 
     Args:
         form: its `fit` gives formula and shapes.
         blocks: all training translations, each once, in any order.
         languages: K names, those of the blocks.
         dim: D.
-        settings: value of the form's setting by name, if it has one.
+        settings: the form's settings by name; those that the form can choose may be missing.
+        validation: translations on which they are chosen; the first 300 of the first block of each pair of languages
+            are used.
+    Returns:
+        Weights by name; settings, and, if some were chosen, `validation`: the P@1 that decided.
     Raises:
-        DataError: a vector is not finite, a language has no sentence, or the formula has no solution.
+        DataError: a vector is not finite, a language has no sentence, the formula has no solution, or there is no
+            validation pair to choose with.
     """
+
+    def prepared(given: Iterable[Block]) -> Iterable[Block]:
+        if not form.unit:
+            return given
+        return ((unit(finite(a, x)), unit(finite(b, y)), (x, y)) for a, b, (x, y) in given)
+
     moments = Moments(dim, languages, products=form.products)
     pairs = PairMoments(dim, products=form.pair_products)
-    for source, target, (first, second) in blocks:
-        moments.update(source, first)
-        moments.update(target, second)
+    others: dict[tuple[str, str], Block] = {}
+    for source, target, pair in prepared(blocks):
+        for side, language in zip((source, target), pair, strict=True):
+            moments.update(side, language)
         if form.pairs:
-            pairs.update(source, target, (first, second))
+            pairs.update(source, target, pair)
+        if form.candidates is not None:
+            others.setdefault(pair, (source[:CANDIDATES], target[:CANDIDATES], pair))
+    facts: dict[str, Any] = {}
+    if form.candidates is not None and set(settings) != set(form.settings):
+        held: dict[tuple[str, str], Block] = {}
+        for source, target, pair in prepared(validation):
+            held.setdefault(pair, (source[:QUERIES], target[:QUERIES], pair))
+        queries = [len(source) for source, _, _ in held.values()]
+        pools = [_filled(own, others[pair]) if pair in others else own for pair, own in held.items()]
+        settings, scores = choose(form.candidates(moments, pairs, pools, settings), queries)
+        facts["validation"] = scores
     weights = form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
-    return {name: array.astype(np.float32) for name, array in weights.items()}
+    return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
+
+
+def _filled(own: Block, others: Block) -> Block:
+    """A block with as many of the others as a query may have candidates."""
+    source, target = (np.concatenate([a, b])[:CANDIDATES] for a, b in zip(own[:2], others[:2], strict=True))
+    return source, target, own[2]
 
 
 class Moments:

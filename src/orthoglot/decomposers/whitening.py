@@ -50,4 +50,4 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-WHITENING = ClosedForm(fit, apply, products=True, setting="shrinkage", by_language=True)
+WHITENING = ClosedForm(fit, apply, products=True, settings=("shrinkage",), by_language=True)

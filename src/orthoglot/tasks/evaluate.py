@@ -221,9 +221,13 @@ def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
     details = decomposer.details if decomposer else {}
     terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
     checkpoint = store.meta.get("checkpoint")
+    architecture = decomposer.architecture if decomposer else "original"
+    if details.get("centre", "none") != "none" and details["terms"]:
+        # Of other vectors than the papers' method, whose definition this must not equal.
+        architecture += f" of vectors with centre {details['centre']}"
     return {
         **({"checkpoint": checkpoint} if checkpoint else {}),
-        "architecture": decomposer.architecture if decomposer else "original",
+        "architecture": architecture,
         "partners": details.get("partners", "none"),
         "terms": ",".join(terms),
     }

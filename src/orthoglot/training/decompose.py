@@ -17,7 +17,7 @@ from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer
 from orthoglot.decomposers.modules import Maps
-from orthoglot.decomposers.moments import Block, compute
+from orthoglot.decomposers.moments import Block, Moments, compute
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
 from orthoglot.errors import ConfigError, DataError
@@ -109,19 +109,28 @@ def fit_decomposer(
     check_method(method.architecture, method.partners, method.terms)
     form, dim = architecture(method.architecture), data.vectors.shape[1]
     history: History = []
+    own: dict[str, Any] = {"centre": method.centre} if method.centre else {}
     end: dict[str, Any] = {}
     if isinstance(form, ClosedForm):
-        weights = compute(form, translations(data), data.languages, dim, method.own_settings)
+        blocks, held = translations(data, data.train), translations(data, data.valid)
+        weights, own = compute(form, blocks, data.languages, dim, method.own_settings, held)
+        if "validation" in own:
+            chosen = ", ".join(f"{setting} {own[setting]}" for setting in form.settings)
+            logger.info("%s: %s; validation P@1 %s", name, chosen, own["validation"])
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
-        weights, history = train(method, recipe, name, data, seed=seed, device=device, checkpoint=checkpoint)
+        centre, centred = subtract(data, method.centre)
+        weights, history = train(
+            method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
+        )
+        weights |= centre
         end = dict(ending(history, recipe.patience))
     details = {
         "seed": seed,
         "partners": method.partners,
         "terms": method.terms,
-        **method.own_settings,
+        **own,
         "train_pairs": len(data.train),
         "valid_pairs": len(data.valid),
         **end,
@@ -183,14 +192,46 @@ def _pairs(
     return PairRows(*table)
 
 
-def translations(data: Data, size: int = 10_000) -> Iterator[Block]:
-    """The training pairs, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
-    ids = torch.stack([data.train.source_language, data.train.target_language], dim=1)
+def translations(data: Data, pairs: PairRows, size: int = 10_000) -> Iterator[Block]:
+    """Pairs of the data, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
+    ids = torch.stack([pairs.source_language, pairs.target_language], dim=1)
     for pair in ids.unique(dim=0):
-        rows = data.train.take((ids == pair).all(dim=1))
+        rows = pairs.take((ids == pair).all(dim=1))
         first, second = (data.languages[k] for k in pair.tolist())
         for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
+
+
+def subtract(
+    data: Data, centre: Literal["none", "overall", "language"] | None
+) -> tuple[dict[str, np.ndarray], Data]:
+    """The data less the mean of the training vectors, each as often as it occurs.
+
+    Args:
+        data: every vector is of one language.
+        centre: the mean over all languages, or over the vector's own, or nothing.
+    Returns:
+        {"centre": the mean, (D,) or (K, D)}, empty for nothing; and the data.
+    Raises:
+        DataError: a language has no training sentence.
+    Source: docs/papers.md#centre.
+    """
+    if centre in (None, "none"):
+        return {}, data
+    moments = Moments(data.vectors.shape[1], data.languages, products=False)
+    for source, target, (first, second) in translations(data, data.train):
+        moments.update(source, first)
+        moments.update(target, second)
+    means = moments.means()
+    if centre == "overall":
+        mean = (moments.counts @ means / moments.counts.sum()).astype(np.float32)
+        return {"centre": mean}, replace(data, vectors=data.vectors - torch.from_numpy(mean))
+    mean = means.astype(np.float32)
+    vectors = data.vectors.clone()
+    for pairs in (data.train, data.valid):
+        for rows, ids in ((pairs.source, pairs.source_language), (pairs.target, pairs.target_language)):
+            vectors[rows] = data.vectors[rows] - torch.from_numpy(mean)[ids]
+    return {"centre": mean}, replace(data, vectors=vectors)
 
 
 def train(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from orthoglot.decomposers import ARCHITECTURES, architecture
+from orthoglot.decomposers.base import ClosedForm
 from orthoglot.settings import Count, Name, NotNegative, Positive, Settings
 from orthoglot.training import PARTNER_RULES
 
@@ -25,6 +26,8 @@ def _one_of(*known: str) -> Any:
 Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
+OWN_SETTINGS = ("rank", "shrinkage", "power", "centre")
+
 
 class MethodSettings(Settings):
     """A decomposition method as data."""
@@ -40,29 +43,55 @@ class MethodSettings(Settings):
     rank: Count | None = None
     """Directions that are removed: of each language (`lir`), or of all together (`lsar`)."""
     shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share by which `whitening` moves a covariance towards a multiple of the identity."""
+    """Share by which `whitening` and `discriminant` move a covariance towards a multiple of the identity; null lets
+    `discriminant` choose it, `power` and `centre` on the validation pairs."""
+    power: NotNegative | None = None
+    """How strongly `discriminant` favours directions in which translations agree; 0 not at all."""
+    centre: Literal["none", "overall", "language"] | None = None
+    """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
+    reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
+    of its language (docs/papers.md#centre). `discriminant` subtracts it from unit vectors, and null lets it choose."""
     host: Name | None = None
     """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
     @model_validator(mode="after")
     def _own_settings(self) -> Self:
-        needed = self._setting()
-        for name in ("rank", "shrinkage"):
-            if (given := getattr(self, name) is not None) != (name == needed):
-                does = "does nothing" if given else "is needed"
-                raise ValueError(f"{name} {does} with architecture {self.architecture!r}")
+        form = self._closed_form()
+        taken = form.settings if form else ("centre",) if self.architecture in ARCHITECTURES else ()
+        if form and self.centre == "language":
+            raise ValueError(f"centre 'language' does nothing with architecture {self.architecture!r}")
+        for name in OWN_SETTINGS:
+            given = getattr(self, name) is not None
+            if given and name not in taken:
+                raise ValueError(f"{name} does nothing with architecture {self.architecture!r}")
+            if form and not given and name in taken and form.candidates is None:
+                raise ValueError(f"{name} is needed with architecture {self.architecture!r}")
         return self
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """The closed form's setting by name, if it has one."""
-        needed = self._setting()
-        return {needed: getattr(self, needed)} if needed else {}
+        """The closed form's settings by name, those that are given."""
+        form = self._closed_form()
+        values = {name: getattr(self, name) for name in (form.settings if form else ())}
+        return {name: value for name, value in values.items() if value is not None}
 
-    def _setting(self) -> str | None:
+    @property
+    def by_language(self) -> bool:
+        """Whether each language has weights of its own, so that a language without training pairs has none."""
+        form = self._closed_form()
+        return self.centre == "language" or (form is not None and form.by_language)
+
+    @property
+    def uses_validation(self) -> bool:
+        """Whether validation pairs decide something: when training stops, or settings that are not given."""
+        form = self._closed_form()
+        return bool(self.terms) or (form is not None and len(self.own_settings) < len(form.settings))
+
+    def _closed_form(self) -> ClosedForm | None:
         if self.architecture not in ARCHITECTURES:
             return None
-        return getattr(architecture(self.architecture), "setting", None)
+        form = architecture(self.architecture)
+        return form if isinstance(form, ClosedForm) else None
 
 
 class DecompositionSettings(Settings):
