@@ -54,7 +54,7 @@ from pathlib import Path
 from process_work import note
 from orthoglot.embeddings.processes import in_processes
 if __name__ == "__main__":
-    list(in_processes(partial(note, Path(sys.argv[1])), ["cpu"], range(10_000)))
+    in_processes(partial(note, Path(sys.argv[1])), ["cpu"], range(10_000), print)
 """
 
 
@@ -78,7 +78,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int = 1) -> dict[str, bytes]:
     """Every file of a store that so many processes made."""
     monkeypatch.setattr(shards, "SENTENCES", 8)
-    monkeypatch.setattr(module, "every_device", lambda _: [torch.device("cpu")] * workers)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)  # not those of other processes
     output = root / f"out{workers}"
     output.mkdir(parents=True)
     module.embed(
@@ -89,6 +89,7 @@ def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int =
         device="cpu",
         checkpoint=root / "checkpoint",
         output=output,
+        processes=workers,
     )
     return {path.name: path.read_bytes() for path in output.iterdir()}
 
@@ -124,18 +125,21 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
 
 
 def test_items_are_dealt_out_in_turn(tmp_path: Path) -> None:
-    assert len(list(in_processes(partial(note, tmp_path), ["first", "second"], range(5)))) == 5
+    counts: list[int] = []
+    in_processes(partial(note, tmp_path), ["first", "second"], range(5), counts.append)
+    assert sorted(counts) == [0, 1, 2, 3, 4]
     notes = [(tmp_path / str(item)).read_text().split() for item in range(5)]
     assert [device for _, device in notes] == ["first", "second", "first", "second", "first"]
     assert len({process for process, _ in notes}) == 2
-    assert list(in_processes(partial(note, tmp_path), ["cpu", "cpu"], [])) == []
+    in_processes(partial(note, tmp_path), ["cpu", "cpu"], [], counts.append)
+    assert len(counts) == 5
 
 
 def test_an_error_and_a_death_end_the_work_with_their_cause() -> None:
     with pytest.raises(DataError, match="item 3 is bad"):
-        list(in_processes(refuse, ["cpu", "cpu"], range(6)))
+        in_processes(refuse, ["cpu", "cpu"], range(6), print)
     with pytest.raises(OSError, match="process 0 on cpu ended early, with status 9"):
-        list(in_processes(die, ["cpu"], [1]))
+        in_processes(die, ["cpu"], [1], print)
 
 
 def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:
