@@ -9,7 +9,6 @@ from pathlib import Path
 
 from orthoglot.errors import DataError
 
-
 Work = Callable[[int, Callable[[int], object]], None]
 
 

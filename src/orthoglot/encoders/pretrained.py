@@ -106,8 +106,10 @@ class PretrainedEncoder:
 
 
 def _pooling_in_float32(model: Any) -> Any:
-    if getattr(model, "pooler", None) is not None:
+    """The model, whose pooler computes in float32 whatever its other layers do, which call it themselves."""
+    if model.dtype != torch.float32 and getattr(model, "pooler", None) is not None:
         model.pooler.float()
+        model.pooler.register_forward_pre_hook(lambda _, given: tuple(one.float() for one in given))
     return model
 
 
