@@ -18,9 +18,27 @@ def test_elsewhere_than_on_a_terminal_a_line_tells_done_total_rate_and_time_left
     with caplog.at_level(logging.INFO, logger="orthoglot.progress"):
         assert list(progress.track("abcdef", total=6, label="embed", unit="chunks")) == list("abcdef")
     assert [record.getMessage() for record in caplog.records] == [
-        "embed 1/6, 0.0 chunks/s, 200 s left",
-        "embed 3/6, 0.0 chunks/s, 80 s left",
-        "embed 5/6, 0.0 chunks/s, 24 s left",
+        "embed 2/6, 0.05 chunks/s, 80 s left",
+        "embed 4/6, 0.05 chunks/s, 40 s left",
+        "embed 6/6, 0.05 chunks/s, 0 s left",
+    ]
+
+
+def test_amounts_add_up_and_long_times_are_in_minutes_and_hours(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = iter(range(0, 1000, 40))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
+    with (
+        caplog.at_level(logging.INFO, logger="orthoglot.progress"),
+        progress.Meter(total=100_000, label="embed", unit="sentences") as meter,
+    ):
+        for count in (0, 800, 40_000, 58_000):
+            meter.add(count)
+    assert [record.getMessage() for record in caplog.records] == [
+        "embed 800/100000, 10 sentences/s, 2 h 45 min left",
+        "embed 40800/100000, 340 sentences/s, 3 min left",
+        "embed 98800/100000, 618 sentences/s, 2 s left",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 
 from orthoglot.config import Params
 from orthoglot.encoders.folder import check_revision
@@ -98,7 +99,22 @@ class EncoderChecks:
                 check_revision(settings.checkpoint, revision)
             covered = set(settings.languages)
         if covered and (missing := sorted(set(needed) - covered)):
+            places = "; ".join(f"{code} comes from {', '.join(self._sources(code))}" for code in missing)
             raise ConfigError(
-                f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data; "
+                f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data: {places}; "
                 f"it covers {', '.join(sorted(covered))}"
             )
+
+    def _sources(self, language: str) -> list[str]:
+        """The entries of the preset that bring a language: corpora, then benchmarks."""
+        selected = self.params.selected
+        corpora = {name: self.params.corpora[name] for name in selected.corpora}
+        return [
+            f"corpora.{name}"
+            for name, corpus in corpora.items()
+            if language in {*corpus.texts(""), *chain(*map(parse_pair, corpus.pair_sources("")))}
+        ] + [
+            f"benchmarks.{name}"
+            for name in selected.benchmarks
+            if language in self.params.benchmarks[name].codes
+        ]

@@ -142,6 +142,9 @@ class Plan:
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
         }
+        if job.verb == "embed" and self._frozen(job):
+            # Vectors of an earlier result are copied only if the same code made them.
+            content["code"] = code(_entry(job.verb), job.names)
         if job.verb == "pretrain" and self.params.curves:
             folder = f"logs/{self.name}/curves/{job.folder.removeprefix(f'models/{self.name}/')}"
             content["curves"] = {"folder": folder, "tools": self.params.curves}
@@ -202,10 +205,18 @@ class Plan:
         }
 
     def threads(self, key: str) -> int | None:
-        """How many threads the job of an encoder or of tokens takes; None for as many as there are."""
-        settings = self.of_key(key).settings
+        """How many threads the job of an encoder, of tokens or of vectors takes; None for as many as there are."""
+        job = self.of_key(key)
+        if job.verb == "embed":
+            return None if self._frozen(job) and not self.gpus(key) else 1
+        settings = job.settings
         trained = settings.get("encoder") or settings["tokenizer"]
         return int(trained.get("threads", 1) * trained.get("processes", 1)) if trained else None
+
+    def _frozen(self, job: Job) -> bool:
+        """Whether the encoder of a job was trained elsewhere."""
+        (encoder,) = job.inputs["encoder"]
+        return issubclass(KINDS[self.jobs[encoder].settings["encoder"]["kind"]].settings, FrozenSettings)
 
     def gpus(self, key: str) -> int:
         """How many GPUs the job takes."""

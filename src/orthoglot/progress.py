@@ -6,6 +6,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from types import TracebackType
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -15,24 +16,58 @@ SECONDS_BETWEEN_LINES = 30.0
 logger = logging.getLogger(__name__)
 
 
-def track(items: Iterable[T], *, total: int, label: str, unit: str = "items") -> Iterator[T]:
-    """Yield every item unchanged and show how far the work is.
+class Meter:
+    """Shows how much of some work is done; a context manager.
 
     Args:
-        items: what is worked through.
-        total: how many there are, for the time left.
-        label: what the work is called, e.g. "encode".
+        total: how much there is, for the time left.
+        label: what the work is called, e.g. "embed".
         unit: what is counted, e.g. "sentences".
     """
-    if sys.stderr.isatty():
-        yield from tqdm(items, total=total, desc=label, unit=f" {unit}")
-        return
-    started = last = time.monotonic()
-    for done, item in enumerate(items):
+
+    def __init__(self, *, total: int, label: str, unit: str) -> None:
+        self._total, self._label, self._unit = total, label, unit
+        self._bar = tqdm(total=total, desc=label, unit=f" {unit}") if sys.stderr.isatty() else None
+        self._started = self._last = time.monotonic()
+        self._done = 0
+
+    def add(self, count: int = 1) -> None:
+        """So many more are done."""
+        if self._bar is not None:
+            self._bar.update(count)
+            return
+        self._done += count
         now = time.monotonic()
-        if now - last >= SECONDS_BETWEEN_LINES:
-            last = now
-            rate = done / (now - started)
-            left = (total - done) / rate if rate else float("inf")
-            logger.info("%s %d/%d, %.1f %s/s, %.0f s left", label, done, total, rate, unit, left)
-        yield item
+        if self._done and now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            rate = self._done / (now - self._started)
+            left = _duration((self._total - self._done) / rate)
+            shown = f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
+            logger.info(
+                "%s %d/%d, %s %s/s, %s left", self._label, self._done, self._total, shown, self._unit, left
+            )
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def track(items: Iterable[T], *, total: int, label: str, unit: str = "items") -> Iterator[T]:
+    """Yield every item unchanged and show how far the work is; for the arguments see `Meter`."""
+    with Meter(total=total, label=label, unit=unit) as meter:
+        for item in items:
+            yield item
+            meter.add()
+
+
+def _duration(seconds: float) -> str:
+    """In words: "80 s", "12 min", "3 h 05 min"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

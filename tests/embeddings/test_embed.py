@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.base import Done
 from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 
@@ -34,10 +36,14 @@ class CountingEncoder:
         self.calls = calls
         self.seen: Counter[tuple[str, str]] = Counter()
 
-    def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+    def encode(
+        self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+    ) -> np.ndarray:
         if self.calls == 0:
             raise KeyboardInterrupt
         self.calls -= 1
+        if done is not None:
+            done(len(texts))
         self.seen.update((language, text) for text in texts)
         return np.stack([vector(language, text) for text in texts])
 
@@ -97,14 +103,18 @@ def run(
     identity: str = "abc",
     dtype: Literal["float32", "float16"] = "float32",
     batch_tokens: int = 64,
+    precision: Literal["float32", "bfloat16"] = "float32",
+    **more: Any,
 ) -> Path:
     monkeypatch.setattr(module, "load_encoder", lambda *_: encoder)
     monkeypatch.setattr(module, "identity", lambda _: identity)
     monkeypatch.setattr(shards, "SENTENCES", 4)
     output.mkdir(exist_ok=True)
-    settings = EmbeddingSettings(batch_tokens=batch_tokens, dtype=dtype, train_pairs=train_pairs)
+    settings = EmbeddingSettings(
+        batch_tokens=batch_tokens, dtype=dtype, train_pairs=train_pairs, precision=precision
+    )
     checkpoint = folder.parent / "checkpoint"
-    embed(folder, *world, settings, device="cpu", checkpoint=checkpoint, output=output)
+    embed(folder, *world, settings, device="cpu", checkpoint=checkpoint, output=output, **more)
     return output
 
 
@@ -199,7 +209,9 @@ def test_vectors_that_are_not_finite_are_refused(
     tmp_path: Path,
 ) -> None:
     class Broken(CountingEncoder):
-        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+        def encode(
+            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+        ) -> np.ndarray:
             vectors = super().encode(texts, language, batch_tokens)
             vectors[-1, 0] = np.nan
             return vectors
@@ -233,7 +245,10 @@ def test_a_damaged_shard_is_made_again(
     assert (whole / "vectors.npy").read_bytes() == (mended / "vectors.npy").read_bytes()
 
 
-@pytest.mark.parametrize("change", [{"dtype": "float16"}, {"batch_tokens": 65}, {"identity": "other"}])
+@pytest.mark.parametrize(
+    "change",
+    [{"dtype": "float16"}, {"batch_tokens": 65}, {"identity": "other"}, {"precision": "bfloat16"}],
+)
 def test_shards_made_in_another_way_are_not_taken(
     monkeypatch: pytest.MonkeyPatch,
     encoder_folder: Path,
@@ -268,6 +283,94 @@ def test_only_shards_whose_text_changed_are_made_again(
     )
 
 
+def test_vectors_of_an_earlier_store_are_copied_and_only_new_sentences_are_encoded(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a", train_pairs=4)
+    shutil.rmtree(tmp_path / "checkpoint")
+    encoder = CountingEncoder()
+    after = run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b", train_pairs=9, earlier=before)
+    # Pairs 5 to 9: three more pivot sentences (they repeat after the seventh), and five more in each language.
+    assert sum(encoder.seen.values()) == 3 + 5 + 5
+    shutil.rmtree(tmp_path / "checkpoint")
+    fresh = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "c", train_pairs=9)
+    for name in sorted(path.name for path in fresh.iterdir()):
+        assert (fresh / name).read_bytes() == (after / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"identity": "other"},
+        {"code": "other"},
+        {"batch_tokens": 65},
+        {"dtype": "float16"},
+        {"precision": "bfloat16"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_vectors_of_a_store_that_was_made_in_another_way_are_not_copied(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+    change: dict[str, Any],
+) -> None:
+    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a", **change)
+    shutil.rmtree(tmp_path / "checkpoint")
+    encoder = CountingEncoder()
+    run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b", earlier=before)
+    assert sum(encoder.seen.values()) == 60
+
+
+def test_a_damaged_or_absent_earlier_store_is_as_none(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    (before / "digests.npy").write_bytes(b"damaged")
+    for place in (before, tmp_path / "nowhere"):
+        shutil.rmtree(tmp_path / "checkpoint", ignore_errors=True)
+        encoder = CountingEncoder()
+        run(monkeypatch, encoder, encoder_folder, world, tmp_path / f"b-{place.name}", earlier=place)
+        assert sum(encoder.seen.values()) == 60
+
+
+def test_progress_counts_the_sentences_that_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder_folder: Path,
+    world: tuple[list[Path], list[Path]],
+    tmp_path: Path,
+) -> None:
+    shown: list[tuple[int, list[int]]] = []
+
+    class Shown:
+        def __init__(self, *, total: int, label: str, unit: str) -> None:
+            assert (label, unit) == ("embed", "sentences")
+            shown.append((total, []))
+
+        def __enter__(self) -> Shown:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def add(self, count: int) -> None:
+            shown[-1][1].append(count)
+
+    monkeypatch.setattr(module, "Meter", Shown)
+    with pytest.raises(KeyboardInterrupt):
+        run(monkeypatch, CountingEncoder(calls=5), encoder_folder, world, tmp_path / "cut")
+    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    shutil.rmtree(tmp_path / "checkpoint")
+    run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "b", earlier=before)
+    assert [(total, sum(counts)) for total, counts in shown] == [(60, 20), (40, 40), (0, 0)]
+
+
 def test_float16_is_stored_as_such_and_read_as_float32(
     monkeypatch: pytest.MonkeyPatch,
     encoder_folder: Path,
@@ -275,7 +378,9 @@ def test_float16_is_stored_as_such_and_read_as_float32(
     tmp_path: Path,
 ) -> None:
     class Fine(CountingEncoder):
-        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+        def encode(
+            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+        ) -> np.ndarray:
             return super().encode(texts, language, batch_tokens) / np.float32(3)
 
     encoder = Fine()
@@ -298,7 +403,9 @@ def test_vectors_that_float16_does_not_hold_are_refused(
     told: str,
 ) -> None:
     class Extreme(CountingEncoder):
-        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+        def encode(
+            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+        ) -> np.ndarray:
             return super().encode(texts, language, batch_tokens) * np.float32(factor)
 
     with pytest.raises(
@@ -315,7 +422,9 @@ def test_memory_holds_a_shard_of_vectors_however_many_there_are(
     class Wide(CountingEncoder):
         dim = 2000
 
-        def encode(self, texts: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+        def encode(
+            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+        ) -> np.ndarray:
             return np.ones((len(texts), self.dim), dtype=np.float32)
 
     def peak(n: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,14 @@ import pytest
 import torch
 from process_work import die, note, refuse
 
+from orthoglot import receipts
+from orthoglot.cli.jobs import embed as embed_verb
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
 from orthoglot.embeddings.processes import in_processes
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.folder import identity
 from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import DataError
 
@@ -54,7 +59,7 @@ from pathlib import Path
 from process_work import note
 from orthoglot.embeddings.processes import in_processes
 if __name__ == "__main__":
-    list(in_processes(partial(note, Path(sys.argv[1])), ["cpu"], range(10_000)))
+    in_processes(partial(note, Path(sys.argv[1])), ["cpu"], range(10_000), print)
 """
 
 
@@ -78,7 +83,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int = 1) -> dict[str, bytes]:
     """Every file of a store that so many processes made."""
     monkeypatch.setattr(shards, "SENTENCES", 8)
-    monkeypatch.setattr(module, "every_device", lambda _: [torch.device("cpu")] * workers)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)  # not those of other processes
     output = root / f"out{workers}"
     output.mkdir(parents=True)
     module.embed(
@@ -89,6 +94,7 @@ def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int =
         device="cpu",
         checkpoint=root / "checkpoint",
         output=output,
+        processes=workers,
     )
     return {path.name: path.read_bytes() for path in output.iterdir()}
 
@@ -100,6 +106,50 @@ def test_two_processes_make_the_bytes_of_one(
     shared = run(world, tmp_path / "b", monkeypatch, workers=2)
     assert alone == shared
     assert len(np.load(tmp_path / "a" / "out1" / "vectors.npy")) > 200
+
+
+def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Through the verb, whose output folder holds the earlier store; two processes share the new sentences."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("encoder", "en-de"):
+        shutil.copytree(world / name, tmp_path / name)
+        receipts.write(tmp_path / name, "k")
+
+    def job(
+        key: str, train_pairs: int, output: str = "out", code: str = "same", processes: int = 1
+    ) -> EmbeddingStore:
+        inputs = {"encoder": {"encoder": "k"}, "bitext": {"en-de": "k"}, "benchmarks": {}}
+        sources = {"modules": [], "digest": receipts.sources_digest([])}
+        settings = {"batch_tokens": 64, "train_pairs": train_pairs}
+        content = {"key": key, "output": output, "settings": settings, "inputs": inputs, "sources": sources}
+        Path("job.json").write_text(json.dumps(content | {"code": code}))
+        with caplog.at_level("INFO"):
+            caplog.clear()
+            embed_verb(Path("job.json"), processes=processes)
+        return EmbeddingStore.open(Path(output), identity(Path("encoder")))
+
+    fewer = job("first", 40)
+    assert "copied" not in caplog.text
+    kept = {name: (Path("out") / name).read_bytes() for name in ("vectors.npy", "meta.json")}
+    more = job("second", 100, processes=2)
+    assert f"{len(fewer.vectors)} vectors are copied from the earlier store, 120 are new" in caplog.text
+    fresh = job("third", 100, output="elsewhere")
+    assert "copied" not in caplog.text
+    assert np.array_equal(more.digests, fresh.digests)
+    # Sentences that were encoded in other batches differ by rounding.
+    difference = np.abs(more.vectors - fresh.vectors).max(axis=1) / np.abs(fresh.vectors).max(axis=1)
+    assert difference.max() <= 1e-5
+    # A job whose code is not that of the store, or that names none, copies nothing; nor one from a damaged store.
+    for code in ("other", ""):
+        job(f"with {code}", 40, code=code)
+        assert "copied" not in caplog.text
+    job("first", 40)
+    assert kept == {name: (Path("out") / name).read_bytes() for name in kept}
+    (Path("out") / "rows.npy").write_bytes(b"damaged")
+    job("second", 100)
+    assert "copied" not in caplog.text
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(
@@ -124,18 +174,21 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
 
 
 def test_items_are_dealt_out_in_turn(tmp_path: Path) -> None:
-    assert len(list(in_processes(partial(note, tmp_path), ["first", "second"], range(5)))) == 5
+    counts: list[int] = []
+    in_processes(partial(note, tmp_path), ["first", "second"], range(5), counts.append)
+    assert sorted(counts) == [0, 1, 2, 3, 4]
     notes = [(tmp_path / str(item)).read_text().split() for item in range(5)]
     assert [device for _, device in notes] == ["first", "second", "first", "second", "first"]
     assert len({process for process, _ in notes}) == 2
-    assert list(in_processes(partial(note, tmp_path), ["cpu", "cpu"], [])) == []
+    in_processes(partial(note, tmp_path), ["cpu", "cpu"], [], counts.append)
+    assert len(counts) == 5
 
 
 def test_an_error_and_a_death_end_the_work_with_their_cause() -> None:
     with pytest.raises(DataError, match="item 3 is bad"):
-        list(in_processes(refuse, ["cpu", "cpu"], range(6)))
+        in_processes(refuse, ["cpu", "cpu"], range(6), print)
     with pytest.raises(OSError, match="process 0 on cpu ended early, with status 9"):
-        list(in_processes(die, ["cpu"], [1]))
+        in_processes(die, ["cpu"], [1], print)
 
 
 def test_no_process_outlives_a_killed_parent(tmp_path: Path) -> None:

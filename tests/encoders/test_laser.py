@@ -128,6 +128,16 @@ def test_vectors_are_those_of_an_lstm_cell_by_cell(encoder: LaserEncoder) -> Non
     assert (encoder.dim, encoder.name, encoder.languages) == (10, "laser2", ())
 
 
+def test_bfloat16_gives_nearly_the_same_vectors(converted: Path, tmp_path: Path) -> None:
+    folder = _link(tmp_path / "e", converted)
+    plain, rounded = (
+        load_encoder(folder, "cpu", precision).encode(SENTENCES, "en", 64)
+        for precision in ("float32", "bfloat16")
+    )
+    cosines = (plain * rounded).sum(1) / np.linalg.norm(plain, axis=1) / np.linalg.norm(rounded, axis=1)
+    assert 0.999 < cosines.min() <= cosines.max() < 1 - 1e-8
+
+
 def test_more_padding_changes_nothing(encoder: LaserEncoder) -> None:
     ids, lengths = torch.tensor([[7, 9, 2], [8, 2, 1]]), torch.tensor([3, 2])
     wider = torch.cat([ids, torch.ones(2, 5, dtype=torch.int64)], dim=1)

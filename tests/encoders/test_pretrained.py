@@ -230,6 +230,25 @@ def test_cut_sentences_are_counted_and_empty_ones_refused(
         encoder.encode(["cat", "  "], "en", 2)
 
 
+@pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
+def test_bfloat16_gives_nearly_the_same_vectors_and_float32_the_very_same(
+    checkpoint: Path, tmp_path: Path, pooling: Pooling
+) -> None:
+    folder = _link(tmp_path / "e", _settings(checkpoint, pooling=pooling))
+    plain = load_encoder(folder, "cpu").encode(SENTENCES, "", 64)
+    np.testing.assert_array_equal(load_encoder(folder, "cpu", "float32").encode(SENTENCES, "", 64), plain)
+    rounded = load_encoder(folder, "cpu", "bfloat16")
+    assert {weight.dtype for weight in rounded.model.encoder.parameters()} == {torch.bfloat16}
+    found = rounded.encode(SENTENCES, "", 64)
+    assert found.dtype == np.float32
+    cosines = (found * plain).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(plain, axis=1)
+    assert 0.999 < cosines.min() <= cosines.max() < 1 - 1e-8
+    # Pooled in float32: a mean of bfloat16 states is hardly ever a bfloat16 number.
+    if pooling == "mean":
+        again = torch.from_numpy(found).bfloat16().float().numpy()
+        assert (again != found).mean() > 0.5
+
+
 def test_stated_languages_are_kept_to(checkpoint: Path, tmp_path: Path) -> None:
     encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, languages=["en"])), "cpu")
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):

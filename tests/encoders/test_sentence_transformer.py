@@ -79,6 +79,18 @@ def test_vectors_are_those_by_hand_and_the_librarys_own_before_it_normalises(
     assert vectors.dtype == np.float32
 
 
+def test_bfloat16_is_only_in_the_transformer_and_gives_nearly_the_same_vectors(
+    model: Path, tmp_path: Path
+) -> None:
+    folder = _link(tmp_path / "e", model)
+    plain, rounded = (load_encoder(folder, "cpu", precision) for precision in ("float32", "bfloat16"))
+    types = [{weight.dtype for weight in step.parameters()} for step in rounded.model]
+    assert types == [{torch.bfloat16}, set(), {torch.float32}]
+    a, b = (one.encode(SENTENCES, "en", 64) for one in (plain, rounded))
+    cosines = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    assert 0.999 < cosines.min() <= cosines.max() < 1 - 1e-8
+
+
 def test_prefix_goes_before_every_sentence(model: Path, tmp_path: Path) -> None:
     plain = load_encoder(_link(tmp_path / "a", model), "cpu")
     prefixed = load_encoder(_link(tmp_path / "b", model, prefix="query "), "cpu")

@@ -9,22 +9,25 @@ from pathlib import Path
 
 from orthoglot.errors import DataError
 
+Work = Callable[[int, Callable[[int], object]], None]
 
-def refuse(device: str) -> Callable[[int], None]:
-    def work(item: int) -> None:
+
+def refuse(device: str) -> Work:
+    def work(item: int, done: Callable[[int], object]) -> None:
         if item == 3:
             raise DataError(f"item {item} is bad")
 
     return work
 
 
-def die(device: str) -> Callable[[int], None]:
-    return lambda item: os._exit(9)
+def die(device: str) -> Work:
+    return lambda item, done: os._exit(9)
 
 
-def note(folder: Path, device: str) -> Callable[[int], None]:
-    def work(item: int) -> None:
+def note(folder: Path, device: str) -> Work:
+    def work(item: int, done: Callable[[int], object]) -> None:
         (folder / f"{item}").write_text(f"{os.getpid()} {device}")
+        done(item)
         time.sleep(0.05)
 
     return work

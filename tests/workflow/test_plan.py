@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -491,6 +492,39 @@ def test_what_an_encoder_cannot_do_is_refused_before_any_job(
     values["encoders"]["other"] |= change
     with pytest.raises(ConfigError, match=message):
         keys(values)
+
+
+def test_a_language_that_an_encoder_lacks_is_reported_with_what_brings_it(values: dict[str, Any]) -> None:
+    values["preset"] = "real-small"
+    values["presets"]["real-small"]["encoders"] = ["me5-small-4bit"]
+    with pytest.raises(ConfigError) as caught:
+        keys(values)
+    assert "encoders.me5-small-4bit: does not cover ay, gn of the preset's data" in str(caught.value)
+    assert (
+        "ay comes from corpora.globalvoices, corpora.globalvoices-local, benchmarks.flores; "
+        "gn comes from corpora.americasnlp, benchmarks.flores; it covers af, am"
+    ) in str(caught.value)
+
+
+def test_an_embed_job_takes_all_cores_for_a_frozen_encoder_alone(values: dict[str, Any]) -> None:
+    other = {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"}
+    values["encoders"]["other"] = {**other, "max_tokens": 64, "licence": "none"}
+    values["presets"]["mini"]["encoders"] = ["ems-mini", "other"]
+    plan = Plan(config.check(values | {"device": "cpu"}))
+    frozen, trained = (plan.jobs[f"embeddings/mini/{name}"].key for name in ("other", "ems-mini"))
+    assert (plan.threads(frozen), plan.threads(trained)) == (None, 1)
+    # Only a frozen encoder's job may copy the vectors of an earlier result, if its code is the same.
+    codes = [json.loads(plan.as_json(key)).get("code") for key in (frozen, trained)]
+    assert codes[0]
+    assert codes[1] is None
+    values["presets"]["mini"]["embedding"]["train_pairs"] += 1
+    again = Plan(config.check(values))
+    job = again.jobs["embeddings/mini/other"]
+    assert job.key != frozen
+    assert json.loads(again.as_json(job.key))["code"] == codes[0]
+    # One process for each GPU, and the job holds no more cores than that.
+    on_gpus = Plan(config.check(values | {"device": "cuda"}))
+    assert on_gpus.threads(on_gpus.jobs["embeddings/mini/other"].key) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ rule embed:
     priority: 2
     conda:
         "../envs/orthoglot.yaml"
-    threads: 1
+    threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, threads: 6000 + 2000 * threads,
         runtime=720,
         gpu=gpu,
     params:
         job=job(),
     shell:
-        "orthoglot embed - <<< {params.job:q} 2>&1 | tee {log:q}"
+        "orthoglot embed - --processes {threads} <<< {params.job:q} 2>&1 | tee {log:q}"

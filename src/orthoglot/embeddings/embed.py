@@ -19,14 +19,23 @@ from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
-from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, as_stored, digests_of, index_digest
-from orthoglot.encoders.base import Encoder, every_device
+from orthoglot.embeddings.store import (
+    DIGESTS,
+    META,
+    ROWS,
+    VECTORS,
+    EmbeddingStore,
+    as_stored,
+    digests_of,
+    index_digest,
+)
+from orthoglot.encoders.base import Done, Encoder, every_device
 from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
-from orthoglot.progress import track
+from orthoglot.progress import Meter
 
 logger = logging.getLogger(__name__)
 
@@ -40,56 +49,75 @@ def embed(
     device: str,
     checkpoint: Path,
     output: Path,
+    processes: int = 1,
+    earlier: Path | None = None,
+    code: str = "",
 ) -> None:
     """Write an `EmbeddingStore` into the existing folder `output`.
 
     Holds every sentence of the valid and test splits and of the benchmarks, and of the first `train_pairs`
-    training pairs of each language pair. Memory holds one shard of sentences with their vectors, and 24 bytes
-    per sentence for the index. The bytes are the same however often the work was interrupted and by however
-    many processes it was shared.
+    training pairs of each language pair. Memory holds the encoder, one shard of sentences with their vectors, and
+    24 bytes per sentence for the index; the first two once for each process. The bytes are the same however often the
+    work was interrupted and by however many processes it was shared. Vectors that an earlier store made in the same
+    way are copied; then other sentences are in a batch, which changes the new vectors by rounding (`Encoder.encode`).
 
     Args:
         encoder_folder: with encoder.json.
         bitext: prepared language pairs; the folder's name is the pair.
         benchmarks: prepared benchmarks.
-        settings: tokens per batch, type of the stored numbers and number of training pairs.
+        settings: precision, tokens per batch, type of the stored numbers and number of training pairs.
         device: "cpu", "cuda:1": that one; "cuda", "auto": all visible GPUs, a process for each.
         checkpoint: folder for sentences and finished shards, kept until the caller removes it.
         output: the store.
+        processes: on a CPU, with one thread each; 1 works in this process, with its threads.
+        earlier: a folder that may hold a store. Vectors of the same encoder, precision, type, batch size and
+            `code` are copied from it.
+        code: digest of the code that makes vectors; part of the digest `maker` of the store.
     Raises:
         ConfigError: the encoder does not cover a language.
         DataError: it gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
     shards = make_shards(_texts(bitext, benchmarks, settings.train_pairs), checkpoint / "text")
     devices = [str(one) for one in every_device(device)]
+    if devices == ["cpu"]:
+        devices *= processes
     # Where processes share the work, each has its own encoder, and this one only gives its size.
-    encoder = load_encoder(encoder_folder, devices[0] if len(devices) == 1 else "cpu")
-    counts = _counts(encoder, shards)
-    maker = identity(encoder_folder)
-    logger.info(
-        "embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), encoder.name
-    )
-    files = ShardFiles(checkpoint, _digest(maker, settings), encoder.dim, np.dtype(settings.dtype))
+    alone = load_encoder(encoder_folder, devices[0], settings.precision) if len(devices) == 1 else None
+    name, dim, languages = _about(alone or load_encoder(encoder_folder, "cpu", settings.precision))
+    counts = _counts(name, languages, shards)
+    made_by = identity(encoder_folder)
+    logger.info("embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), name)
+    files = ShardFiles(checkpoint, _digest(made_by, settings, code), dim, np.dtype(settings.dtype))
     missing = [shard for shard in shards if files.read(shard) is None]
     if len(missing) < len(shards):
         logger.info("embed: resumed with %d of %d shards done", len(shards) - len(missing), len(shards))
     # Longest first: what does not fit in memory fails at once, and processes get similar shares.
     missing.sort(key=lambda shard: -shard.longest)
-    if len(devices) == 1:
-        steps: Iterator[None] = map(_worker(encoder, files, settings.batch_tokens), missing)
-    else:
-        start = partial(_start, encoder_folder, files, settings.batch_tokens, torch.get_num_threads())
-        steps = in_processes(start, devices, missing)
-    for _ in track(steps, total=len(missing), label="embed", unit="shards"):
-        pass
+    known = _earlier(earlier, made_by, files.maker)
+    new = sum(shard.count if known is None else len(_unknown(known, shard)) for shard in missing)
+    if known is not None:
+        copied = sum(shard.count for shard in missing) - new
+        logger.info("embed: %d vectors are copied from the earlier store, %d are new", copied, new)
+    with Meter(total=new, label="embed", unit="sentences") as meter:
+        if alone is not None:
+            work = _worker(alone, files, settings.batch_tokens, known)
+            for shard in missing:
+                work(shard, meter.add)
+        else:
+            threads = 1 if devices[0] == "cpu" else torch.get_num_threads()
+            start = partial(
+                _start, encoder_folder, files, settings, threads, earlier if known else None, made_by
+            )
+            in_processes(start, devices, missing, meter.add)
     _assemble(files, shards, output / VECTORS)
     description = card(encoder_folder)
     digests, rows = index(shards)
     np.save(output / DIGESTS, digests)
     np.save(output / ROWS, rows)
     meta = {
-        "encoder": encoder.name,
-        "identity": maker,
+        "encoder": name,
+        "identity": made_by,
+        "maker": files.maker,
         # "" for an encoder that was trained here, whose checkpoint is its own folder, ".".
         "checkpoint": Path(description.get("checkpoint", ".")).name,
         "revision": description.get("revision"),
@@ -97,11 +125,13 @@ def embed(
         "prefix": description.get("prefix"),
         "max_tokens": description.get("max_tokens"),
         "normalised": False,
+        "precision": settings.precision,
         "dtype": settings.dtype,
-        "dim": encoder.dim,
+        "dim": dim,
         "n": sum(counts.values()),
         "sentences": counts,
         "index": index_digest(digests, rows),
+        **({"bits": description["bits"]} if "bits" in description else {}),
     }
     text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
     (output / META).write_text(text + "\n", encoding="utf-8")
@@ -129,39 +159,75 @@ def index(shards: Sequence[Shard]) -> tuple[np.ndarray, np.ndarray]:
     return digests[rows], rows
 
 
-def _counts(encoder: Encoder, shards: Sequence[Shard]) -> dict[str, int]:
+def _about(encoder: Encoder) -> tuple[str, int, tuple[str, ...]]:
+    return encoder.name, encoder.dim, encoder.languages
+
+
+def _counts(name: str, languages: Sequence[str], shards: Sequence[Shard]) -> dict[str, int]:
     """Sentences by language, all of which the encoder covers."""
     counts: Counter[str] = Counter()
     for shard in shards:
         counts[shard.language] += shard.count
-    missing = sorted(set(counts) - set(encoder.languages)) if encoder.languages else []
+    missing = sorted(set(counts) - set(languages)) if languages else []
     if missing:
-        known = ", ".join(encoder.languages)
+        known = ", ".join(languages)
         raise ConfigError(
-            f"encoder {encoder.name}: does not cover {', '.join(missing)} of the data; it covers {known}"
+            f"encoder {name}: does not cover {', '.join(missing)} of the data; it covers {known}"
         )
     return dict(counts)
 
 
-def _digest(maker: str, settings: EmbeddingSettings) -> str:
+def _digest(identity: str, settings: EmbeddingSettings, code: str) -> str:
     """Of what determines a stored vector besides its sentence; the batch size determines its last bits."""
-    return hashlib.sha256(f"{maker} {settings.dtype} {settings.batch_tokens}".encode()).hexdigest()
+    parts = identity, settings.precision, settings.dtype, settings.batch_tokens, code
+    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
+
+
+def _earlier(folder: Path | None, identity: str, maker: str) -> EmbeddingStore | None:
+    """The store in a folder, if its vectors are made as those of this one."""
+    try:
+        store = EmbeddingStore.open(folder, identity) if folder is not None else None
+    except DataError:
+        return None
+    return store if store is not None and store.meta.get("maker") == maker else None
+
+
+def _unknown(known: EmbeddingStore, shard: Shard) -> np.ndarray:
+    """Which sentences of a shard a store has no vectors of."""
+    return np.flatnonzero(known.find(shard.sentences(), shard.language) < 0)
 
 
 def _start(
-    encoder_folder: Path, files: ShardFiles, batch_tokens: int, threads: int, device: str
-) -> Callable[[Shard], None]:
+    encoder_folder: Path,
+    files: ShardFiles,
+    settings: EmbeddingSettings,
+    threads: int,
+    earlier: Path | None,
+    identity: str,
+    device: str,
+) -> Callable[[Shard, Done], None]:
     """In another process: the encoder on the device; the same number of threads gives the same sums."""
     torch.set_num_threads(threads)
-    return _worker(load_encoder(encoder_folder, device), files, batch_tokens)
+    encoder = load_encoder(encoder_folder, device, settings.precision)
+    return _worker(encoder, files, settings.batch_tokens, _earlier(earlier, identity, files.maker))
 
 
-def _worker(encoder: Encoder, files: ShardFiles, batch_tokens: int) -> Callable[[Shard], None]:
+def _worker(
+    encoder: Encoder, files: ShardFiles, batch_tokens: int, known: EmbeddingStore | None
+) -> Callable[[Shard, Done], None]:
     """A function that reads, encodes, checks and saves the sentences of a shard."""
 
-    def work(shard: Shard) -> None:
+    def work(shard: Shard, done: Done) -> None:
         sentences = shard.sentences()
-        vectors = encoder.encode(sentences, shard.language, batch_tokens)
+        if known is None:
+            vectors = encoder.encode(sentences, shard.language, batch_tokens, done)
+        else:
+            rows = known.find(sentences, shard.language)
+            new = np.flatnonzero(rows < 0)
+            vectors = known.take(rows)
+            if len(new):
+                unknown = [sentences[row] for row in new]
+                vectors[new] = encoder.encode(unknown, shard.language, batch_tokens, done)
         files.save(shard, _checked(vectors, sentences, encoder, shard.language, files.dtype))
 
     return work

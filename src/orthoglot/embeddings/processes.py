@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import TypeVar
 
 T = TypeVar("T")
+Done = Callable[[int], object]  # gets how much more is done
 
 
 def in_processes(
-    start: Callable[[str], Callable[[T], None]], devices: Sequence[str], items: Sequence[T]
-) -> Iterator[None]:
-    """Start a process per device that works on every n-th item, and yield after each finished item.
+    start: Callable[[str], Callable[[T, Done], None]], devices: Sequence[str], items: Sequence[T], done: Done
+) -> None:
+    """Start a process per device that works on every n-th item, and wait until all items are finished.
 
     However this process ends, the others end at the latest after their current item.
 
     Args:
-        start: called once in each process with its device; returns the function for an item. Must pickle.
+        start: called once in each process with its device; returns the function for an item, which also gets a
+            function to report progress with. Must pickle.
         devices: one process each; a device may be named more than once.
         items: must pickle.
+        done: called here with what the processes report.
     Raises:
         OSError: a process ended before its work did, as when memory runs out.
         Exception: what the work raised.
@@ -50,15 +53,17 @@ def in_processes(
                 if reader not in heard:
                     continue
                 try:
-                    failure = reader.recv()
+                    kind, value = reader.recv()
                 except EOFError:
                     processes[reader].join()
                     status = processes[reader].exitcode
                     raise OSError(f"{processes[reader].name} ended early, with status {status}") from None
-                if failure is not None:
-                    raise failure
-                left[reader] -= 1
-                yield None
+                if kind == "failed":
+                    raise value
+                elif kind == "done":
+                    done(value)
+                else:
+                    left[reader] -= 1
     finally:
         for process in processes.values():
             process.terminate()
@@ -67,19 +72,19 @@ def in_processes(
 
 def _work(
     writer: Connection,
-    start: Callable[[str], Callable[[T], None]],
+    start: Callable[[str], Callable[[T, Done], None]],
     device: str,
     items: Sequence[T],
     level: int,
 ) -> None:
-    """In the other process: send None for each finished item, or the error that ended the work."""
+    """In the other process: send progress, finished items, or the error that ended the work."""
     logging.basicConfig(level=level, format=f"%(asctime)s {device} %(message)s", datefmt="%H:%M:%S")
     try:
         work = start(device)
         for item in items:
-            work(item)
-            writer.send(None)
+            work(item, lambda count: writer.send(("done", count)))
+            writer.send(("item", None))
     except BrokenPipeError:
         return
     except Exception as error:
-        writer.send(error)
+        writer.send(("failed", error))

@@ -41,7 +41,8 @@ class EmbeddingStore:
         digests: (N,) sorted digests of (language, sentence).
         places: (N,) row of `vectors` that each digest stands for.
         meta: `encoder`, `identity`, `checkpoint`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised`
-            (false), `dtype` (float32 where none is stated), `dim`, `n`, `sentences` by language, `index`.
+            (false), `dtype` (float32 where none is stated), `precision`, `dim`, `n`, `sentences` by language, `index`,
+            `maker` (digest of what decides a vector besides its sentence), `bits` of rounded weights.
         folder: for messages.
     """
 
@@ -89,18 +90,21 @@ class EmbeddingStore:
         Raises:
             DataError: a sentence has no vector; names it.
         """
-        wanted = digests_of(sentences, language)
-        if not len(wanted):
-            return np.empty(0, dtype=np.int64)
-        found = np.searchsorted(self.digests, wanted).clip(max=max(len(self.digests) - 1, 0))
-        known = self.digests[found] == wanted if len(self.digests) else np.zeros(len(wanted), dtype=bool)
-        if not known.all():
-            sentence = sentences[int(np.argmin(known))]
+        found = self.find(sentences, language)
+        if len(missing := np.flatnonzero(found < 0)):
             raise DataError(
-                f"embeddings {self.folder}: no vector of {language} {sentence!r} "
-                f"({int((~known).sum())} of {len(wanted)} sentences are missing)"
+                f"embeddings {self.folder}: no vector of {language} {sentences[int(missing[0])]!r} "
+                f"({len(missing)} of {len(sentences)} sentences are missing)"
             )
-        return self.places[found]
+        return found
+
+    def find(self, sentences: Sequence[str], language: str) -> np.ndarray:
+        """Row of `vectors` for each sentence (n,), int64; -1 where it has none."""
+        wanted = digests_of(sentences, language)
+        if not len(wanted) or not len(self.digests):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        found = np.searchsorted(self.digests, wanted).clip(max=len(self.digests) - 1)
+        return np.where(self.digests[found] == wanted, self.places[found], -1)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Vectors of the named rows (n, D) float32, whatever type they are stored as; no others are read."""

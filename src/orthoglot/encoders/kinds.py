@@ -23,6 +23,7 @@ from orthoglot.encoders.settings import (
     FrozenSettings,
     LaserSettings,
     MlmSettings,
+    Precision,
     PretrainedSettings,
     SentenceTransformersSettings,
 )
@@ -39,8 +40,8 @@ class Kind(NamedTuple):
         settings: its class; the field `kind` holds the name of the kind.
         make: "module:function" that writes an encoder folder: of a trained kind (settings, name, inputs, run, output),
             of a kind that was trained elsewhere (settings, name, output).
-        load: "module:class" with `load(folder, device)`, which opens a folder of this kind; empty where `make` writes
-            folders of other kinds.
+        load: "module:class" with `load(folder, device, precision)`, which opens a folder of this kind; empty where
+            `make` writes folders of other kinds.
         tokenizer: "module:function" from the folder of a checkpoint and a name to a tokenizer with `encode` and
             `unknown`; see `TextTokenizer`.
     """
@@ -66,7 +67,7 @@ KINDS = {
     ),
     "pretrained": Kind(
         PretrainedSettings,
-        "orthoglot.encoders.link:link",
+        "orthoglot.encoders.link:link_pretrained",
         "orthoglot.encoders.pretrained:PretrainedEncoder",
     ),
     "sentence-transformers": Kind(
@@ -146,12 +147,13 @@ def make_encoder(settings: EncoderSettings, name: str, inputs: Inputs, run: RunO
         make(settings, name, inputs, run, output)
 
 
-def load_encoder(folder: Path, device: str = "auto") -> Encoder:
+def load_encoder(folder: Path, device: str = "auto", precision: Precision = "float32") -> Encoder:
     """Open an encoder folder.
 
     Args:
         folder: as written by `make_encoder`.
         device: as `resolve_device` reads it.
+        precision: that the network computes in; its vectors are float32.
     Raises:
         ConfigError: of an unknown kind.
         DataError: no such folder, or a damaged one.
@@ -160,5 +162,5 @@ def load_encoder(folder: Path, device: str = "auto") -> Encoder:
     loaders = {name: one.load for name, one in KINDS.items() if one.load}
     if kind not in loaders:
         raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(loaders)}")
-    encoder: Encoder = resolve_name(loaders[kind]).load(folder, device)
+    encoder: Encoder = resolve_name(loaders[kind]).load(folder, device, precision)
     return encoder

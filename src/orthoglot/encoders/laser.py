@@ -23,9 +23,17 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from orthoglot import atomic
-from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
+from orthoglot.encoders.base import (
+    Done,
+    check_language,
+    check_tokens,
+    compute_dtype,
+    in_length_order,
+    resolve_device,
+)
 from orthoglot.encoders.folder import laser_hint, stated
 from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import log_truncated
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -125,7 +133,7 @@ class LaserEncoder:
     device: torch.device
 
     @classmethod
-    def load(cls, folder: Path, device: str = "cpu") -> LaserEncoder:
+    def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> LaserEncoder:
         """Read an encoder folder: encoder.json, and the folder that it names, which `convert` wrote.
 
         Raises:
@@ -145,12 +153,14 @@ class LaserEncoder:
         return cls(
             dim=2 * sizes.hidden,
             tokenizer=LaserTokenizer(place, name),
-            model=model.to(target).eval(),
+            model=model.to(target, compute_dtype(precision, target)).eval(),
             device=target,
             **fields | {"languages": tuple(fields["languages"])},
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+    def encode(
+        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+    ) -> np.ndarray:
         """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
         pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
@@ -161,7 +171,7 @@ class LaserEncoder:
             ids = torch.from_numpy(tokens.padded(batch, PAD)).to(self.device)
             return self.model(ids, torch.from_numpy(tokens.lengths[batch]))
 
-        return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors)
+        return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors, done)
 
 
 def convert(weights: Path, pieces: Path, output: Path) -> None:

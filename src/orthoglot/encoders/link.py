@@ -1,23 +1,56 @@
-"""Encoders that were trained elsewhere: an encoder folder that names a checkpoint, which stays where it is."""
+"""Encoders that were trained elsewhere: an encoder folder that names a checkpoint, or holds one out of a package."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from orthoglot.encoders.checkpoint import into_cache, unpack
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.settings import FrozenSettings
+from orthoglot.encoders.settings import FrozenSettings, PretrainedSettings, SentenceTransformersSettings
 
 
 def link(settings: FrozenSettings, name: str, output: Path) -> None:
-    """Write encoder.json for a checkpoint, once it has been opened without a network.
+    """Write encoder.json for a checkpoint, which stays where it is, once it has been opened.
+
+    A hub id that is not in the hub's local cache is downloaded into it.
 
     Raises:
-        ConfigError, DataError, OfflineError: as the `load` of its kind.
+        ConfigError, DataError, OfflineError: as `into_cache` and the `load` of its kind.
     """
-    described = {**settings.model_dump(exclude={"licence"}), "name": name}
+    if isinstance(settings, PretrainedSettings | SentenceTransformersSettings):
+        into_cache(settings, name)
+    described = _described(settings, name)
     with tempfile.TemporaryDirectory() as trial:
         save_card(Path(trial), described)
         dim = load_encoder(Path(trial), "cpu").dim
     save_card(output, {**described, "dim": dim})
+
+
+def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> None:
+    """As `link`; weights out of a Python package are converted into the encoder folder itself.
+
+    The card then states `bits`, to which the package has rounded the matrices, and `origin`, the checkpoint that they
+    are of.
+
+    Raises:
+        ConfigError, DataError, OfflineError: as `link` and `unpack`.
+    """
+    if settings.package is None:
+        link(settings, name, output)
+        return
+    unpack(settings, name, output)
+    described = _described(settings, name) | {
+        "checkpoint": ".",
+        "revision": "",
+        "origin": settings.checkpoint,
+        "bits": settings.package.bits,
+    }
+    save_card(output, described)
+    save_card(output, {**described, "dim": load_encoder(output, "cpu").dim})
+
+
+def _described(settings: FrozenSettings, name: str) -> dict[str, Any]:
+    return {**settings.model_dump(exclude={"licence", "package"}), "name": name}

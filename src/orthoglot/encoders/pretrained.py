@@ -17,9 +17,17 @@ from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
 
-from orthoglot.encoders.base import check_language, check_tokens, in_length_order, pool, resolve_device
+from orthoglot.encoders.base import (
+    Done,
+    check_language,
+    check_tokens,
+    compute_dtype,
+    in_length_order,
+    pool,
+    resolve_device,
+)
 from orthoglot.encoders.folder import save_card, stated
-from orthoglot.encoders.settings import Pooling
+from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -47,7 +55,7 @@ class PretrainedEncoder:
     device: torch.device
 
     @classmethod
-    def load(cls, folder: Path, device: str = "cpu") -> PretrainedEncoder:
+    def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> PretrainedEncoder:
         """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself).
 
         Raises:
@@ -58,19 +66,22 @@ class PretrainedEncoder:
         """
         place, fields = stated(folder, "name", "languages", "pooling", "max_tokens", "prefix")
         name, max_tokens, target = fields["name"], fields["max_tokens"], resolve_device(device)
-        model, tokenizer = open_checkpoint(place, name, fields["pooling"])
+        dtype = compute_dtype(precision, target)
+        model, tokenizer = open_checkpoint(place, name, fields["pooling"], dtype)
         most = min(tokenizer.most, positions(model.config))
         if max_tokens > most:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
         return cls(
             dim=model.config.hidden_size,
             tokenizer=tokenizer,
-            model=model.to(target).eval(),
+            model=_pooling_in_float32(model.to(target).eval()),
             device=target,
             **fields | {"languages": tuple(fields["languages"])},
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+    def encode(
+        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+    ) -> np.ndarray:
         """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
@@ -88,14 +99,26 @@ class PretrainedEncoder:
             # Without padding no mask is needed, and attention is fastest.
             mask = None if lengths[batch[-1]] == longest else keep.long()
             ids = torch.from_numpy(tokens.padded(batch, tokenizer.pad)).to(self.device)
-            states = self.model(ids, attention_mask=mask).last_hidden_state
+            states = self.model(ids, attention_mask=mask).last_hidden_state.float()
             return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
-        return in_length_order(lengths, self.dim, batch_tokens, vectors)
+        return in_length_order(lengths, self.dim, batch_tokens, vectors, done)
 
 
-def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, TextTokenizer]:
+def _pooling_in_float32(model: Any) -> Any:
+    """The model, whose pooler computes in float32 whatever its other layers do, which call it themselves."""
+    if model.dtype != torch.float32 and getattr(model, "pooler", None) is not None:
+        model.pooler.float()
+        model.pooler.register_forward_pre_hook(lambda _, given: tuple(one.float() for one in given))
+    return model
+
+
+def open_checkpoint(
+    place: Path, name: str, pooling: Pooling, dtype: torch.dtype = torch.float32
+) -> tuple[Any, TextTokenizer]:
     """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint.
+
+    Weights that are stored as `dtype` are mapped into memory, so that processes share them; others are converted.
 
     Raises:
         ConfigError, DataError, OfflineError: as `PretrainedEncoder.load`.
@@ -107,7 +130,7 @@ def open_checkpoint(place: Path, name: str, pooling: Pooling) -> tuple[Any, Text
     tokenizer = open_tokenizer(place, name)
     try:
         with quiet():
-            model, report = AutoModel.from_pretrained(place, **LOCAL)
+            model, report = AutoModel.from_pretrained(place, **LOCAL | {"dtype": dtype})
     except SafetensorError as error:
         raise DataError(f"encoder {name}: {place} cannot be read ({error})") from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:

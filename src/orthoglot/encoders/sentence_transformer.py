@@ -12,11 +12,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orthoglot.encoders.base import check_language, check_tokens, in_length_order, resolve_device
+from orthoglot.encoders.base import (
+    Done,
+    check_language,
+    check_tokens,
+    compute_dtype,
+    in_length_order,
+    resolve_device,
+)
+from orthoglot.encoders.checkpoint import into_cache
 from orthoglot.encoders.folder import locate, modules, save_card, stated
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
-from orthoglot.encoders.settings import SentenceTransformersSettings
+from orthoglot.encoders.settings import Precision, SentenceTransformersSettings
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError
 
@@ -37,7 +45,9 @@ class SentenceTransformersEncoder:
     device: torch.device
 
     @classmethod
-    def load(cls, folder: Path, device: str = "cpu") -> SentenceTransformersEncoder:
+    def load(
+        cls, folder: Path, device: str = "cpu", precision: Precision = "float32"
+    ) -> SentenceTransformersEncoder:
         """Read an encoder folder: encoder.json, and the model it names; a checkpoint's own code is never run.
 
         Raises:
@@ -60,6 +70,9 @@ class SentenceTransformersEncoder:
                     model_kwargs={"use_safetensors": True, "dtype": torch.float32},
                 )
             drop_normalize(model)
+            # Only the Transformer computes in `precision`; pooling and what follows get float32.
+            model[0].model.to(compute_dtype(precision, target))
+            model[0].register_forward_hook(_states_in_float32)
             most = min(model.tokenizer.model_max_length, positions(model[0].config))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             cause = " ".join(str(error).split())
@@ -74,7 +87,9 @@ class SentenceTransformersEncoder:
             **fields | {"languages": tuple(fields["languages"])},
         )
 
-    def encode(self, sentences: Sequence[str], language: str, batch_tokens: int) -> np.ndarray:
+    def encode(
+        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+    ) -> np.ndarray:
         """See `Encoder.encode`; the language is only checked."""
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
@@ -93,7 +108,11 @@ class SentenceTransformersEncoder:
                 show_progress_bar=False,
             )
 
-        return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors)
+        return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors, done)
+
+
+def _states_in_float32(module: Any, given: Any, features: dict[str, Tensor]) -> dict[str, Tensor]:
+    return features | {"token_embeddings": features["token_embeddings"].float()}
 
 
 def open_first_tokenizer(place: Path, name: str) -> TextTokenizer:
@@ -163,6 +182,7 @@ def link_sentence_transformers(settings: SentenceTransformersSettings, name: str
     Raises:
         ConfigError, DataError, OfflineError: as `SentenceTransformersEncoder.load` and `open_checkpoint`.
     """
+    into_cache(settings, name)
     place = locate(settings.checkpoint, settings.revision)
     _check_modules(place, name)
     open_checkpoint(modules(place)[0].folder, name, "cls")

@@ -26,7 +26,7 @@ from orthoglot.report import plots, queries, tables
 from orthoglot.report.plots import History
 from orthoglot.report.tables import Section
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import PROPORTIONS, Record, read_records, write_records
+from orthoglot.statistics.records import PROPORTIONS, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
@@ -203,7 +203,7 @@ def facts(
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
     return {
-        "Encoders": ", ".join(records["encoder"].unique()),
+        "Encoders": ", ".join(_encoders(records)),
         "Methods": ", ".join(name for name in methods if name in set(records["method"])),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
         "Tasks": ", ".join(names),
@@ -213,6 +213,16 @@ def facts(
         "Versions": ", ".join(versions),
         "Machine of this report": machine,
     }
+
+
+def _encoders(records: pd.DataFrame) -> list[str]:
+    """Each encoder, with the number of bits to which its weights are rounded, if they are."""
+    first = records.drop_duplicates("encoder")
+    bits = [unsign(signature).get("bits") for signature in first["signature"]]
+    return [
+        f"{name} (weights rounded to {count} bits)" if count else name
+        for name, count in zip(first["encoder"], bits, strict=True)
+    ]
 
 
 def _read(

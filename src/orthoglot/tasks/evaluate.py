@@ -216,17 +216,20 @@ def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
 
 
 def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
-    """What the records say of encoder and method, whatever their names: checkpoint, architecture, partners, terms."""
+    """What the records say of encoder and method, whatever their names.
+
+    The checkpoint, the bits of rounded weights, architecture, partners and terms.
+    """
     decomposer = next(iter(models.values()))
     details = decomposer.details if decomposer else {}
     terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
-    checkpoint = store.meta.get("checkpoint")
+    about = {name: store.meta.get(name) for name in ("checkpoint", "bits")}
     architecture = decomposer.architecture if decomposer else "original"
     if details.get("centre", "none") != "none" and details["terms"]:
         # Of other vectors than the papers' method, whose definition this must not equal.
         architecture += f" of vectors with centre {details['centre']}"
     return {
-        **({"checkpoint": checkpoint} if checkpoint else {}),
+        **{name: str(value) for name, value in about.items() if value},
         "architecture": architecture,
         "partners": details.get("partners", "none"),
         "terms": ",".join(terms),
