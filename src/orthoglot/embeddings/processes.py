@@ -60,7 +60,7 @@ def in_processes(
                     raise OSError(f"{processes[reader].name} ended early, with status {status}") from None
                 if kind == "failed":
                     raise value
-                elif kind == "done":
+                if kind == "done":
                     done(value)
                 else:
                     left[reader] -= 1
