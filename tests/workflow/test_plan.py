@@ -57,13 +57,14 @@ def changed(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]
 
 
 def leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every kind of parameter once: one element of a list, one entry with the same keys as others in its section."""
+    """Every kind of parameter once: one element of a list, one entry of each kind or architecture in its section."""
     items = list(
         node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     )
     seen: set[Any] = set()
     for key, value in items[:1] if isinstance(node, list) else items:
-        shape = (value.get("kind"), *sorted(value)) if isinstance(value, dict) and path else key
+        kind = (value.get("kind"), value.get("architecture")) if isinstance(value, dict) else ()
+        shape = (*kind, *sorted(value)) if isinstance(value, dict) and path else key
         if shape not in seen:
             seen.add(shape)
             yield from (
@@ -107,14 +108,10 @@ def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> Plan | None:
     return None
 
 
-def listed(preset: str, path: tuple[Any, ...]) -> set[str]:
-    """The DVC stages that watch this parameter."""
-    dotted = ".".join(map(str, path))
-    return {
-        name
-        for name, stage in DVC.items()
-        if any(f"{dotted}.".startswith(p.replace("${preset}", preset) + ".") for p in stage["params"])
-    }
+def listed(path: tuple[Any, ...]) -> set[str]:
+    """The DVC stages that depend on the file of this parameter, where a preset writes it or the catalogue."""
+    files = {"params.yaml"} | ({f"catalogue/{path[0]}.yaml"} if path[0] != "presets" else set())
+    return {name for name, stage in DVC.items() if files <= set(stage["deps"])}
 
 
 def first_stage(due: set[str]) -> set[str]:
@@ -157,7 +154,7 @@ def test_what_makes_a_job_due_is_listed_in_its_dvc_stage(
             assert not due, f"{path} makes {due} due unasked"
         elif path[:2] == ("presets", preset) and path[2] != "needs":
             assert due, f"{path} changes nothing"
-        assert first_stage(due) <= listed(preset, path), f"{path} makes {due} due"
+        assert first_stage(due) <= listed(path), f"{path} makes {due} due"
     assert tried > least
 
 
