@@ -11,6 +11,8 @@ GIVEN = os.environ.get(VARIABLE)  # before this program sets it
 def stay_offline() -> None:
     """Open no connection to the hub; a user's own value stays."""
     os.environ.setdefault(VARIABLE, "1")
+    # Failures are reported in one line; the library logs every attempt twice.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
 
 
 def allow_hub() -> None:

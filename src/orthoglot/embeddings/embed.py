@@ -106,7 +106,13 @@ def embed(
         else:
             threads = 1 if devices[0] == "cpu" else torch.get_num_threads()
             start = partial(
-                _start, encoder_folder, files, settings, threads, earlier if known else None, made_by
+                _start,
+                encoder_folder,
+                files,
+                settings,
+                threads,
+                earlier if known is not None else None,
+                made_by,
             )
             in_processes(start, devices, missing, meter.add)
     _assemble(files, shards, output / VECTORS)

@@ -203,5 +203,8 @@ def _write_card(folder: Path, name: str, settings: HubSettings, origin: str) -> 
     ModelCard(text, ignore_metadata_errors=True).save(folder / "README.md")
 
 
-def _cause(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+def _cause(error: BaseException) -> str:
+    """What went wrong first, in a few words."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return " ".join(str(error).split())[:120]
