@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 
 # Validation pairs of each pair of languages that query, the first ones.
@@ -77,8 +76,15 @@ def choose(
 
 def both_directions(source: np.ndarray, target: np.ndarray, queries: int) -> np.ndarray:
     """Share of the two sides of each of the first pairs (queries,) whose nearest neighbour is the other side."""
-    source, target = unit(source), unit(target)
     own = np.arange(queries)
-    forward = (source[:queries] @ target.T).argmax(axis=1) == own
-    backward = (target[:queries] @ source.T).argmax(axis=1) == own
-    return np.asarray((forward.astype(np.float64) + backward) / 2)
+    # The length of a query changes nothing, so that of its candidates alone counts.
+    found = (
+        (query[:queries] @ others.T / _lengths(others)).argmax(axis=1) == own
+        for query, others in ((source, target), (target, source))
+    )
+    return np.mean([*found], axis=0)
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+    squares = np.einsum("nd,nd->n", vectors, vectors)
+    return np.sqrt(np.maximum(squares, np.finfo(squares.dtype).tiny))

@@ -143,15 +143,21 @@ def candidates(
         [given[name]] if name in given else values for name, values in GRID.items()
     )
     for (i, shrinkage), (k, centre) in product(enumerate(shrinkages), enumerate(centres)):
+        # Without a mean S_b is no scatter: only the undivided vector is tried so, unless the method asks for it.
+        tried = [
+            (j, power)
+            for j, power in enumerate(powers)
+            if centre == "overall" or "centre" in given or (shrinkage, power) == (1, 0)
+        ]
+        if not tried:
+            continue
         project, ratio = scatter.directions(shrinkage, centre)
+        origin = scatter.centre(centre)
         sides = [
-            [
-                (side - scatter.centre(centre)).astype(np.float32) @ project.astype(np.float32)
-                for side in block[:2]
-            ]
+            [(side - origin).astype(np.float32) @ project.astype(np.float32) for side in block[:2]]
             for block in validation
         ]
-        for j, power in enumerate(powers):
+        for j, power in tried:
             scale = ((ratio / (1 + ratio)) ** power).astype(np.float32)
             yield Candidate(
                 {"shrinkage": shrinkage, "power": power, "centre": centre},
