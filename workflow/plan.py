@@ -49,6 +49,7 @@ class Job:
         inputs: folders of earlier jobs, by role.
         own: the user's files that it reads, each with the entry of params.yaml that names it.
         names: strings that select entries of registries.
+        files: SHA-256 of every outside file that it reads, by path.
     """
 
     verb: str
@@ -58,6 +59,7 @@ class Job:
     key: str
     own: Mapping[str, str]
     names: frozenset[str]
+    files: Mapping[str, str]
 
     @property
     def receipt(self) -> str:
@@ -137,7 +139,7 @@ class Plan:
             "output": job.folder,
             "settings": job.settings,
             "inputs": inputs,
-            "sources": sources(_entry(job.verb), job.names),
+            "sources": {**sources(_entry(job.verb), job.names), "files": job.files},
             # What follows is not part of the key, as it decides no result.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
@@ -259,8 +261,10 @@ class Plan:
         names = frozenset([*_strings(settings), *selects])
         keys = {role: {one: self.jobs[one].key for one in folders} for role, folders in inputs.items()}
         run = code(_entry(verb), names)
-        key = digest([verb, folder, _decisive(settings), run, files_digest([*own, *files]), keys])
-        self.jobs[folder] = Job(verb, folder, settings, inputs, key, own, names)
+        found = files_digest([*own, *files])
+        key = digest([verb, folder, _decisive(settings), run, found, keys])
+        read = dict(zip([*own, *files], found, strict=True))
+        self.jobs[folder] = Job(verb, folder, settings, inputs, key, own, names, read)
         return folder
 
     def _corpora(self) -> None:

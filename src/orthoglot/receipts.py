@@ -28,7 +28,7 @@ def path(folder: Path, key: str) -> Path:
 def write(folder: Path, key: str) -> None:
     """Write the receipt of `folder`; call it last."""
     files = {
-        str(file.relative_to(folder)): [file.stat().st_size, _digest(file)]
+        str(file.relative_to(folder)): [file.stat().st_size, file_digest(file)]
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
@@ -65,7 +65,7 @@ def check(folder: Path, key: str) -> None:
     for name, (_, digest) in files.items():
         stat = (folder / name).stat()
         now[name] = [stat.st_size, stat.st_mtime_ns, digest]
-        if verified.get(name) != now[name] and _digest(folder / name) != digest:
+        if verified.get(name) != now[name] and file_digest(folder / name) != digest:
             raise DataError(f"{folder / name}: is damaged (its SHA-256 is not {digest}); {remedy(folder)}")
     if now != verified:
         cache.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def problems(top: Path) -> Iterator[str]:
             known.add(folder / name)
             if not (folder / name).is_file():
                 yield f"{folder / name}: is absent; {remedy(folder)}"
-            elif _digest(folder / name) != digest:
+            elif file_digest(folder / name) != digest:
                 yield f"{folder / name}: is damaged; {remedy(folder)}"
     for file in sorted(top.rglob("*")) if known else ():
         if file.is_file() and file not in known and file.name != ".gitignore":
@@ -128,6 +128,9 @@ def _size(file: Path) -> int:
     return file.stat().st_size if file.is_file() else -1
 
 
-def _digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
+    """SHA-256 of a file; "missing" where there is none, as workflow/digests.py writes it."""
+    if not file.is_file():
+        return "missing"
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -21,6 +21,8 @@ from typer.testing import CliRunner
 
 from orthoglot import receipts
 from orthoglot.cli import app, main
+from orthoglot.cli.jobs import Job
+from orthoglot.errors import DataError
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
 VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
@@ -46,7 +48,7 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
     """A job file in `folder`; the output is to be `out`."""
-    sources = {"modules": [], "digest": receipts.sources_digest([])}
+    sources = {"modules": [], "digest": receipts.sources_digest([]), "files": {}}
     job = {"key": "k", "output": "out", "inputs": {}, "sources": sources, "settings": settings}
     (folder / "job.json").write_text(json.dumps({**job, **more}))
 
@@ -147,6 +149,52 @@ def test_opus_verb_lists_what_there_is(tmp_path: Path) -> None:
         result = run("opus", "--source", "en", "--target", "aym", "--api", server.api)
     assert result.returncode == 0
     assert result.stdout == "Voices\tv1\taym-en\t7 pairs\t0 KiB\n"
+
+
+MINI = {
+    "kind": "mini",
+    "seed": 1,
+    "pivot": "qaa",
+    "languages": {"qab": 200},
+    "retrieval_pairs": 20,
+    "graded_items": 10,
+}
+
+
+def test_a_job_whose_code_or_text_was_edited_since_the_plan_was_made_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("as planned\n")
+    modules = ["orthoglot.errors"]
+    sources = {
+        "modules": modules,
+        "digest": receipts.sources_digest(modules),
+        "files": {"own.txt": receipts.file_digest(tmp_path / "own.txt")},
+    }
+    edited = run_job(tmp_path, "generate", MINI, sources={**sources, "digest": "0" * 64})
+    assert edited.returncode == 4
+    assert "out: its code has changed" in told(edited)
+    (tmp_path / "own.txt").write_text("edited\n")
+    edited = run_job(tmp_path, "generate", MINI, sources=sources)
+    assert edited.returncode == 4
+    assert "own.txt: has changed" in told(edited)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "own.txt").write_text("as planned\n")
+    assert run_job(tmp_path, "generate", MINI, sources=sources).returncode == 0
+    assert (tmp_path / "out/receipt/k.json").is_file()
+
+
+def test_text_edited_while_the_job_is_at_work_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("as planned\n")
+    files = {"own.txt": receipts.file_digest(tmp_path / "own.txt")}
+    sources = {"modules": [], "digest": receipts.sources_digest([]), "files": files}
+    write_job(tmp_path, {}, sources=sources)
+
+    def work(output: Path) -> None:
+        (output / "result").write_text("of the edited text\n")
+        Path("own.txt").write_text("edited\n")
+
+    with chdir(tmp_path), pytest.raises(DataError, match=r"own\.txt: has changed"):
+        Job(Path("job.json")).run(work)
+    assert not (tmp_path / "out").exists()
 
 
 def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:

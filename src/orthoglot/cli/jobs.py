@@ -82,10 +82,9 @@ class Job:
 
         Raises:
             DataError: an input folder is not the result of the job in the plan, or is damaged; the code of the job
-                has changed since the plan was made.
+                or an outside file has changed since the plan was made.
         """
-        if receipts.sources_digest(self._sources["modules"]) != self._sources["digest"]:
-            raise DataError(f"{self.output}: its code has changed since this run began; run snakemake again")
+        self._check_sources()
         for folders in self._inputs.values():
             for folder, key in folders.items():
                 receipts.check(Path(folder), key)
@@ -93,9 +92,19 @@ class Job:
             if not waited or receipts.read_key(self.output) != self.key:
                 with atomic.building(self.output) as output:
                     work(output)
+                    self._check_sources()
                     receipts.write(output, self.key)
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
+
+    def _check_sources(self) -> None:
+        """Refuse code and outside files that are not those that the key was made from."""
+        again = "has changed since this run began; run snakemake again"
+        if receipts.sources_digest(self._sources["modules"]) != self._sources["digest"]:
+            raise DataError(f"{self.output}: its code {again}")
+        for path, digest in self._sources["files"].items():
+            if receipts.file_digest(Path(path)) != digest:
+                raise DataError(f"{path}: {again}")
 
     @contextmanager
     def _lock(self) -> Iterator[bool]:

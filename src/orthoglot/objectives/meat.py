@@ -1,8 +1,7 @@
 """MEAT (2022): reconstruct, also across the pair; languages apart; meaning vectors hide the language.
 
-Source: docs/papers.md#meat, after the authors' public code (EhimeNLP/MEAT). The term `Adversarial` has two losses and
-two
-updates per batch: first the discriminator's (`discriminate`), then the maps' (the term itself).
+Source: docs/papers.md#meat, after the authors' public code (EhimeNLP/MEAT). The term `Adversarial` has two
+losses and two updates per batch: first the discriminator's (`discriminate`), then the maps' (the term itself).
 """
 
 from __future__ import annotations
