@@ -22,6 +22,7 @@ from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write
 import orthoglot
 from orthoglot.apply import fit as module
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of, stated_limit
+from orthoglot.apply.export import export
 from orthoglot.apply.fit import fit, texts_by_pair
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
@@ -29,6 +30,7 @@ from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import read_split
 from orthoglot.corpora.settings import SplitSettings
 from orthoglot.corpora.sources import Source
+from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.training.settings import DecompositionSettings
@@ -103,6 +105,19 @@ def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
     assert by["all", "meaning"].value > by["all", "sentence"].value + 5
     assert by["all", "language"].value < by["all", "sentence"].value
     assert read_records(root / "model/records.jsonl") == records
+
+
+def test_the_discriminant_chooses_its_settings_on_the_validation_part_and_is_exported(
+    checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    records = run(tmp_path, checkpoint, texts_by_pair([str(text)], ["en-gn"]), name="discriminant")
+    details = load_decomposer(tmp_path / "model").details
+    assert {"shrinkage", "power", "centre", "validation"} <= set(details)
+    values = {record.view: record.value for record in records if record.subset == "all"}
+    assert values["meaning"] > values["sentence"] + 5
+    assert values["language"] < values["sentence"]
+    for part in ("meaning", "language"):
+        assert export(tmp_path / "model", tmp_path / part, part=part) < 1e-5
 
 
 def test_pivot_sentences_never_cross_the_splits(done: tuple[Path, list[Record]]) -> None:

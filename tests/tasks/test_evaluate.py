@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 from scipy import stats
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.decomposers.base import Decomposer
+from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import Record, read_records, unsign
@@ -104,6 +105,21 @@ def test_a_signature_says_how_the_number_was_made(
     probe = unsign(next(r for r in records if r.task == "language-probe").signature)
     assert float(probe["chance"]) == pytest.approx(100 / 3, abs=1e-5)
     assert (probe["C"], probe["max_iter"], probe["converged"]) == ("1.0", "500", "1")
+
+
+def test_a_method_on_centred_vectors_is_not_the_papers_method(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    stated = {}
+    for centre in (None, "none", "overall"):
+        folder = world.decomposer(f"meat-{centre}", 1)
+        plain = load_decomposer(folder)
+        own = {"terms": {"meat.language": 1.0}, **({"centre": centre} if centre else {})}
+        replace(plain, details=own).save(folder)
+        records = run(world, settings, tmp_path / str(centre), [folder], "meat")
+        stated[centre] = unsign(records[0].signature)["architecture"]
+    centred = "two_head of vectors with centre overall"
+    assert stated == {None: "two_head", "none": "two_head", "overall": centred}
 
 
 def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(

@@ -115,8 +115,8 @@ def _unpredicted(scatter: Scatter, shrinkage: float, languages: int) -> np.ndarr
     """I - A B (D, D), as `fit` has it."""
     directions = scatter.directions(shrinkage, "overall")[0][:, max(1, languages - 1) :]
     weighed = directions.T @ scatter.within_languages
-    # The pseudoinverse, as few sentences do not fill their dimensions.
-    inverse = np.linalg.pinv(weighed @ directions, hermitian=True)
+    # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
+    inverse = np.linalg.pinv(weighed @ directions, rcond=1e-6, hermitian=True)
     return np.eye(len(scatter.mean)) - directions @ inverse @ weighed
 
 
