@@ -40,8 +40,8 @@ def test_a_new_kind_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     class Constant:
         @classmethod
-        def load(cls, folder: Path, device: str) -> tuple[str, str]:
-            return folder.name, device
+        def load(cls, folder: Path, device: str, precision: str) -> tuple[str, str, str]:
+            return folder.name, device, precision
 
     module.link, module.Constant = link, Constant
     monkeypatch.setitem(sys.modules, "constant_encoder", module)
@@ -49,7 +49,7 @@ def test_a_new_kind_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(kinds.KINDS, "constant", line)
     settings = ConstantSettings(kind="constant", checkpoint="x", max_tokens=3, licence="none")
     make_encoder(settings, "one", Inputs([]), RUN, tmp_path)
-    assert load_encoder(tmp_path, "cpu") == (tmp_path.name, "cpu")  # type: ignore[comparison-overlap]
+    assert load_encoder(tmp_path, "cpu") == (tmp_path.name, "cpu", "float32")  # type: ignore[comparison-overlap]
 
 
 def test_trained_kinds_get_the_inputs_and_linked_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
