@@ -263,7 +263,8 @@ class Plan:
         run = code(_entry(verb), names)
         found = files_digest([*own, *files])
         key = digest([verb, folder, _decisive(settings), run, found, keys])
-        read = dict(zip([*own, *files], found, strict=True))
+        # Relative, so that a workspace may be moved.
+        read = dict(zip(map(os.path.relpath, [*own, *files]), found, strict=True))
         self.jobs[folder] = Job(verb, folder, settings, inputs, key, own, names, read)
         return folder
 

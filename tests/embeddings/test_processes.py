@@ -121,7 +121,7 @@ def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
         key: str, train_pairs: int, output: str = "out", code: str = "same", processes: int = 1
     ) -> EmbeddingStore:
         inputs = {"encoder": {"encoder": "k"}, "bitext": {"en-de": "k"}, "benchmarks": {}}
-        sources = {"modules": [], "digest": receipts.sources_digest([])}
+        sources = {"modules": [], "digest": receipts.sources_digest([]), "files": {}}
         settings = {"batch_tokens": 64, "train_pairs": train_pairs}
         content = {"key": key, "output": output, "settings": settings, "inputs": inputs, "sources": sources}
         Path("job.json").write_text(json.dumps(content | {"code": code}))

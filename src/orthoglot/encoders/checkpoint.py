@@ -13,7 +13,9 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+import requests
 from huggingface_hub import ModelCard, ModelCardData, snapshot_download
+from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
 from huggingface_hub.errors import HfHubHTTPError
 
 from orthoglot.atomic import building
@@ -79,6 +81,9 @@ def into_cache(settings: HubSettings, name: str) -> None:
 def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
     """Download a checkpoint's files into a folder, or into the hub's local cache."""
     try:
+        if not HF_HUB_OFFLINE:
+            # The library tries each file for half a minute.
+            requests.head(ENDPOINT, timeout=10)
         snapshot_download(
             settings.checkpoint,
             revision=settings.revision,
