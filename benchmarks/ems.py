@@ -34,8 +34,8 @@ import torch
 
 from orthoglot import config
 from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.encoders.settings import EmsSettings, ScratchNetwork
 from orthoglot.encoders.tokenization import open_tokenizer
+from orthoglot.encoders.training_settings import EmsSettings, ScratchNetwork
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.networks import TrainableEncoder

@@ -8,12 +8,8 @@ from itertools import chain
 from orthoglot.config import Params
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
-from orthoglot.encoders.settings import (
-    DistillationSettings,
-    EmmaXSettings,
-    FrozenSettings,
-    ScratchNetwork,
-)
+from orthoglot.encoders.settings import FrozenSettings
+from orthoglot.encoders.training_settings import DistillationSettings, EmmaXSettings, ScratchNetwork
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 

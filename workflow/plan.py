@@ -18,10 +18,11 @@ from typing import Any
 from checks import EncoderChecks, check_benchmarks
 from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
-from orthoglot.corpora.catalogues import installed_package
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
-from orthoglot.encoders.settings import FrozenSettings, TrainingSettings
+from orthoglot.encoders.settings import FrozenSettings
+from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
+from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
 
 # Verbs by DVC stage.

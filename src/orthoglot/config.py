@@ -12,15 +12,10 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, CorpusSettings
-from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
+from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders.kinds import KINDS, EncoderSettings
-from orthoglot.encoders.settings import (
-    EmbeddingSettings,
-    EmsSettings,
-    EncoderNetwork,
-    TrainingSettings,
-    Transformer,
-)
+from orthoglot.encoders.training_settings import EmsSettings, EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
@@ -269,6 +264,12 @@ def shipped() -> Path:
     """The params.yaml that comes with orthoglot: inside an installed package, at the root of a checkout."""
     inside = Path(__file__).with_name("params.yaml")
     return inside if inside.is_file() else Path(__file__).parents[2] / "params.yaml"
+
+
+def file_of(params: Path | None) -> Path:
+    """The given file, or params.yaml in this folder, or the one that comes with orthoglot."""
+    here = Path("params.yaml")
+    return params or (here if here.is_file() else shipped())
 
 
 def method_named(name: str, params: Path | None = None) -> MethodSettings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 30.0
+Done = Callable[[int], object]  # gets how much more is done
 logger = logging.getLogger(__name__)
 
 

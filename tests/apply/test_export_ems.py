@@ -26,7 +26,7 @@ from orthoglot.apply.export import export
 from orthoglot.cli import app
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.settings import Words
+from orthoglot.encoders.training_settings import Words
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import Record, write_records
 

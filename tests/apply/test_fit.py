@@ -27,8 +27,8 @@ from orthoglot.apply.fit import fit, texts_by_pair
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
 from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.corpora.prepare import read_split
-from orthoglot.corpora.settings import SplitSettings
 from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError, OfflineError

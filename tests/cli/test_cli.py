@@ -61,7 +61,7 @@ def run_job(
     return run(verb, "job.json", cwd=folder)
 
 
-def told(result: subprocess.CompletedProcess[str]) -> str:
+def error_line(result: subprocess.CompletedProcess[str]) -> str:
     """The cause of a failure: the last line, and the only one of its kind."""
     *before, last = result.stderr.splitlines()
     assert last.startswith("orthoglot: "), result.stderr
@@ -119,7 +119,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     }
     result = run_job(tmp_path, "prepare", settings, inputs={"benchmarks": {}, "roots": {}})
     assert result.returncode == 4
-    assert "absent.tsv" in told(result)
+    assert "absent.tsv" in error_line(result)
     assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json", "out"]
     assert (old / "kept.txt").read_text() == "old"
 
@@ -127,7 +127,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
 def test_no_network_is_status_3_and_leaves_nothing(tmp_path: Path) -> None:
     result = run_job(tmp_path, "fetch", VOICES, api="http://127.0.0.1:9/")
     assert result.returncode == 3
-    assert "http://127.0.0.1:9/: cannot be reached" in told(result)
+    assert "http://127.0.0.1:9/: cannot be reached" in error_line(result)
     assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json"]
 
 
@@ -138,8 +138,8 @@ def test_http_404_is_status_4_and_leaves_no_output(lacking: str, tmp_path: Path)
         server.faults[lacking] = ["404"]
         result = run_job(tmp_path, "fetch", VOICES, api=server.api)
     assert result.returncode == 4
-    assert lacking in told(result)
-    assert "HTTP 404" in told(result)
+    assert lacking in error_line(result)
+    assert "HTTP 404" in error_line(result)
     assert not list(tmp_path.glob("out*"))
 
 
@@ -171,11 +171,11 @@ def test_a_job_whose_code_or_text_was_edited_since_the_plan_was_made_leaves_noth
     }
     edited = run_job(tmp_path, "generate", MINI, sources={**sources, "digest": "0" * 64})
     assert edited.returncode == 4
-    assert "out: its code has changed" in told(edited)
+    assert "out: its code has changed" in error_line(edited)
     (tmp_path / "own.txt").write_text("edited\n")
     edited = run_job(tmp_path, "generate", MINI, sources=sources)
     assert edited.returncode == 4
-    assert "own.txt: has changed" in told(edited)
+    assert "own.txt: has changed" in error_line(edited)
     assert not (tmp_path / "out").exists()
     (tmp_path / "own.txt").write_text("as planned\n")
     assert run_job(tmp_path, "generate", MINI, sources=sources).returncode == 0
@@ -238,8 +238,8 @@ def test_text_that_is_not_utf8_is_status_4_and_names_the_line(tmp_path: Path) ->
     (tmp_path / "text.txt").write_bytes(b"one\n\xff\xfe\n")
     result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
     assert result.returncode == 4
-    assert "text.txt" in told(result)
-    assert "line 2" in told(result)
+    assert "text.txt" in error_line(result)
+    assert "line 2" in error_line(result)
     assert not (tmp_path / "o.npy").exists()
 
 
@@ -247,7 +247,7 @@ def test_empty_line_is_status_4_and_named(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("one\n\ntwo\n")
     result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
     assert result.returncode == 4
-    assert "text.txt: line 2 is empty" in told(result)
+    assert "text.txt: line 2 is empty" in error_line(result)
 
 
 @pytest.mark.parametrize(
@@ -280,21 +280,21 @@ def test_an_absent_checkpoint_has_its_own_exit_status_and_names_the_command(
         tmp_path, "pretrain", {"name": "x", "encoder": {**entry, "max_tokens": 64, "licence": "none"}}
     )
     assert result.returncode == 3, result.stderr
-    assert told(result).startswith(f"orthoglot: {named}")
-    assert told(result).endswith(command)
+    assert error_line(result).startswith(f"orthoglot: {named}")
+    assert error_line(result).endswith(command)
     assert not (tmp_path / "out").exists()
 
 
 def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> None:
     result = run("convert-laser", "laser2.pt", "laser2.spm", "laser2", cwd=tmp_path)
     assert result.returncode == 3, result.stderr
-    assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in told(result)
+    assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in error_line(result)
 
 
 def test_langs_refuses_a_code_that_nobody_writes(tmp_path: Path) -> None:
     result = run("langs", "english", cwd=tmp_path)
     assert result.returncode == 2, result.stderr
-    assert "unknown language code 'english'" in told(result)
+    assert "unknown language code 'english'" in error_line(result)
 
 
 def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +332,7 @@ def test_fit_with_a_wrong_option_is_status_2(options: list[str], cause: str, tmp
     given = ["--encoder", "tiny", "--bitext", "text.tsv", "--pair", "en-gn", "--output", "model"]
     result = run("fit", *given, *options, cwd=tmp_path)
     assert result.returncode == 2
-    assert cause in told(result)
+    assert cause in error_line(result)
     assert not list(tmp_path.iterdir())
 
 

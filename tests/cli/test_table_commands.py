@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_cli import run, told
+from test_cli import error_line, run
 
 from orthoglot.statistics.records import Record, write_records
 
@@ -81,11 +81,11 @@ def test_records_that_are_none_are_one_line(
         path.write_text(text)
     result = run("table", "seed", str(path), str(tmp_path / "out"))
     assert result.returncode == status
-    assert cause in told(result)
+    assert cause in error_line(result)
     assert not (tmp_path / "out").exists()
 
 
 def test_an_unknown_paper_is_a_configuration_error(records: Path, tmp_path: Path) -> None:
     result = run("table", "dream", str(records), str(tmp_path / "out"))
     assert result.returncode == 2
-    assert "no paper called dream; there are oracle, seed" in told(result)
+    assert "no paper called dream; there are oracle, seed" in error_line(result)

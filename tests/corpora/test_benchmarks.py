@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from orthoglot.config import load, shipped
+from orthoglot.corpora.benchmark_settings import NwaySettings
 from orthoglot.corpora.benchmarks import (
     collect,
     read_all,
@@ -19,7 +20,6 @@ from orthoglot.corpora.benchmarks import (
 )
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.kinds import BenchmarkSettings
-from orthoglot.corpora.settings import NwaySettings
 from orthoglot.errors import ConfigError, DataError
 
 WIDE = (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.cleaning import clean, normalised, tidy
-from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.corpora.preparation_settings import CleaningSettings
 
 ALL = CleaningSettings(
     min_characters=2, max_characters=20, max_ratio=2.0, drop_copies=True, drop_duplicates=True

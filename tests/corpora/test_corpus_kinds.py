@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args
 import pytest
 
 from orthoglot.corpora import benchmarks
+from orthoglot.corpora.benchmark_settings import NwaySettings
 from orthoglot.corpora.benchmarks import collect
 from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkKind
-from orthoglot.corpora.settings import MINI, NwaySettings
+from orthoglot.corpora.patterns import MINI
 from orthoglot.corpora.sources import READERS, Source
 from plan import STAGES
 

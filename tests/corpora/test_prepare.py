@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from opus_server import write_zip
 
+from orthoglot.corpora.benchmark_settings import RetrievalSettings
 from orthoglot.corpora.benchmarks import collect
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
-from orthoglot.corpora.settings import MultiParallelSettings, RetrievalSettings
+from orthoglot.corpora.settings import MultiParallelSettings
 from orthoglot.corpora.sources import Source, read_source
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.errors import DataError

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.settings import SplitSettings
+from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.corpora.splitting import order_key, split_of
 
 SETTINGS = SplitSettings(seed=7, valid=0.1, test=0.2, max_train=0, max_valid=0, max_test=0)

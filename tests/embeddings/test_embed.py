@@ -19,9 +19,9 @@ from orthoglot.corpora.prepare import read_split
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
 from orthoglot.embeddings.embed import embed
+from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import Done
-from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 
 

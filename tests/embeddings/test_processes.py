@@ -24,9 +24,9 @@ from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
 from orthoglot.embeddings.processes import in_processes
+from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import DataError
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "old", "new", "red", "runs", "sleeps", "sees", "under"]
@@ -38,7 +38,7 @@ import sys, time
 from pathlib import Path
 from orthoglot.embeddings import embed as module, shards
 from orthoglot.encoders.pretrained import PretrainedEncoder
-from orthoglot.encoders.settings import EmbeddingSettings
+from orthoglot.embeddings.settings import EmbeddingSettings
 shards.SENTENCES = 8
 encode = PretrainedEncoder.encode
 def slow(self, *arguments):

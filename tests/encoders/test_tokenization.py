@@ -16,7 +16,6 @@ from transformers import PreTrainedTokenizerFast
 from orthoglot.encoders import tokenization
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import TokenizerSettings, Words
 from orthoglot.encoders.tokenization import (
     MOSES_MODEL,
     CheckpointTokenizer,
@@ -25,6 +24,7 @@ from orthoglot.encoders.tokenization import (
     open_tokenizer,
 )
 from orthoglot.encoders.tokenizer_training import PAD, UNKNOWN, language_symbol, train_tokenizer
+from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 
 SETTINGS = TokenizerSettings(

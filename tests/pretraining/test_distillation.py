@@ -18,7 +18,7 @@ from torch import nn
 
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.settings import DistillationSettings
+from orthoglot.encoders.training_settings import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import distillation as module
 from orthoglot.pretraining import tokenised as text

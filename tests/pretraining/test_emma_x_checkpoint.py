@@ -26,7 +26,7 @@ from orthoglot.encoders.folder import identity, save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.pretrained import with_token_head
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import EmmaXSettings, EncoderNetwork
+from orthoglot.encoders.training_settings import EmmaXSettings, EncoderNetwork
 from orthoglot.errors import ConfigError
 from orthoglot.papers.runs import parameters
 from orthoglot.pretraining.collate import collate, encode_and_predict, encode_batch

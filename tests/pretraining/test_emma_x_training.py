@@ -24,7 +24,7 @@ from torch.nn import functional
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import EmmaXSettings, TrainingSettings
+from orthoglot.encoders.training_settings import EmmaXSettings, TrainingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.pretraining import emma_x
@@ -519,7 +519,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import torch
-from orthoglot.encoders.settings import EmmaXSettings
+from orthoglot.encoders.training_settings import EmmaXSettings
 from orthoglot.pretraining.emma_x import pretrain_emma_x
 from orthoglot.encoders.kinds import Inputs, RunOptions
 torch.set_num_threads(1)

@@ -24,7 +24,12 @@ from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import EmsSettings, EncoderNetwork, ScratchNetwork, TokenizerSettings
+from orthoglot.encoders.training_settings import (
+    EmsSettings,
+    EncoderNetwork,
+    ScratchNetwork,
+    TokenizerSettings,
+)
 from orthoglot.errors import DataError
 from orthoglot.pretraining import ems as pretrain
 from orthoglot.pretraining import trainer as pairs
@@ -394,7 +399,7 @@ WORDS_WEIGHT = "embeddings.word_embeddings.weight"
 KILLED = """
 import sys
 from pathlib import Path
-from orthoglot.encoders.settings import EmsSettings
+from orthoglot.encoders.training_settings import EmsSettings
 from orthoglot.training import loop
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.pretraining.ems import pretrain_ems

@@ -13,7 +13,7 @@ import transformers
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.settings import MlmSettings
+from orthoglot.encoders.training_settings import MlmSettings
 from orthoglot.pretraining import mlm
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.training import loop

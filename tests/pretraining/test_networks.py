@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.settings import EmsSettings, TokensSettings
+from orthoglot.encoders.training_settings import EmsSettings, TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.pretraining.ems import pretrain_ems

@@ -13,8 +13,8 @@ from test_ems_training import SETTINGS, word_for_word, write_folder
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import TokensSettings
 from orthoglot.encoders.tokenization import CheckpointTokenizer, open_tokenizer
+from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import tokenise as module
 from orthoglot.pretraining.ems import pretrain_ems

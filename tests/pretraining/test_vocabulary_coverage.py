@@ -16,7 +16,7 @@ from test_networks import STARTED, encoder_folder
 
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import TokensSettings
+from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.pretraining.tokenise import CountingTokenizer, tokenise
 
 KNOWN, CYRILLIC = "the cat sat on a mat", "кот сидел на mat"

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from generated_records import a_run, over_seeds
 
+from orthoglot.report.corpus_tables import corpus_table, text_table
 from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import better, frame, overall, where
 from orthoglot.report.tables import (
     Table,
-    corpus_table,
     headline,
     subset_tables,
     task_table,
-    text_table,
     tracked,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orthoglot.encoders.settings import TrainingSettings
+from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.pretraining.tokenise import tokenise
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from orthoglot.encoders.settings import ScratchNetwork, TokenizerSettings
 from orthoglot.encoders.tokenization import open_tokenizer
 from orthoglot.encoders.tokenizer_training import train_tokenizer
+from orthoglot.encoders.training_settings import ScratchNetwork, TokenizerSettings
 from orthoglot.pretraining.networks import TrainableEncoder
 
 TOKENIZER = TokenizerSettings(

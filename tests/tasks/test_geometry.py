@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from orthoglot.corpora.benchmarks import NwaySet
+from orthoglot.decomposers.base import unit
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import jackknife
 from orthoglot.statistics.records import Record, read_records, unsign
 from orthoglot.statistics.summary import summarise_blocks
-from orthoglot.tasks.base import unit
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.evaluate import run as run_tasks
 from orthoglot.tasks.geometry import (

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import Record, read_records, sign, unsign, write_records
-from orthoglot.tasks.base import unit, usable, view
+from orthoglot.tasks.base import usable, view
 
 plain = st.text(st.characters(exclude_characters="|:"), min_size=1)
 

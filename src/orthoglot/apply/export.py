@@ -15,14 +15,13 @@ from torch import nn
 from orthoglot import atomic
 from orthoglot.apply.model import Model, opened
 from orthoglot.apply.model_card import SHOWN, decomposer_card, encoder_card
-from orthoglot.decomposers.base import Decomposer
+from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
 from orthoglot.encoders.tokenization import MOSES_MODEL, quiet
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
-from orthoglot.tasks.base import unit
 
 PARTS = ("meaning", "language")
 TOLERANCE = 1e-5

@@ -15,14 +15,15 @@ from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
 from orthoglot.apply.measure import held_out, retrieval
 from orthoglot.apply.model import ENCODER
+from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.corpora.settings import CleaningSettings, SplitSettings, form_of
+from orthoglot.corpora.settings import form_of
 from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
+from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import card, identity
-from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import Record, read_records, write_records

@@ -35,8 +35,7 @@ def checkpoint(
     from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings
     from orthoglot.entries import known
 
-    here = Path("params.yaml")
-    encoders = config.load(params or (here if here.is_file() else config.shipped())).encoders
+    encoders = config.load(config.file_of(params)).encoders
     known(name, encoders, "encoder")
     settings = encoders[name]
     if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings):

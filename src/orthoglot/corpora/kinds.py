@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Union
 
 from pydantic import Field
 
-from orthoglot.corpora.settings import (
+from orthoglot.corpora.benchmark_settings import (
     Benchmark,
     CodeSwitchedSettings,
+    GradedSettings,
+    NwaySettings,
+    RetrievalSettings,
+)
+from orthoglot.corpora.settings import (
     Corpus,
     GettextSettings,
-    GradedSettings,
     LocalSettings,
     MiniSettings,
     MultiParallelSettings,
-    NwaySettings,
     OpusSettings,
-    RetrievalSettings,
     TextCorpusSettings,
 )
 

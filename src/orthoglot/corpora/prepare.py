@@ -15,7 +15,7 @@ from pydantic import Field
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import Item, LeftOut, SentencePair, read_pairs, write_pairs
 from orthoglot.corpora.cleaning import clean, normalised
-from orthoglot.corpora.settings import CleaningSettings, SplitSettings
+from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.sources import Source, read_source
 from orthoglot.corpora.splitting import SPLITS, Split, order_key, split_of
 from orthoglot.errors import DataError

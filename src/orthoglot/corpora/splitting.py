@@ -6,7 +6,7 @@ import hashlib
 from typing import Literal
 
 from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.settings import SplitSettings
+from orthoglot.corpora.preparation_settings import SplitSettings
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")

@@ -15,8 +15,8 @@ from pydantic import Field
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import read_lines, write_pairs
 from orthoglot.corpora.cleaning import clean_text, normalised
+from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import counted, stream_split
-from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.splitting import Split
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair

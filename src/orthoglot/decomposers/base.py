@@ -198,9 +198,12 @@ class Decomposer:
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Rows of (N, D) divided by their lengths; a zero row stays zero."""
-    lengths = np.linalg.norm(vectors.astype(np.float64, copy=False), axis=1)
-    return vectors / np.where(lengths > 0, lengths, 1)[:, None].astype(vectors.dtype)
+    """Rows of (N, D) scaled to length 1; a zero row stays zero."""
+    # Scaling by the largest entry first keeps the squares of huge and tiny rows inside float32.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = vectors / np.where(largest > 0, largest, 1)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled / np.where(lengths > 0, lengths, 1)
 
 
 def load_decomposer(folder: Path) -> Decomposer:

@@ -18,6 +18,7 @@ from orthoglot.corpora.benchmarks import read_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.embeddings.processes import in_processes
+from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
 from orthoglot.embeddings.store import (
     DIGESTS,
@@ -29,13 +30,12 @@ from orthoglot.embeddings.store import (
     digests_of,
     index_digest,
 )
-from orthoglot.encoders.base import Done, Encoder, every_device
+from orthoglot.encoders.base import Encoder, every_device
 from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.settings import EmbeddingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
-from orthoglot.progress import Meter
+from orthoglot.progress import Done, Meter
 
 logger = logging.getLogger(__name__)
 

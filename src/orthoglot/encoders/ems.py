@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertModel
 
-from orthoglot.encoders.settings import ScratchNetwork
+from orthoglot.encoders.training_settings import ScratchNetwork
 
 
 def new_network(settings: ScratchNetwork, vocabulary: int, pad: int) -> BertModel:

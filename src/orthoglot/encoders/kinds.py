@@ -16,17 +16,14 @@ from pydantic import Field
 
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.settings import (
-    DistillationSettings,
-    EmmaXSettings,
-    EmsSettings,
     EncoderEntry,
     FrozenSettings,
     LaserSettings,
-    MlmSettings,
     Precision,
     PretrainedSettings,
     SentenceTransformersSettings,
 )
+from orthoglot.encoders.training_settings import DistillationSettings, EmmaXSettings, EmsSettings, MlmSettings
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:

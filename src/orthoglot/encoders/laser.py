@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from orthoglot import atomic
 from orthoglot.encoders.base import (
-    Done,
     check_language,
     check_tokens,
     compute_dtype,
@@ -36,6 +35,7 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import log_truncated
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.progress import Done
 
 PAD, END, UNKNOWN = 1, 2, 3
 RESERVED = {"<s>": 0, "<pad>": PAD, "</s>": END, "<unk>": UNKNOWN}

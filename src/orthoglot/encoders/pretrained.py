@@ -18,7 +18,6 @@ from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from orthoglot.encoders.base import (
-    Done,
     check_language,
     check_tokens,
     compute_dtype,
@@ -30,6 +29,7 @@ from orthoglot.encoders.folder import save_card, stated
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.progress import Done
 
 LOCAL: dict[str, Any] = {
     "use_safetensors": True,

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from orthoglot.encoders.base import (
-    Done,
     check_language,
     check_tokens,
     compute_dtype,
@@ -27,6 +26,7 @@ from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import Precision, SentenceTransformersSettings
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.progress import Done
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
-from orthoglot.encoders.settings import TokenizerSettings
 from orthoglot.encoders.tokenization import MOSES_MODEL
+from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
 

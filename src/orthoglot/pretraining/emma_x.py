@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.encoders.settings import EmmaXSettings, TextPhase
+from orthoglot.encoders.training_settings import EmmaXSettings, TextPhase
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_diagnostics import alarming

@@ -12,7 +12,7 @@ import torch
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import placed
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
+from orthoglot.encoders.training_settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.errors import DataError
 from orthoglot.pretraining.collate import collate
 from orthoglot.pretraining.emma_x_phases import EmmaXBatch, VirtualDraws

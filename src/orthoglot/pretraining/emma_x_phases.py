@@ -11,7 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orthoglot.encoders.settings import EmmaXSettings, MaskedLanguageModelling, ParallelPhase, TextPhase
+from orthoglot.encoders.training_settings import (
+    EmmaXSettings,
+    MaskedLanguageModelling,
+    ParallelPhase,
+    TextPhase,
+)
 from orthoglot.objectives.emma_x import (
     classifier_votes,
     encoder_votes,

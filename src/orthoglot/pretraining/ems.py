@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.encoders.settings import EmsSettings
+from orthoglot.encoders.training_settings import EmsSettings
 from orthoglot.objectives.ems import Ems, Gather, Projection, XtrHead, alone
 from orthoglot.pretraining.collate import EmsBatch, EmsCollator, encode_batch
 from orthoglot.pretraining.model import PretrainingModel

@@ -21,9 +21,9 @@ from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import MlmSettings
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.encoders.tokenizer_training import train_bpe
+from orthoglot.encoders.training_settings import MlmSettings
 from orthoglot.errors import DataError
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches

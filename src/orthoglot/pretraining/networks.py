@@ -15,8 +15,9 @@ from orthoglot.encoders.ems import new_network
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint, with_token_head
 from orthoglot.encoders.sentence_transformer import save_with_layers
-from orthoglot.encoders.settings import EncoderNetwork, Pooling, ScratchNetwork, Vector
+from orthoglot.encoders.settings import Pooling
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
+from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork, Vector
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.tokenise import TOKENIZER
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from orthoglot import atomic
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import TokensSettings
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
 from orthoglot.encoders.tokenizer_training import train_tokenizer
+from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.tokenised import (
     SPLITS,

@@ -21,7 +21,7 @@ from orthoglot.corpora.splitting import Split
 from orthoglot.corpora.text import describe_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.encoders.settings import (
+from orthoglot.encoders.training_settings import (
     MlmSettings,
     Phase,
     PretrainingSettings,

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from orthoglot import __version__
 from orthoglot.errors import DataError
 from orthoglot.pretraining import emma_x_diagnostics as diagnostics
-from orthoglot.report import plots, queries, tables
+from orthoglot.report import corpus_tables, plots, queries, tables
 from orthoglot.report.plots import History
 from orthoglot.report.tables import Section
 from orthoglot.statistics.comparisons import compare_methods
@@ -112,9 +112,9 @@ def report(
     (output / "tables.md").write_text(tables.markdown([glance, *chain(*folded)]), encoding="utf-8")
     corpora = {}
     if counts:
-        corpora["corpora"] = tables.corpus_table([tables.read_counts(path) for path in counts])
+        corpora["corpora"] = corpus_tables.corpus_table([corpus_tables.read_counts(path) for path in counts])
     if text:
-        corpora["text"] = tables.text_table([tables.read_counts(path) for path in text])
+        corpora["text"] = corpus_tables.text_table([corpus_tables.read_counts(path) for path in text])
     text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
     for name, folder in folders.items():
         for dataset, one in read_text_maps(folder / "text-maps.npz").items():

@@ -143,10 +143,3 @@ def keys_of(sentences: Iterable[str]) -> np.ndarray:
 def usable(vectors: np.ndarray) -> np.ndarray:
     """(N,) bool: rows that have a direction, i.e. are finite and not zero."""
     return np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Rows of (N, D) scaled to length 1; every row must be `usable`."""
-    # Scaling by the largest entry first keeps the squares of huge and tiny rows inside float32.
-    scaled = vectors / np.abs(vectors).max(axis=1, keepdims=True)
-    return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)

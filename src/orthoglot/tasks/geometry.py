@@ -27,11 +27,12 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf
 
 from orthoglot.corpora.benchmarks import NwaySet, read_nway
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL
 from orthoglot.statistics.summary import Blocks
 from orthoglot.streams import derive
-from orthoglot.tasks.base import TaskData, unit, usable
+from orthoglot.tasks.base import TaskData, usable
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orthoglot.corpora.benchmarks import read_benchmark
-from orthoglot.tasks.base import EQUAL, PairTask, Result, Task, TaskData, keys_of, unit, usable
+from orthoglot.decomposers.base import unit
+from orthoglot.tasks.base import EQUAL, PairTask, Result, Task, TaskData, keys_of, usable
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings

@@ -15,11 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import ACCURACY, ALL, LEFT_OUT
 from orthoglot.streams import derive
-from orthoglot.tasks.base import Result, Task, TaskData, keys_of, unit, usable
+from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings

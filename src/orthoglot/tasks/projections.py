@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
+from orthoglot.decomposers.base import unit
 from orthoglot.streams import derive
-from orthoglot.tasks.base import unit, usable
+from orthoglot.tasks.base import usable
 
 # Of a map of one text; t-SNE takes the square of its points in time.
 LANGUAGES, POINTS = 20, 400

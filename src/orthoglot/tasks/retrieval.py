@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from orthoglot.corpora.benchmarks import CODE_SWITCHED, PairSet, read_benchmark, read_nway
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT, P_AT_1
-from orthoglot.tasks.base import PairTask, Result, Task, TaskData, keys_of, unit, usable
+from orthoglot.tasks.base import PairTask, Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.heldout import distinct
 from orthoglot.tasks.neighbours import nearest
 

@@ -1,0 +1,252 @@
+"""Settings of benchmarks: where their files are, and what is in them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orthoglot.corpora.patterns import MINI, filled
+from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
+from orthoglot.settings import Language, Settings
+
+
+class Benchmark(Settings):
+    """What every benchmark says about itself.
+
+    Attributes:
+        retrieval: the variants of an ablation are compared on it.
+    """
+
+    retrieval: ClassVar[bool] = False
+    kind: str
+    licence: str
+    """Of the text; the report lists it."""
+    source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
+    """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
+
+    @property
+    @abstractmethod
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+
+    @abstractmethod
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The files of each language or language pair; `world` is the invented world's folder."""
+
+    @property
+    def invented(self) -> bool:
+        """Whether some of its files are the invented world's."""
+        return any(MINI in path for paths in self.paths().values() for path in paths)
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        return sorted({path for paths in self.paths().values() for path in paths if MINI not in path})
+
+
+class _ByLanguage(Benchmark):
+    """A benchmark with a file per language, foreign side first, pivot second."""
+
+    spelling: Literal["canonical", "iso639-3"] = "canonical"
+    """How the names of the files spell a language: as here, or with three letters."""
+    languages: Annotated[list[Language], Field(min_length=1)]
+    """The foreign languages."""
+    pivot: Language
+    """The language of the other side."""
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return {self.pivot, *self.languages}
+
+    def _paths(self, field: str, spelling: str, **names: str) -> list[str]:
+        """The file of each language, of those that a field names."""
+        spelled = iso3 if spelling == "iso639-3" else canonical
+        pivot = spelled(self.pivot)
+        found = [
+            filled(getattr(self, field), field, foreign=spelled(code), pivot=pivot, **names)
+            for code in self.languages
+        ]
+        if len(set(found)) < len(set(self.languages)):
+            raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")
+        return found
+
+
+class RetrievalSettings(_ByLanguage):
+    """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second."""
+
+    retrieval = True
+    kind: Literal["mini", "local"]
+    """`mini` is the set of the invented languages, which needs no files; `local` reads the user's files."""
+    files: str = ""
+    """A TSV file, plain, .gz or .zst; `{foreign}` and `{pivot}` stand for the languages, spelled as
+    `spelling` says."""
+
+    @model_validator(mode="after")
+    def _local_has_files(self) -> Self:
+        if self.kind == "local" and not self.files:
+            raise ValueError("a local benchmark needs files")
+        self.paths()
+        return self
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        if self.kind == "mini":
+            return {code: [f"{world}/retrieval/{code}-{self.pivot}.tsv.gz"] for code in self.languages}
+        return {
+            code: [path]
+            for code, path in zip(self.languages, self._paths("files", self.spelling), strict=True)
+        }
+
+
+class CodeSwitchedSettings(_ByLanguage):
+    """Retrieval of a sentence by its translation in which words are replaced by the pivot's.
+
+    Source: docs/papers.md#protocol-code-switching.
+    """
+
+    kind: Literal["code-switched"]
+    files: str
+    """As of a retrieval benchmark, foreign side first; `{mini}` stands for the folder of the invented
+    languages."""
+    dictionaries: str
+    """Dictionaries in MUSE's format, pivot word first; `{foreign}` and `{pivot}` in canonical spelling, and
+    `{mini}`."""
+    rate: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Probability that a word of the dictionary is replaced."""
+    seed: int = 1
+    """Seed of the replacements."""
+
+    @model_validator(mode="after")
+    def _each_language_has_words_and_files(self) -> Self:
+        if whole := [code for code in self.languages if not has_spaces(code)]:
+            raise ValueError(f"languages: {', '.join(whole)} is written without spaces between words")
+        self.paths()
+        return self
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The sentences and the dictionary of each language; see `Benchmark.paths`."""
+        sentences = self._paths("files", self.spelling, mini=world)
+        dictionaries = self._paths("dictionaries", "canonical", mini=world)
+        return {code: [*both] for code, *both in zip(self.languages, sentences, dictionaries, strict=True)}
+
+
+class Columns(Settings):
+    """Which column of a file holds what: its name in the first line, or its number from 1 in a file without names.
+
+    `{source}` and `{target}` in a name stand for the codes of a language pair.
+    """
+
+    source: str | int
+    """The source sentence."""
+    target: str | int
+    """The target sentence."""
+    gold: str | int
+    """The gold score."""
+    item: str | int
+    """Lines with the same text here, in whatever language pair, are one item of the bootstrap."""
+
+    @model_validator(mode="after")
+    def _all_names_or_all_numbers(self) -> Self:
+        if len({isinstance(column, int) for _, column in self}) > 1:
+            raise ValueError("write names of all four columns, or numbers of all four")
+        if any(isinstance(column, int) and column < 1 for _, column in self):
+            raise ValueError("columns are numbered from 1 on")
+        return self
+
+    def of(self, source: str, target: str) -> list[str | int]:
+        """The columns of a pair's source, target, gold and item."""
+        return [
+            column if isinstance(column, int) else filled(column, "columns", source=source, target=target)
+            for _, column in self
+        ]
+
+
+class GradedSettings(Benchmark):
+    """Pairs of sentences with a gold score: similarity (`sts`, docs/papers.md#protocol-sts) or quality of a
+    translation (`qe`, docs/papers.md#protocol-qe)."""
+
+    kind: Literal["sts", "qe"]
+    files: str
+    """A TSV file, plain, .gz or .zst, in which a quotation mark is an ordinary character; `{name}` stands for
+    a language pair, `{mini}` for the folder of the invented languages."""
+    pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
+    """Language pairs such as de-zh or en-en, or each with the text that `{name}` stands for."""
+    columns: Columns
+    """Which column holds what."""
+
+    @model_validator(mode="after")
+    def _pairs_are_pairs(self) -> Self:
+        if len(set(self.pairs)) < len(self.pairs):
+            raise ValueError(f"pairs: {self.pairs} names something twice")
+        found = {(*paths, *self.columns.of(*graded_pair(pair))) for pair, paths in self.paths().items()}
+        if len(found) < len(self.pairs):
+            raise ValueError(
+                "files, columns: the same for two pairs; tell them apart by {name}, {source}, {target}"
+            )
+        return self
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return {code for pair in self.pairs for code in graded_pair(pair)}
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        names = self.pairs if isinstance(self.pairs, dict) else dict(zip(self.pairs, self.pairs, strict=True))
+        return {pair: [filled(self.files, name=name, mini=world)] for pair, name in names.items()}
+
+
+class NwaySettings(Benchmark):
+    """One text in many languages: retrieval between any two of them, geometry of their vectors.
+
+    Source: docs/papers.md#protocol-n-way, docs/papers.md#protocol-geometry.
+    """
+
+    retrieval = True
+    kind: Literal["nway"]
+    files: str
+    """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; `{mini}`
+    stands for the folder of the invented languages."""
+    languages: (
+        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+    )
+    """The languages to compare, whose columns have their codes as names, or each with the name of its
+    column."""
+
+    @model_validator(mode="after")
+    def _each_language_has_a_column_of_its_own(self) -> Self:
+        self.paths()  # refuses names that stand for nothing
+        if len(set(self.columns.values())) < len(self.languages):
+            raise ValueError(f"languages: {self.languages} names something twice")
+        return self
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """{language: its column}."""
+        if isinstance(self.languages, dict):
+            return self.languages
+        return {code: code for code in self.languages}
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return set(self.languages)
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        return {"any language": [filled(self.files, mini=world)]}
+
+
+def graded_pair(pair: str) -> tuple[str, str]:
+    """Source and target of a pair whose sides may be one language: "de-zh", "en-en".
+
+    Raises:
+        ConfigError: as of `parse_pair`.
+    """
+    source, _, target = pair.partition("-")
+    if source == target and canonical(source) == source:
+        return source, target
+    return parse_pair(pair)

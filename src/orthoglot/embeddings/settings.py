@@ -1,0 +1,24 @@
+"""Settings of the vectors on disk."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from orthoglot.encoders.settings import Precision
+from orthoglot.settings import Count, Settings
+
+
+class EmbeddingSettings(Settings):
+    """How sentences are turned into vectors and stored; none of it changes a vector by more than rounding."""
+
+    precision: Precision = "float32"
+    """What the encoder's network computes in. `bfloat16` is faster on processors that have it and halves the
+    memory of the weights; its vectors have a cosine of more than 0.999 with those of float32
+    (docs/benchmarks/encode.md). Sentence vectors are always pooled in float32."""
+    batch_tokens: Count = 2048
+    """Tokens, padding included, that the encoder reads at once."""
+    dtype: Literal["float32", "float16"] = "float32"
+    """Of the stored vectors. `float16` takes half the space and changes a vector by at most 2^-10 of its
+    length; a vector that it cannot hold so well is refused."""
+    train_pairs: Count = 2500
+    """Sentence pairs of each language pair that decomposers are trained on, at most."""

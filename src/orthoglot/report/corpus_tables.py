@@ -1,0 +1,60 @@
+"""Tables of the text of a run: what was read, dropped and kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from orthoglot.report.tables import Cell, Table
+
+SPLITS = ("train", "valid", "test")
+Counts = Mapping[str, Any]
+
+
+def corpus_table(counts: Sequence[Counts]) -> Table:
+    """Language pair by sentence pairs read, dropped by reason, kept by split."""
+    columns = {"Pair": [one["pair"] for one in counts], **_read_and_dropped(counts)}
+    columns |= {split.capitalize(): [one["kept"][split] for one in counts] for split in SPLITS}
+    return _counted(
+        "Corpora", "Sentence pairs. Read = dropped by each reason + train + valid + test.", columns
+    )
+
+
+def text_table(counts: Sequence[Counts]) -> Table:
+    """Language by corpora, sentences read, dropped by reason, kept."""
+    columns = {
+        "Language": [one["language"] for one in counts],
+        "Corpora": [", ".join(sorted(one["in"])) for one in counts],
+        **_read_and_dropped(counts),
+        "Kept": [sum(one["shards"]) for one in counts],
+    }
+    note = (
+        "Sentences without translations. Read = dropped by each reason + kept; held out are held-out sentences of "
+        "the pairs."
+    )
+    return _counted("Text", note, columns)
+
+
+def read_counts(path: Path) -> dict[str, Any]:
+    """The counts of a prepared folder, or those of a counts.json; `pair` is the folder's name unless they state it."""
+    file = path / "counts.json" if path.is_dir() else path
+    return {"pair": file.parent.name, **json.loads(file.read_text(encoding="utf-8"))}
+
+
+def _read_and_dropped(counts: Sequence[Counts]) -> dict[str, list[int]]:
+    reasons = sorted({reason for one in counts for reason in one["dropped"]})
+    dropped = {
+        f"− {reason.replace('_', ' ')}": [one["dropped"].get(reason, 0) for one in counts]
+        for reason in reasons
+    }
+    return {"Read": [sum(one["in"].values()) for one in counts], **dropped}
+
+
+def _counted(heading: str, note: str, columns: Mapping[str, Sequence[str | int]]) -> Table:
+    table = [
+        [Cell(value if isinstance(value, str) else f"{value:,}") for value in row]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return Table(heading, note, list(columns), table)
