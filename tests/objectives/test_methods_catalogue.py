@@ -85,10 +85,20 @@ def test_oracle_on_a_host_is_compared_with_the_host_that_has_the_same_partners()
         "meat+oracle-released": "meat",
         "seed+oracle": "seed",
         "seed+oracle-released": "seed",
+        "meat+oracle-centred": "meat-centred",
+        "seed+oracle-centred": "seed-centred",
     }
     for name, host in hosts.items():
         assert METHODS[name].partners == METHODS[host].partners
         assert METHODS[name].terms.items() > METHODS[host].terms.items()
+
+
+def test_the_centred_methods_differ_by_the_mean_alone() -> None:
+    names = [name for name in METHODS if name.endswith("-centred")]
+    assert len(names) == 6
+    for name in names:
+        plain = METHODS[name.removesuffix("-centred")]
+        assert METHODS[name] == plain.model_copy(update={"centre": "overall", "host": METHODS[name].host})
 
 
 def test_the_table_of_methods_names_the_whole_catalogue_and_nothing_else() -> None:

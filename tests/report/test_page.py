@@ -368,7 +368,7 @@ def test_a_method_that_the_report_does_not_know_is_refused(
         )
 
 
-def test_a_training_that_reached_its_cap_of_epochs_is_listed(
+def test_trainings_that_ended_too_early_are_listed(
     made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     histories = [world.history("capped", method, seed) for method in ("dream", "<i>") for seed in (1, 2, 3)]
@@ -376,15 +376,20 @@ def test_a_training_that_reached_its_cap_of_epochs_is_listed(
         histories, ["cap", "patience", "cap", "patience", "cap", "patience"], strict=True
     ):
         path.with_name("decomposer.json").write_text(json.dumps({"details": {"stopped": stopped}}))
+    rows = [json.loads(line) | {"best": 0.0} for line in histories[4].read_text().splitlines()]
+    rows[1]["best"] = 1.0
+    histories[4].write_text("".join(json.dumps(row) + "\n" for row in rows))
     report(made.folders[:1], histories, [], "t", settings, **ABOUT, output=tmp_path)
     text = (tmp_path / "report.html").read_text()
     lines = re.findall("<li>(.*?)</li>", text)
-    assert [re.findall(r"^.*?, .*?(?=:)|5 epochs|seed.*(?=\))", line) for line in lines] == [
-        ["capped, dream", "5 epochs", "seed 1, 3"],
-        ["capped, &lt;i&gt;", "5 epochs", "seed 2"],
+    assert lines == [
+        "dream on capped: stopped by max_epochs 5 while still improving: 2 of 3 seeds",
+        "&lt;i&gt; on capped: best epoch among the first two of 5: 1 of 3 seeds",
+        "&lt;i&gt; on capped: stopped by max_epochs 5 while still improving: 1 of 3 seeds",
     ]
     assert 'href="#training"' in text
-    assert "stopped at the cap" not in made.page
+    assert "ended too early" in text
+    assert "ended too early" not in made.page
 
 
 def test_dvc_draws_the_plots_with_the_reports_templates(made: SimpleNamespace) -> None:

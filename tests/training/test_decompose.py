@@ -371,8 +371,10 @@ def test_files_of_a_trained_method(tmp_path: Path) -> None:
     assert loaded.identity == identity(tmp_path / "a" / "encoder")
     assert (loaded.languages, loaded.dim, loaded.details["train_pairs"]) == (["qaa", "qab"], 8, 50)
     best = max(line["epoch"] for line in lines if line["best"])
-    ended = {key: loaded.details[key] for key in ("epochs", "best_epoch", "stopped")}
-    assert ended == {"epochs": 2, "best_epoch": best, "stopped": "cap"}
+    ended = {
+        key: loaded.details[key] for key in ("epochs", "best_epoch", "stopped", "max_epochs", "stopping")
+    }
+    assert ended == {"epochs": 2, "best_epoch": best, "stopped": "cap", "max_epochs": 2, "stopping": "total"}
     again = run(tmp_path / "b", METHODS["dream+oracle"], "dream+oracle", train_pairs=50)
     for path in output.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes()

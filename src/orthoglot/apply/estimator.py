@@ -22,7 +22,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
-from orthoglot.training.settings import DecompositionSettings
+from orthoglot.training.settings import DecompositionSettings, Stopping
 
 
 class Decomposer(TransformerMixin, BaseEstimator):
@@ -36,7 +36,9 @@ class Decomposer(TransformerMixin, BaseEstimator):
         learning_rate: of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
         batch_size: pairs a step (512).
         max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).
-        patience: epochs without a better validation total before stopping (10; SEED 5).
+        patience: epochs without a better validation value before stopping (10; SEED 5).
+        stopping: that value: "total", the sum of all terms, as in the papers; "retrieval", P@1 of the meaning part; or
+            "without-opponents", the sum without adversarial terms. A method's own setting comes first.
         seed: of initial weights, order and partners, and of the split.
         device: "auto", "cpu", "cuda", "cuda:1".
         valid_share: of the pairs held out for stopping, or for choosing the settings of "discriminant", by hash of
@@ -59,6 +61,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         batch_size: int = 512,
         max_epochs: int = 1000,
         patience: int = 10,
+        stopping: Stopping = "total",
         seed: int = 1,
         device: str = "auto",
         valid_share: float = 0.05,
@@ -68,6 +71,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.patience = patience
+        self.stopping = stopping
         self.seed = seed
         self.device = device
         self.valid_share = valid_share
@@ -164,6 +168,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
                 batch_size=self.batch_size,
                 max_epochs=self.max_epochs,
                 patience=self.patience,
+                stopping=self.stopping,
             )
         except ValidationError as error:
             raise ConfigError(describe(error)) from error

@@ -278,12 +278,15 @@ def decompose(job_file: JobFile) -> None:
     def work(output: Path) -> None:
         store = EmbeddingStore.open(job.folder("embeddings"), identity(job.folder("encoder")))
         data = training.collect(store, job.folders("bitext"), settings["train_pairs"])
+        method = MethodSettings.model_validate(settings["method"])
+        recipe = DecompositionSettings.model_validate(settings["recipe"]) if settings["recipe"] else None
+        endings = []
         for seed in settings["seeds"]:
             folder = output / f"seed{seed}"
             folder.mkdir()
-            training.decompose(
-                MethodSettings.model_validate(settings["method"]),
-                DecompositionSettings.model_validate(settings["recipe"]) if settings["recipe"] else None,
+            ending = training.decompose(
+                method,
+                recipe,
                 settings["name"],
                 store,
                 data,
@@ -292,6 +295,10 @@ def decompose(job_file: JobFile) -> None:
                 checkpoint=job.checkpoint / f"seed{seed}",
                 output=folder,
             )
+            if ending is not None:
+                endings.append(ending)
+        if recipe is not None and endings:
+            training.log_endings(method, recipe, settings["name"], endings)
 
     job.run(work)
 

@@ -250,9 +250,15 @@ def fit(
     patience: Annotated[
         int,
         typer.Option(
-            min=1, help="epochs without a better validation total before stopping [papers: 10; SEED 5]"
+            min=1, help="epochs without a better validation value before stopping [papers: 10; SEED 5]"
         ),
     ] = 10,
+    stopping: Annotated[
+        Literal["total", "retrieval", "without-opponents"],
+        typer.Option(
+            help="that value: sum of all terms [papers], P@1 of the meaning part, sum without adversarial terms"
+        ),
+    ] = "total",
     seed: Annotated[int, typer.Option(help="of initial weights, order and partners")] = 1,
     valid_share: Annotated[
         float, typer.Option(help="of the pivot sentences: when to stop the training")
@@ -282,7 +288,11 @@ def fit(
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(
-            learning_rate=learning_rate, batch_size=batch_size, max_epochs=max_epochs, patience=patience
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            stopping=stopping,
         )
         # Not the training's seed: models of other seeds are measured on the same sentences.
         splits = SplitSettings(

@@ -1,4 +1,4 @@
-"""Settings of a closed form chosen by retrieval on validation pairs."""
+"""Retrieval on validation pairs: what is compared, and settings of a closed form chosen by it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orthoglot.errors import DataError
+
+# Translations row by row, (n, D) vectors or (n,) row numbers of each side, and what names the two languages.
+Sides = tuple[np.ndarray, np.ndarray, Any]
 
 # Validation pairs of each pair of languages that query, the first ones.
 QUERIES = 300
@@ -58,7 +61,7 @@ def choose(
         settings.append(candidate.settings)
         distances.append(candidate.distance)
         hits.append([both_directions(*sides, n) for sides, n in zip(candidate.vectors, queries, strict=True)])
-    scores = np.array([np.mean([one.mean() for one in found]) for found in hits])
+    scores = np.array([p_at_1(found) for found in hits])
     best = int(scores.argmax())
 
     def within(found: list[np.ndarray], score: float) -> bool:
@@ -72,6 +75,44 @@ def choose(
     nearest = int(np.argmin(distances))
     shown = {"chosen": chosen, "highest": best, "nearest": nearest}
     return settings[chosen], {name: round(100 * float(scores[n]), 2) for name, n in shown.items()}
+
+
+def pools(validation: Iterable[Sides], training: Iterable[Sides]) -> tuple[list[Sides], list[int]]:
+    """For each pair of languages the validation pairs that query, then training pairs that are there to be found.
+
+    Args:
+        validation, training: in blocks of one pair of languages; of each pair the first block counts, so that it should
+            hold 300 validation pairs and 1,000 training pairs if there are as many.
+    Returns:
+        At most 1,000 pairs of each pair of languages, and how many of them query: at most 300.
+    Source: docs/papers.md#discriminant-choice.
+    """
+    held, others = _first(validation, QUERIES), _first(training, CANDIDATES)
+    queries = [len(source) for source, _, _ in held.values()]
+    return [_filled(own, others[pair]) if pair in others else own for pair, own in held.items()], queries
+
+
+def _first(blocks: Iterable[Sides], n: int) -> dict[Any, Sides]:
+    """The first pairs of the first block of each pair of languages."""
+    found: dict[Any, Sides] = {}
+    for source, target, pair in blocks:
+        found.setdefault(pair, (source[:n], target[:n], pair))
+    return found
+
+
+def _filled(own: Sides, others: Sides) -> Sides:
+    """A block with as many of the others as a query may have candidates."""
+    source, target = (np.concatenate([a, b])[:CANDIDATES] for a, b in zip(own[:2], others[:2], strict=True))
+    return source, target, own[2]
+
+
+def p_at_1(found: Sequence[np.ndarray]) -> float:
+    """Unweighted mean over pairs of languages of the mean hit, in [0, 1].
+
+    Args:
+        found: for each pair of languages what `both_directions` returns.
+    """
+    return float(np.mean([one.mean() for one in found]))
 
 
 def both_directions(source: np.ndarray, target: np.ndarray, queries: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orthoglot.decomposers.base import ClosedForm, unit
-from orthoglot.decomposers.choice import CANDIDATES, QUERIES, choose
+from orthoglot.decomposers.choice import CANDIDATES, choose, pools
 from orthoglot.errors import DataError
 
 # Vectors (n, D) of two languages, row by row translations, and the two languages.
@@ -60,21 +60,11 @@ def compute(
             others.setdefault(pair, (source[:CANDIDATES], target[:CANDIDATES], pair))
     facts: dict[str, Any] = {}
     if form.candidates is not None and set(settings) != set(form.settings):
-        held: dict[tuple[str, str], Block] = {}
-        for source, target, pair in prepared(validation):
-            held.setdefault(pair, (source[:QUERIES], target[:QUERIES], pair))
-        queries = [len(source) for source, _, _ in held.values()]
-        pools = [_filled(own, others[pair]) if pair in others else own for pair, own in held.items()]
-        settings, scores = choose(form.candidates(moments, pairs, pools, settings), queries)
+        compared, queries = pools(prepared(validation), others.values())
+        settings, scores = choose(form.candidates(moments, pairs, compared, settings), queries)
         facts["validation"] = scores
     weights = form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
-
-
-def _filled(own: Block, others: Block) -> Block:
-    """A block with as many of the others as a query may have candidates."""
-    source, target = (np.concatenate([a, b])[:CANDIDATES] for a, b in zip(own[:2], others[:2], strict=True))
-    return source, target, own[2]
 
 
 class Moments:

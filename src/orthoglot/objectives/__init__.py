@@ -39,6 +39,8 @@ TERMS: dict[str, str] = {
     "seed.language_swap": "seed:language_swap",
     "seed.meaning_swap": "seed:meaning_swap",
 }
+# Terms against an opponent that is trained as well: when it gains, they rise, however good the maps are.
+ADVERSARIAL = frozenset({"meat.adversarial"})
 NEEDS_PARTNERS = frozenset(
     {"dream.meaning", "dream.language", "seed.meaning", "seed.language", "seed.language_swap"}
 )

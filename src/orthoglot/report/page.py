@@ -25,6 +25,7 @@ from orthoglot.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.report import corpus_tables, plots, queries, tables
 from orthoglot.report.plots import History
 from orthoglot.report.tables import Section
+from orthoglot.report.training_notes import training_notes
 from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import PROPORTIONS, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
@@ -130,7 +131,7 @@ def report(
         hosts=tables.host_table(table, methods),
         sections=[(one, _figures(one, table, corners, methods, text_maps)) for one in sections],
         curves=plots.curves(curves, {**methods, **pretraining}) if trainings else None,
-        capped=capped(trainings),
+        training_notes=training_notes(trainings),
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
@@ -159,18 +160,6 @@ def read_history(path: Path) -> History:
         seed = int(names[-1].removeprefix("seed"))
         return History(names[-3], names[-2], seed, rows, details.get("stopped") == "cap")
     return History(names[-1], "pretraining", None, rows)
-
-
-def capped(trainings: Sequence[History]) -> list[str]:
-    """A sentence for each encoder and method of which a training reached its maximum of epochs before its patience."""
-    stopped: dict[tuple[str, str, int], list[str]] = {}
-    for one in trainings:
-        if one.capped:
-            stopped.setdefault((one.encoder, one.method, len(one.rows)), []).append(str(one.seed))
-    return [
-        f"{encoder}, {method}: stopped at the cap of {epochs} epochs with patience left (seed {', '.join(seeds)})"
-        for (encoder, method, epochs), seeds in stopped.items()
-    ]
 
 
 def render(template: str, **values: Any) -> str:

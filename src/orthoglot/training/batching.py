@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pkgutil import resolve_name
 
@@ -38,6 +38,13 @@ class PairRows:
     def take(self, rows: Tensor | slice) -> PairRows:
         """The pairs at `rows`."""
         return self.map(lambda tensor: tensor[rows])
+
+    def by_languages(self) -> Iterator[tuple[tuple[int, int], PairRows]]:
+        """The pairs of each ordered pair of languages, in their order."""
+        ids = torch.stack([self.source_language, self.target_language], dim=1)
+        for pair in ids.unique(dim=0):
+            first, second = pair.tolist()
+            yield (first, second), self.take((ids == pair).all(dim=1))
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,11 @@ from orthoglot.objectives import check_method
 from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
+from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.loop import Update, fit
-from orthoglot.training.progress import History, ending, write_history
+from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.stopping import CRITERIA, Retrieval, stopping_of, without_opponents
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +62,7 @@ def decompose(
     device: str,
     checkpoint: Path,
     output: Path,
-) -> None:
+) -> Ending | None:
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
     Args:
@@ -69,6 +71,8 @@ def decompose(
         device: "auto", "cpu", "cuda", ...
         checkpoint: folder for the resume file.
         output: the folder.
+    Returns:
+        How the training ended; None for a closed form.
     Raises:
         ConfigError, DataError: as `fit_decomposer`.
     """
@@ -76,8 +80,19 @@ def decompose(
         method, recipe, name, data, seed=seed, device=resolve_device(device), checkpoint=checkpoint
     )
     replace(found, encoder=store.meta["encoder"], identity=store.meta["identity"]).save(output)
-    if history:
-        write_history(history, output)
+    if not history:
+        return None
+    write_history(history, output)
+    return Ending(len(history), best_epoch(history), found.details["stopped"] == "cap")
+
+
+def log_endings(
+    method: MethodSettings, recipe: DecompositionSettings, name: str, endings: Sequence[Ending]
+) -> None:
+    """One line on the best and last epochs of all seeds of a trained method, and a warning for each doubt."""
+    logger.info("%s: %s", name, summary(endings, recipe.max_epochs, stopping_of(method, recipe)))
+    for warning in warnings(endings):
+        logger.warning("%s: %s", name, warning)
 
 
 def fit_decomposer(
@@ -125,7 +140,8 @@ def fit_decomposer(
             method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
         )
         weights |= centre
-        end = dict(ending(history, recipe.patience))
+        stopping = stopping_of(method, recipe)
+        end = {**ending(history, recipe.patience), "max_epochs": recipe.max_epochs, "stopping": stopping}
     details = {
         "seed": seed,
         "partners": method.partners,
@@ -194,10 +210,8 @@ def _pairs(
 
 def translations(data: Data, pairs: PairRows, size: int = 10_000) -> Iterator[Block]:
     """Pairs of the data, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
-    ids = torch.stack([pairs.source_language, pairs.target_language], dim=1)
-    for pair in ids.unique(dim=0):
-        rows = pairs.take((ids == pair).all(dim=1))
-        first, second = (data.languages[k] for k in pair.tolist())
+    for ids, rows in pairs.by_languages():
+        first, second = (data.languages[k] for k in ids)
         for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
             yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
 
@@ -251,6 +265,7 @@ def train(
     Returns:
         The maps' weights by name at the best epoch, and the history.
     """
+    stopping = stopping_of(method, recipe)
     vectors, k = data.vectors.to(device), len(data.languages)
     dim = vectors.shape[1]
     maps = Maps(method.architecture, dim, stream(seed, "maps")).to(device, vectors.dtype)
@@ -272,13 +287,19 @@ def train(
 
     # No epoch here: totals can be compared only if the validation partners stay the same (docs/papers.md#seed).
     held_out = batches("valid")
+    retrieval = Retrieval(data.valid, data.train) if stopping == "retrieval" else None
 
     def validate() -> dict[str, float]:
-        """Mean of every term over all validation pairs."""
+        """Mean of every term over all validation pairs, and what decides, if that is something else."""
         values = [objective(pairs(batch)) for batch in held_out]
         sizes = torch.tensor([len(batch.active) for batch in held_out], dtype=torch.float64)
         table = torch.stack([torch.stack(list(terms.values())) for terms in values]).double().cpu()
-        return dict(zip(values[0], (sizes @ table / sizes.sum()).tolist(), strict=True))
+        means = dict(zip(values[0], (sizes @ table / sizes.sum()).tolist(), strict=True))
+        if retrieval is not None:
+            means["retrieval"] = retrieval.score(maps, vectors)
+        elif stopping == "without-opponents":
+            means["without_opponents"] = without_opponents(means, method.terms)
+        return means
 
     history = fit(
         model=nn.ModuleList([maps, objective]),
@@ -288,6 +309,7 @@ def train(
         validate=validate,
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
+        criterion=CRITERIA[stopping],
         seed=seed,
         label=f"{name}, seed {seed}",
         checkpoint=checkpoint,

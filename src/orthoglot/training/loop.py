@@ -22,10 +22,11 @@ from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
 from orthoglot.training.distributed import agreed, rank
 from orthoglot.training.progress import (
+    LOWEST_TOTAL,
+    Criterion,
     History,
     Progress,
     best_epoch,
-    lowest_total,
     out_of_patience,
     refuse_divergence,
     refuse_infinite,
@@ -75,6 +76,7 @@ def fit(
     settings: str = "",
     curves: Curves | None = None,
     keep: Keep = "best",
+    criterion: Criterion = LOWEST_TOTAL,
     watch: Callable[[History], None] | None = None,
 ) -> History:
     """Train until validation stops improving; the model is left in the state of its best epoch, or of its last.
@@ -87,10 +89,10 @@ def fit(
         updates: run in this order on every batch; one, or a discriminator's and then the model's.
         batches: (epoch, number of the first) -> the epoch's batches from that one on, both from 0. The next batch is
             asked for after the updates on the one before it.
-        validate: gives {term: value, ..., "total": value}, lower totals are better; called in eval mode, without
+        validate: gives {term: value, ..., "total": value} and the criterion's value; called in eval mode, without
             gradient, after each epoch.
         max_epochs: upper bound of epochs.
-        patience: stop after so many epochs without a lower total; None never stops early.
+        patience: stop after so many epochs without a better value of the criterion; None never stops early.
         seed: of dropout and of all other draws from PyTorch's global generators.
         label: for progress and messages.
         checkpoint: folder for the resume file, or None for no file.
@@ -99,6 +101,7 @@ def fit(
         curves: gets each point of the curve; those of the interrupted run first.
         keep: the epoch whose state is left and counts as best. "last" is for totals that cannot be compared between
             epochs.
+        criterion: which value decides the best epoch; of equal ones the first is best.
         watch: gets the history after each epoch.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; `total` of the last update), `valid.<term>`,
@@ -133,7 +136,7 @@ def fit(
             steps = batches(epoch, progress.step)
             train = _train(model, updates, steps, seed, ticks, where, progress, saves, curves, comparable)
         valid = _validate(model, validate, seed, where)
-        improved = keep == "last" or valid["valid.total"] < lowest_total(history)
+        improved = keep == "last" or criterion.improves(valid, history)
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **train, **valid, "best": float(improved)})
@@ -149,8 +152,8 @@ def fit(
     model.load_state_dict(best)
     if history:
         kept = best_epoch(history)
-        found = label, kept + 1, len(history), history[kept]["valid.total"]
-        logger.info("%s: kept epoch %d of %d, validation total %.6g", *found)
+        found = label, kept + 1, len(history), criterion.name, history[kept][f"valid.{criterion.name}"]
+        logger.info("%s: kept epoch %d of %d, validation %s %.6g", *found)
     else:
         logger.info("%s: untrained, as no step was requested", label)
     if patience is not None and not out_of_patience(history, patience):

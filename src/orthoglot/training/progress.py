@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from orthoglot.errors import DataError
 
@@ -14,6 +15,26 @@ from orthoglot.errors import DataError
 # good start's loss is near 0, and noise is not divergence), or has lost nine tenths of a gain of more than one nat.
 WORSE, MARGIN, LOST = 1.5, 1.0, 0.9
 History = list[dict[str, float]]
+
+
+class Criterion(NamedTuple):
+    """The validation value that decides which epoch is best.
+
+    Attributes:
+        name: a key of what `validate` of `orthoglot.training.loop.fit` returns.
+        highest: whether the highest value is best, not the lowest.
+    """
+
+    name: str
+    highest: bool = False
+
+    def improves(self, valid: Mapping[str, float], history: History) -> bool:
+        """Whether the values of an epoch, `valid.<name>`, are better than those of every epoch before it."""
+        key, sign = f"valid.{self.name}", -1 if self.highest else 1
+        return sign * valid[key] < min((sign * row[key] for row in history), default=math.inf)
+
+
+LOWEST_TOTAL = Criterion("total")
 
 
 @dataclass
@@ -78,18 +99,13 @@ def listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name}={value:g}" for name, value in values.items())
 
 
-def lowest_total(history: History) -> float:
-    """The lowest validation total so far."""
-    return min((row["valid.total"] for row in history), default=math.inf)
-
-
 def best_epoch(history: History) -> int:
     """The best epoch, from 0; -1 before the first."""
     return int(max((row["epoch"] for row in history if row["best"]), default=-1))
 
 
 def out_of_patience(history: History, patience: int | None) -> bool:
-    """Whether the last `patience` epochs have not lowered the validation total; never if patience is None."""
+    """Whether none of the last `patience` epochs was better than all before it; never if patience is None."""
     return patience is not None and len(history) - 1 - best_epoch(history) >= patience
 
 

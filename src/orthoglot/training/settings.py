@@ -26,7 +26,10 @@ def _one_of(*known: str) -> Any:
 Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
-OWN_SETTINGS = ("rank", "shrinkage", "power", "centre")
+OWN_SETTINGS = ("rank", "shrinkage", "power", "centre", "stopping")
+# Settings of every trained method.
+TRAINED_SETTINGS = ("centre", "stopping")
+Stopping = Literal["total", "retrieval", "without-opponents"]
 
 
 class MethodSettings(Settings):
@@ -51,13 +54,16 @@ class MethodSettings(Settings):
     """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
     reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
     of its language (docs/papers.md#centre). `discriminant` subtracts it from unit vectors, and null lets it choose."""
+    stopping: Stopping | None = None
+    """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
+    the preset says."""
     host: Name | None = None
     """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
     @model_validator(mode="after")
     def _own_settings(self) -> Self:
         form = self._closed_form()
-        taken = form.settings if form else ("centre",) if self.architecture in ARCHITECTURES else ()
+        taken = form.settings if form else TRAINED_SETTINGS if self.architecture in ARCHITECTURES else ()
         if form and self.centre == "language":
             raise ValueError(f"centre 'language' does nothing with architecture {self.architecture!r}")
         for name in OWN_SETTINGS:
@@ -104,4 +110,8 @@ class DecompositionSettings(Settings):
     max_epochs: Count = 1000
     """Passes over the sentence pairs at most; 1,000 in DREAM, 10,000 in the other papers."""
     patience: Count = 10
-    """Epochs without a better validation loss before training stops; 10 in the papers, 5 in SEED."""
+    """Epochs without a better validation value before training stops; 10 in the papers, 5 in SEED."""
+    stopping: Stopping = "total"
+    """The validation value: `total`, the sum of all terms, as in the papers; `retrieval`, how many translations the
+    meaning part finds; `without-opponents`, the sum without terms against a part that is trained as well
+    (docs/papers.md#stopping). A method's own `stopping` comes first."""

@@ -1,0 +1,62 @@
+"""How the trainings of a method ended, over its seeds: one line, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# A best epoch before this one, from 0, leaves nearly the initial weights.
+EARLY = 2
+
+
+class Ending(NamedTuple):
+    """How one training ended.
+
+    Attributes:
+        epochs: how many were trained.
+        best: the best of them, from 0.
+        capped: whether `max_epochs` ended it before its patience did.
+    """
+
+    epochs: int
+    best: int
+    capped: bool
+
+
+def summary(endings: Sequence[Ending], max_epochs: int, criterion: str) -> str:
+    """One line for the log: best and last epoch of each seed.
+
+    Args:
+        endings: by seed.
+        max_epochs: the cap.
+        criterion: name of the validation value that decided.
+    """
+    found = ", ".join(f"{one.best + 1} of {one.epochs}" for one in endings)
+    return f"best epoch by {criterion}: {found} (at most {max_epochs})"
+
+
+def warnings(endings: Sequence[Ending]) -> list[str]:
+    """What makes the result doubtful, one sentence for each reason, with the number of seeds that it holds for.
+
+    A best epoch among the first two, unless training had no more than two; and reaching the cap with patience left.
+    """
+    reasons = {
+        "best epoch among the first two of {epochs}": [
+            one for one in endings if one.best < EARLY < one.epochs
+        ],
+        "stopped by max_epochs {epochs} while still improving": [one for one in endings if one.capped],
+    }
+    return [
+        f"{reason.format(epochs=_range([one.epochs for one in found]))}: {_share(found, endings)}"
+        for reason, found in reasons.items()
+        if found
+    ]
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _share(found: Sequence[Ending], endings: Sequence[Ending]) -> str:
+    return f"{len(found)} of {len(endings)} seed{'s' * (len(endings) > 1)}"
