@@ -3,12 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record, read_records, sign, unsign, write_records
 from orthoglot.tasks.base import usable, view
 
@@ -38,6 +40,23 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     records = [record(), record(seed=None, low=None, high=None, encoder="größer <b>\u2028x")]
     write_records(tmp_path / "records.jsonl", records)
     assert read_records(tmp_path / "records.jsonl") == records
+
+
+def test_records_of_a_parquet_file_are_those_of_the_lines(tmp_path: Path) -> None:
+    records = [record(), record(seed=None, low=None, high=None, encoder="größer <b>\u2028x")]
+    frame(records).to_parquet(tmp_path / "records.parquet", index=False)
+    assert read_records(tmp_path / "records.parquet") == records
+
+
+@pytest.mark.parametrize("content", [b"", b"text", None])
+def test_a_parquet_file_without_records_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "other.parquet"
+    if content is None:
+        pd.DataFrame({"task": ["heldout"]}).to_parquet(path)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(DataError, match=r"other\.parquet: holds no records"):
+        read_records(path)
 
 
 def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SAMPLE_SENTENCES = 1000
 
 app = typer.Typer()
-RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl of a report")]
+RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")]
 
 
 @app.command()

@@ -104,8 +104,23 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def read_records(path: Path) -> list[Record]:
-    """Read what `write_records` wrote; a line that is no record is a DataError."""
+    """Read what `write_records` wrote, or a report's records.parquet; what holds other things is a DataError."""
+    if path.suffix == ".parquet":
+        return _of_parquet(path)
     return parse_records(path.read_text(encoding="utf-8"), str(path))
+
+
+def _of_parquet(path: Path) -> list[Record]:
+    import pandas as pd
+    import pyarrow
+
+    try:
+        table = pd.read_parquet(path)
+        # Absent numbers are NaN or NA there, and None in a record.
+        rows = table.astype(object).where(table.notna(), None).to_dict("records")
+        return [Record(**{str(name): value for name, value in row.items()}) for row in rows]
+    except (pyarrow.ArrowInvalid, TypeError) as error:
+        raise DataError(f"{path}: holds no records ({error})") from error
 
 
 def parse_records(text: str, source: str) -> list[Record]:
