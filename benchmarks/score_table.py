@@ -1,0 +1,62 @@
+"""Print a table of a run's scores in Markdown: a row for each method, a column for each score.
+
+    python benchmarks/score_table.py docs/results/real/me5-small-4bit.parquet --encoder me5-small-4bit \
+        --score "tatoeba P@1" --score "tatoeba P@1 language" --score "tatoeba P@1 change"
+
+A score is a data set and a metric of the meaning view, of the language view, or the meaning view's change against the
+vector before any split; over all pairs of languages, mean over seeds, with its interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from orthoglot.report.queries import frame
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.records import ALL, read_records
+
+
+def cells(table: pd.DataFrame, score: str) -> dict[str, str]:
+    """Value and interval by method."""
+    dataset, metric, *kind = score.split(" ")
+    view, form = "meaning", "{:.1f} [{:.1f}, {:.1f}]"
+    if kind == ["language"]:
+        view = "language"
+    elif kind == ["change"]:
+        metric, form = f"difference-{metric}:{ORIGINAL}", "{:+.1f} [{:+.1f}, {:+.1f}]"
+    views = table["method"].map(lambda name: "sentence" if (name, view) == (ORIGINAL, "meaning") else view)
+    found = table[(table["dataset"] == dataset) & (table["metric"] == metric) & (table["view"] == views)]
+    return {
+        row.method: f"{row.value:.1f}" if pd.isna(row.low) else form.format(row.value, row.low, row.high)
+        for row in found.itertuples()
+    }
+
+
+def main() -> None:
+    """Read the command line, print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("records", type=Path)
+    parser.add_argument("--encoder", required=True)
+    parser.add_argument(
+        "--score", action="append", required=True, metavar="'DATASET METRIC [language|change]'"
+    )
+    given = parser.parse_args()
+    table = frame(read_records(given.records))
+    table = table[(table["encoder"] == given.encoder) & (table["subset"] == ALL) & table["seed"].isna()]
+    columns = {score: cells(table, score) for score in given.score}
+    rows = [["Method", *columns], ["---"] * (len(columns) + 1)]
+    rows += [
+        [method, *(found.get(method, "–") for found in columns.values())]
+        for method in table["method"].unique()
+    ]
+    sys.stdout.writelines(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+if __name__ == "__main__":
+    main()
