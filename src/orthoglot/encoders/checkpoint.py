@@ -217,14 +217,11 @@ def _write_card(folder: Path, name: str, settings: HubSettings | UseSettings, or
     """README.md of a checkpoint folder: origin, licence, digests."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
     files = [f"| {path.relative_to(folder)} | {file_digest(path)} |" for path in paths]
-    hub = (
-        {}
-        if isinstance(settings, UseSettings)
-        else {"library_name": "sentence-transformers", "base_model": settings.checkpoint}
-    )
+    for_library = not isinstance(settings, UseSettings)
     front = ModelCardData(
-        **hub,
+        library_name="sentence-transformers" if for_library else None,
         license=settings.licence.lower(),
+        base_model=settings.checkpoint if for_library else None,
         language=settings.languages or None,
     )
     text = CARD.format(
