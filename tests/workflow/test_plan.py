@@ -529,6 +529,7 @@ def test_an_embed_job_takes_all_cores_for_a_frozen_encoder_alone(values: dict[st
     [
         {"kind": "sentence-transformers", "checkpoint": "a/b", "revision": "0" * 40},
         {"kind": "laser", "checkpoint": "weights/laser2"},
+        {"kind": "use", "checkpoint": "weights/use"},
     ],
 )
 def test_a_frozen_encoders_job_needs_no_text_and_follows_its_folder(

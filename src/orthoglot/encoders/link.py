@@ -6,10 +6,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from orthoglot.atomic import building
 from orthoglot.encoders.checkpoint import into_cache, unpack
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.settings import FrozenSettings, PretrainedSettings, SentenceTransformersSettings
+from orthoglot.encoders.settings import (
+    FrozenSettings,
+    PretrainedSettings,
+    SentenceTransformersSettings,
+    UseSettings,
+)
 
 
 def link(settings: FrozenSettings, name: str, output: Path) -> None:
@@ -29,7 +35,7 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
     save_card(output, {**described, "dim": dim})
 
 
-def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> None:
+def link_packaged(settings: PretrainedSettings | UseSettings, name: str, output: Path) -> None:
     """As `link`; weights out of a Python package are converted into the encoder folder itself.
 
     The card then states `bits`, to which the package has rounded the matrices, and `origin`, the checkpoint that they
@@ -44,12 +50,23 @@ def link_pretrained(settings: PretrainedSettings, name: str, output: Path) -> No
     unpack(settings, name, output)
     described = _described(settings, name) | {
         "checkpoint": ".",
-        "revision": "",
         "origin": settings.checkpoint,
         "bits": settings.package.bits,
     }
+    if "revision" in described:
+        described["revision"] = ""
     save_card(output, described)
     save_card(output, {**described, "dim": load_encoder(output, "cpu").dim})
+
+
+def encoder_from_package(settings: UseSettings, name: str, output: Path) -> None:
+    """As `link_packaged`, into a new folder that appears whole or not at all.
+
+    Raises:
+        ConfigError, DataError, OfflineError: as `link_packaged`.
+    """
+    with building(output) as partial:
+        link_packaged(settings, name, partial)
 
 
 def _described(settings: FrozenSettings, name: str) -> dict[str, Any]:

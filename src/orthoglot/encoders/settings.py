@@ -62,6 +62,25 @@ class PackagedWeights(Settings):
     bits: Count
     """To which matrices are rounded there; they are not the published weights."""
 
+    @property
+    def files(self) -> dict[str, str]:
+        """SHA-256 of each file that is read, by its path within the package."""
+        return {self.file: self.sha256}
+
+
+class PackagedUse(PackagedWeights):
+    """Multilingual Universal Sentence Encoder in a Python package: the embeddings are rounded to `bits`."""
+
+    pieces: str
+    """Path of the SentencePiece model within the package."""
+    pieces_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """Of that file."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """SHA-256 of weights and SentencePiece model, by their paths within the package."""
+        return {self.file: self.sha256, self.pieces: self.pieces_sha256}
+
 
 class PretrainedSettings(FrozenSettings):
     """Any transformers checkpoint: a folder, or a hub id at a commit."""
@@ -93,3 +112,16 @@ class LaserSettings(FrozenSettings):
     """LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
 
     kind: Literal["laser"]
+
+
+class UseSettings(FrozenSettings):
+    """Multilingual Universal Sentence Encoder v3; the start and the end token count in `max_tokens`.
+
+    `checkpoint` is a folder that `orthoglot checkpoint` wrote; with `package`, it names what the package's weights are.
+    """
+
+    kind: Literal["use"]
+    max_tokens: Annotated[int, Field(ge=3)] = 512
+    """Tokens of a sentence at most; longer ones are truncated."""
+    package: PackagedUse | None = None
+    """The Python package that its weights are taken from, in place of the folder."""
