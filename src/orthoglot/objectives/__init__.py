@@ -31,6 +31,7 @@ TERMS: dict[str, str] = {
     "oracle.inter_class_main": "oracle:inter_class_main",
     "oracle.inter_class_old": "oracle:inter_class_old",
     "oracle.alignment": "oracle:alignment",
+    "lancer.correlation": "lancer:correlation",
     "orthogonality.abs": "orthogonality:absolute",
     "orthogonality.square": "orthogonality:square",
     "seed.meaning": "seed:meaning",
