@@ -33,6 +33,11 @@ from orthoglot.training.settings import MethodSettings
         ({"architecture": "discriminant", "power": -0.5}, "greater than or equal to 0"),
         ({"architecture": "discriminant", "centre": "language"}, "centre 'language' does nothing"),
         ({"architecture": "original", "centre": "overall"}, "centre does nothing"),
+        ({"architecture": "leace", "start": "discriminant"}, "start does nothing"),
+        (
+            {"architecture": "residual", "terms": {"oracle.alignment": 1}, "start": "discriminant"},
+            "start 'discriminant' needs two maps",
+        ),
         ({"architecture": "discriminant", "centre": "pair"}, "'none', 'overall' or 'language'"),
         ({"architecture": "lir", "rank": 0}, "greater than"),
         ({"architecture": "whitening", "shrinkage": 1.1}, "less than or equal to 1"),

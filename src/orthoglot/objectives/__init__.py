@@ -31,6 +31,8 @@ TERMS: dict[str, str] = {
     "oracle.inter_class_main": "oracle:inter_class_main",
     "oracle.inter_class_old": "oracle:inter_class_old",
     "oracle.alignment": "oracle:alignment",
+    "contrastive.translations": "contrastive:translations",
+    "lancer.correlation": "lancer:correlation",
     "orthogonality.abs": "orthogonality:absolute",
     "orthogonality.square": "orthogonality:square",
     "seed.meaning": "seed:meaning",

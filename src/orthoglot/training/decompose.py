@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +30,7 @@ from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.loop import Update, fit
 from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.start import discriminant_maps
 from orthoglot.training.stopping import CRITERIA, Retrieval, stopping_of, without_opponents
 
 logger = logging.getLogger(__name__)
@@ -136,8 +137,13 @@ def fit_decomposer(
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
         centre, centred = subtract(data, method.centre)
+        start: dict[str, Tensor] = {}
+        if method.start == "discriminant":
+            blocks, held = translations(centred, data.train), translations(centred, data.valid)
+            start, chosen_start = discriminant_maps(blocks, held, data.languages, dim, centred=bool(centre))
+            own["start"] = chosen_start
         weights, history = train(
-            method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
+            method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint, start=start
         )
         weights |= centre
         stopping = stopping_of(method, recipe)
@@ -257,10 +263,12 @@ def train(
     seed: int,
     device: torch.device,
     checkpoint: Path | None,
+    start: Mapping[str, Tensor] | None = None,
 ) -> tuple[dict[str, np.ndarray], History]:
     """Fit the method's maps to the training pairs, stopping early on the validation pairs.
 
-    The initial weights depend on seed and architecture alone, so methods of one seed start alike.
+    The initial weights depend on seed and architecture alone, so methods of one seed start alike, unless `start` gives
+    them by name; these are kept if no epoch is better.
 
     Returns:
         The maps' weights by name at the best epoch, and the history.
@@ -269,6 +277,8 @@ def train(
     vectors, k = data.vectors.to(device), len(data.languages)
     dim = vectors.shape[1]
     maps = Maps(method.architecture, dim, stream(seed, "maps")).to(device, vectors.dtype)
+    if start:
+        maps.load_state_dict(start)
     objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))
     objective.to(device, vectors.dtype)
 
@@ -310,6 +320,7 @@ def train(
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
         criterion=CRITERIA[stopping],
+        initial=bool(start),
         seed=seed,
         label=f"{name}, seed {seed}",
         checkpoint=checkpoint,

@@ -26,9 +26,9 @@ def _one_of(*known: str) -> Any:
 Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
-OWN_SETTINGS = ("rank", "shrinkage", "power", "centre", "stopping")
+OWN_SETTINGS = ("rank", "shrinkage", "power", "centre", "stopping", "start")
 # Settings of every trained method.
-TRAINED_SETTINGS = ("centre", "stopping")
+TRAINED_SETTINGS = ("centre", "stopping", "start")
 Stopping = Literal["total", "retrieval", "without-opponents"]
 
 
@@ -57,6 +57,9 @@ class MethodSettings(Settings):
     stopping: Stopping | None = None
     """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
     the preset says."""
+    start: Literal["random", "discriminant"] | None = None
+    """What the maps of `two_head` are before training: random, which is the papers' reading and what null means, or
+    those of the discriminant (docs/papers.md#refinement), which stay if no epoch is better."""
     host: Name | None = None
     """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
@@ -66,6 +69,8 @@ class MethodSettings(Settings):
         taken = form.settings if form else TRAINED_SETTINGS if self.architecture in ARCHITECTURES else ()
         if form and self.centre == "language":
             raise ValueError(f"centre 'language' does nothing with architecture {self.architecture!r}")
+        if self.start == "discriminant" and self.architecture == "residual":
+            raise ValueError("start 'discriminant' needs two maps: its parts do not add up to the vector")
         for name in OWN_SETTINGS:
             given = getattr(self, name) is not None
             if given and name not in taken:
