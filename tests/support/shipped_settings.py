@@ -19,8 +19,8 @@ def _shipped() -> config.Params:
 
 
 def shipped_values() -> dict[str, Any]:
-    """params.yaml and the catalogue, every entry in full."""
-    return _shipped().model_dump()
+    """params.yaml and the catalogue, every entry in full, with the preset mini chosen."""
+    return _shipped().model_dump() | {"preset": "mini"}
 
 
 def write_settings(values: dict[str, Any], folder: Path) -> None:
