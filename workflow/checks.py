@@ -9,7 +9,12 @@ from orthoglot.config import Params, Part
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
-from orthoglot.encoders.training_settings import DistillationSettings, EmmaXSettings, ScratchNetwork
+from orthoglot.encoders.training_settings import (
+    DistillationSettings,
+    EmmaXSettings,
+    ScratchNetwork,
+    TrainingSettings,
+)
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 
@@ -78,6 +83,8 @@ class EncoderChecks:
             pivots = {parse_pair(pair)[0] for pair in self.pairs}
             self._covers(origin, self.params.encoders[origin], pivots if role == "teacher" else set())
         self.text_of(f"encoders.{name}", settings)
+        if isinstance(settings, TrainingSettings) and settings.withheld:
+            self._withholds(name, settings)
         if isinstance(settings, DistillationSettings):
             width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
             if width and taught and width != taught:
@@ -110,6 +117,16 @@ class EncoderChecks:
                 f"{entry}: text of {', '.join(strange)}, which no sentence pair has: a new tokenizer is learnt "
                 "from sentence pairs; start from another encoder"
             )
+
+    def _withholds(self, name: str, settings: TrainingSettings) -> None:
+        """Refuse to withhold a language that there is not, or all that there is."""
+        if strange := sorted(set(settings.withheld) - self.languages):
+            raise ConfigError(
+                f"encoders.{name}.withheld: no sentence pair has {', '.join(strange)}; "
+                f"there are {', '.join(sorted(self.languages))}"
+            )
+        if all(set(parse_pair(pair)) & set(settings.withheld) for pair in self.pairs):
+            raise ConfigError(f"encoders.{name}.withheld: leaves no sentence pair to train on")
 
     def _covers(self, name: str, settings: EncoderSettings, needed: Collection[str]) -> None:
         covered = self.languages | (self.text if settings.reads_corpora else set())

@@ -11,7 +11,7 @@ import functools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
+from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
 
@@ -83,6 +84,11 @@ class Seen:
     text: list[str]
     benchmarks: dict[str, str]
     checks: EncoderChecks
+
+    def without(self, languages: Sequence[str]) -> Seen:
+        """What is left without every pair and every text of some languages."""
+        kept = [one for one in self.bitext if not set(parse_pair(Path(one).name)) & set(languages)]
+        return replace(self, bitext=kept, text=[one for one in self.text if Path(one).name not in languages])
 
 
 class Plan:
@@ -425,6 +431,8 @@ class Plan:
         files = []
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
+        if isinstance(settings, TrainingSettings):
+            seen = seen.without(settings.withheld)
         inputs = {"bitext": seen.bitext if trained else []}
         if settings.reads_corpora:
             inputs["corpora"] = seen.text
