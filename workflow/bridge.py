@@ -19,6 +19,7 @@ from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 import digests
+import job_lines
 from orthoglot.errors import ConfigError
 from plan import STAGES, Plan
 
@@ -48,6 +49,7 @@ class Bridge:
 
         def execute_alone(*arguments: Any, **named: Any) -> Any:
             if not workflow.output_settings.dryrun:
+                job_lines.install()
                 self._prepare()
             return execute(*arguments, **named)
 

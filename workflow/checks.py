@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
-from orthoglot.config import Params
+from orthoglot.config import Params, Part
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
-from orthoglot.encoders.training_settings import DistillationSettings, EmmaXSettings, ScratchNetwork
+from orthoglot.encoders.training_settings import (
+    DistillationSettings,
+    EmmaXSettings,
+    ScratchNetwork,
+    TrainingSettings,
+)
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 
 
-def check_benchmarks(params: Params, pairs: Sequence[str]) -> None:
-    """Refuse a benchmark in a language that no pair of the preset has, where a method needs weights for it."""
+def check_parts(params: Params, brought: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a language pair, or a language's text, that corpora of different parts bring.
+
+    Args:
+        params: all settings.
+        brought: the corpora of each language pair, and of each language with text.
+    """
+    for name, corpora in brought.items():
+        places = [
+            {place for place, part in enumerate(params.selected.parts) if corpus in part.corpora}
+            for corpus in corpora
+        ]
+        if any(found != places[0] for found in places):
+            raise ConfigError(
+                f"presets.{params.preset}.parts: {', '.join(corpora)} all bring {name}, whose text is one folder; "
+                "name them in the same parts"
+            )
+
+
+def check_benchmarks(params: Params, part: Part, pairs: Sequence[str]) -> None:
+    """Refuse a benchmark in a language that no pair of its part has, where a method needs weights for it."""
     covered = {code for pair in pairs for code in parse_pair(pair)}
-    for name in params.selected.benchmarks:
+    for name in part.benchmarks:
         # Architectures take a while to import.
         if (missing := sorted(params.benchmarks[name].codes - covered)) and (methods := _by_language(params)):
             raise ConfigError(
@@ -33,28 +57,34 @@ def _by_language(params: Params) -> list[str]:
 
 
 class EncoderChecks:
-    """Whether encoders fit the data of the selected preset.
+    """Whether encoders fit the data that they see.
 
     Args:
         params: all settings.
-        pairs: names of the language pairs that it has.
+        part: the corpora and benchmarks of these encoders.
+        pairs: names of the language pairs of this part.
         text: languages of its text without translations.
     """
 
-    def __init__(self, params: Params, pairs: Sequence[str], text: Collection[str]) -> None:
+    def __init__(self, params: Params, part: Part, pairs: Sequence[str], text: Collection[str]) -> None:
         self.params = params
+        self.part = part
         self.pairs = pairs
         self.text = set(text)
         self.languages = {code for pair in pairs for code in parse_pair(pair)}
 
     def encoder(self, name: str, settings: EncoderSettings) -> None:
-        """Refuse a movable revision, a missing language, a teacher of another size, and what `text` refuses."""
-        chosen = [self.params.benchmarks[benchmark] for benchmark in self.params.selected.benchmarks]
+        """Refuse a movable revision, a missing language, an origin of another part, and what `text_of` refuses."""
+        chosen = [self.params.benchmarks[benchmark] for benchmark in self.part.benchmarks]
         self._covers(name, settings, self.languages.union(*(one.codes for one in chosen)))
         for role, origin in settings.origins.items():
+            if origin in self.params.selected.encoders and origin not in self.part.encoders:
+                raise ConfigError(f"encoders.{name}: needs {origin}; name both in one part of the preset")
             pivots = {parse_pair(pair)[0] for pair in self.pairs}
             self._covers(origin, self.params.encoders[origin], pivots if role == "teacher" else set())
         self.text_of(f"encoders.{name}", settings)
+        if isinstance(settings, TrainingSettings) and settings.withheld:
+            self._withholds(name, settings)
         if isinstance(settings, DistillationSettings):
             width, taught = map(self.params.width, (settings, self.params.encoders[settings.teacher]))
             if width and taught and width != taught:
@@ -88,6 +118,16 @@ class EncoderChecks:
                 "from sentence pairs; start from another encoder"
             )
 
+    def _withholds(self, name: str, settings: TrainingSettings) -> None:
+        """Refuse to withhold a language that there is not, or all that there is."""
+        if strange := sorted(set(settings.withheld) - self.languages):
+            raise ConfigError(
+                f"encoders.{name}.withheld: no sentence pair has {', '.join(strange)}; "
+                f"there are {', '.join(sorted(self.languages))}"
+            )
+        if all(set(parse_pair(pair)) & set(settings.withheld) for pair in self.pairs):
+            raise ConfigError(f"encoders.{name}.withheld: leaves no sentence pair to train on")
+
     def _covers(self, name: str, settings: EncoderSettings, needed: Collection[str]) -> None:
         covered = self.languages | (self.text if settings.reads_corpora else set())
         if isinstance(settings, FrozenSettings):
@@ -102,15 +142,14 @@ class EncoderChecks:
             )
 
     def _sources(self, language: str) -> list[str]:
-        """The entries of the preset that bring a language: corpora, then benchmarks."""
-        selected = self.params.selected
-        corpora = {name: self.params.corpora[name] for name in selected.corpora}
+        """The entries of the part that bring a language: corpora, then benchmarks."""
+        corpora = {name: self.params.corpora[name] for name in self.part.corpora}
         return [
             f"corpora.{name}"
             for name, corpus in corpora.items()
             if language in {*corpus.texts(""), *chain(*map(parse_pair, corpus.pair_sources("")))}
         ] + [
             f"benchmarks.{name}"
-            for name in selected.benchmarks
+            for name in self.part.benchmarks
             if language in self.params.benchmarks[name].codes
         ]

@@ -11,17 +11,18 @@ import functools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from checks import EncoderChecks, check_benchmarks
+from checks import EncoderChecks, check_benchmarks, check_parts
 from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
+from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
 
@@ -66,6 +67,28 @@ class Job:
     def receipt(self) -> str:
         """The file that exists when the job is done."""
         return str(receipts.path(Path(self.folder), self.key))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the encoders of one part see.
+
+    Attributes:
+        bitext: folders of sentence pairs.
+        text: folders of text without translations.
+        benchmarks: folders of test sets, by name.
+        checks: whether an encoder fits them.
+    """
+
+    bitext: list[str]
+    text: list[str]
+    benchmarks: dict[str, str]
+    checks: EncoderChecks
+
+    def without(self, languages: Sequence[str]) -> Seen:
+        """What is left without every pair and every text of some languages."""
+        kept = [one for one in self.bitext if not set(parse_pair(Path(one).name)) & set(languages)]
+        return replace(self, bitext=kept, text=[one for one in self.text if Path(one).name not in languages])
 
 
 class Plan:
@@ -278,7 +301,7 @@ class Plan:
             if corpus.verb
         }
         self._worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
-        self.benchmarks = [self._benchmark(name) for name in self.preset.benchmarks]
+        self.benchmarks = {name: self._benchmark(name) for name in self.preset.benchmarks}
         # Where the text of each pair, and of each language without translations, is: a job's folder, and files.
         pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
@@ -292,7 +315,7 @@ class Plan:
                 pairs.setdefault(pair, []).append((root, {"name": name, **source}))
             for language, path in corpus.texts(root).items():
                 languages.setdefault(language, []).append((root, {"name": name, "path": path}))
-        before = {"benchmarks": self.benchmarks}
+        before = {"benchmarks": list(self.benchmarks.values())}
         settings = {"cleaning": self.preset.cleaning.model_dump()}
         both = settings | {"splits": self.preset.splits.model_dump()}
         self.bitext = [
@@ -307,8 +330,36 @@ class Plan:
             )
             for language, found in sorted(languages.items())
         ]
-        check_benchmarks(self.params, sorted(pairs))
-        self._checks = EncoderChecks(self.params, sorted(pairs), languages)
+        # The corpora that bring each pair, and each language's text.
+        self._brought = {
+            name: [source["name"] for _, source in found] for name, found in {**pairs, **languages}.items()
+        }
+        check_parts(self.params, self._brought)
+
+    @functools.cache  # noqa: B019 - a plan lives as long as its process
+    def _seen(self, encoder: str) -> Seen:
+        """What an encoder sees.
+
+        Raises:
+            ConfigError: the preset has parts, and the encoder is in none.
+        """
+        try:
+            part = self.preset.part(encoder)
+        except ConfigError as error:
+            raise ConfigError(f"presets.{self.name}.{error}") from error
+
+        def brought(folders: list[str]) -> list[str]:
+            return [one for one in folders if set(self._brought[Path(one).name]) & set(part.corpora)]
+
+        bitext, text = brought(self.bitext), brought(self.text)
+        pairs = [Path(folder).name for folder in bitext]
+        check_benchmarks(self.params, part, pairs)
+        return Seen(
+            bitext,
+            text,
+            {name: folder for name, folder in self.benchmarks.items() if name in part.benchmarks},
+            EncoderChecks(self.params, part, pairs, [Path(folder).name for folder in text]),
+        )
 
     def _cleaned(
         self,
@@ -355,9 +406,14 @@ class Plan:
         stored = self.preset.embedding.model_dump()
         for name in self.preset.encoders:
             settings = self.params.encoders[name]
-            self._checks.encoder(name, settings)
-            self.encoders[name] = self._encoder(name, settings, f"models/{self.name}/encoders/{name}")
-            inputs = {"encoder": [self.encoders[name]], "bitext": self.bitext, "benchmarks": self.benchmarks}
+            seen = self._seen(name)
+            seen.checks.encoder(name, settings)
+            self.encoders[name] = self._encoder(name, settings, seen, f"models/{self.name}/encoders/{name}")
+            inputs = {
+                "encoder": [self.encoders[name]],
+                "bitext": seen.bitext,
+                "benchmarks": list(seen.benchmarks.values()),
+            }
             self.embedded[name] = self._embed(f"embeddings/{self.name}/{name}", settings, stored, inputs)
 
     def _embed(
@@ -367,7 +423,7 @@ class Plan:
         self._add("embed", folder, settings, selects=self._kinds(encoder), inputs=inputs)
         return {**inputs, "embeddings": [folder]}
 
-    def _encoder(self, name: str, settings: EncoderSettings, output: str) -> str:
+    def _encoder(self, name: str, settings: EncoderSettings, seen: Seen, output: str) -> str:
         """The job that trains or links an encoder, after those of the encoders that it starts from."""
         if output in self.jobs:
             return output
@@ -375,15 +431,18 @@ class Plan:
         files = []
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
             files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
-        inputs = {"bitext": self.bitext if trained else []}
+        if isinstance(settings, TrainingSettings):
+            seen = seen.without(settings.withheld)
+        inputs = {"bitext": seen.bitext if trained else []}
         if settings.reads_corpora:
-            inputs["corpora"] = self.text
+            inputs["corpora"] = seen.text
         for role, origin in settings.origins.items():
             folder = f"models/{self.name}/encoders/{origin}"
-            inputs[role] = [self._encoder(origin, self.params.encoders[origin], folder)]
+            inputs[role] = [self._encoder(origin, self.params.encoders[origin], seen, folder)]
         if isinstance(settings, TrainingSettings):
             room = output.partition("/")[0]
-            inputs["tokens"] = [self._tokens(settings, inputs.get("start", []), f"{room}/{self.name}/tokens")]
+            home = f"{room}/{self.name}/tokens"
+            inputs["tokens"] = [self._tokens(settings, seen, inputs.get("start", []), home)]
         settled = {"name": name, "encoder": settings.model_dump()}
         kinds = self._kinds(settings)
         return self._add("pretrain", output, settled, selects=kinds, inputs=inputs, files=files)
@@ -394,12 +453,12 @@ class Plan:
         saved = [] if KINDS[settings.kind].load else SAVED_AS
         return sorted({settings.kind, *saved, *(kind for one in before for kind in self._kinds(one))})
 
-    def _tokens(self, settings: TrainingSettings, start: list[str], home: str) -> str:
+    def _tokens(self, settings: TrainingSettings, seen: Seen, start: list[str], home: str) -> str:
         """The job in `home` that cuts the text for an encoder, and for every other one that cuts it alike."""
         cut = settings.tokens
         inputs = {
-            "bitext": self.bitext,
-            "corpora": self.text if cut.text == "corpora" else [],
+            "bitext": seen.bitext,
+            "corpora": seen.text if cut.text == "corpora" else [],
             "start": [] if cut.tokenizer else start,
         }
         output = f"{home}/{digest([cut.model_dump(), inputs['start']])[:12]}"
@@ -494,11 +553,6 @@ class Plan:
 
     def _ablations(self) -> None:
         """The variants of an encoder's kind, measured by retrieval alone; then the paper's table of them."""
-        retrieval = [
-            folder
-            for name, folder in zip(self.preset.benchmarks, self.benchmarks, strict=True)
-            if self.params.benchmarks[name].retrieval
-        ]
         tasks = [task for task in self.preset.evaluation.tasks if task in ("tatoeba", "nway")]
         measured = self.preset.evaluation.model_copy(update={"tasks": ["heldout", *tasks]})
         # No vector of a training pair is asked for.
@@ -506,7 +560,7 @@ class Plan:
         for ablation in self.preset.ablations:
             planned = dict(self.jobs)
             try:
-                self._ablation(ablation, retrieval, stored.model_dump(), measured.model_dump())
+                self._ablation(ablation, stored.model_dump(), measured.model_dump())
             except ConfigError as error:
                 self.jobs = planned
                 self.refused[f"tables/{self.params.encoders[ablation.encoder].kind}"] = str(error)
@@ -514,7 +568,6 @@ class Plan:
     def _ablation(
         self,
         ablation: config.Ablation,
-        benchmarks: list[str],
         stored: dict[str, Any],
         measured: dict[str, Any],
     ) -> None:
@@ -522,16 +575,20 @@ class Plan:
         kind = self.params.encoders[ablation.encoder].kind
         if kind not in ENCODER_PAPERS:
             raise ConfigError(f"variants.{kind}: there is no paper whose table they would fill")
-        self._checks.text_of(f"encoders.{ablation.encoder}", self.params.encoders[ablation.encoder])
+        seen = self._seen(ablation.encoder)
+        seen.checks.text_of(f"encoders.{ablation.encoder}", self.params.encoders[ablation.encoder])
+        benchmarks = [
+            folder for name, folder in seen.benchmarks.items() if self.params.benchmarks[name].retrieval
+        ]
         encoders: list[str] = []
         evaluations: list[str] = []
         for variant in self.params.variants[kind]:
             for seed in ablation.seeds:
                 home = f"ablation/{self.name}/{kind}/{variant}/seed{seed}"
                 settings = self.params.variant(ablation, variant, seed)
-                self._checks.text_of(f"variants.{kind}.{variant}", settings)
-                encoders.append(self._encoder(variant, settings, f"{home}/encoder"))
-                inputs = {"encoder": encoders[-1:], "bitext": self.bitext, "benchmarks": benchmarks}
+                seen.checks.text_of(f"variants.{kind}.{variant}", settings)
+                encoders.append(self._encoder(variant, settings, seen, f"{home}/encoder"))
+                inputs = {"encoder": encoders[-1:], "bitext": seen.bitext, "benchmarks": benchmarks}
                 embedded = self._embed(f"{home}/embeddings", settings, stored, inputs)
                 evaluations.append(
                     self._evaluate(

@@ -36,6 +36,17 @@ class Ablation(Settings):
     """Seeds of the trainings."""
 
 
+class Part(Settings):
+    """Encoders of a preset, and the text and test sets that they see."""
+
+    encoders: Annotated[list[Name], Field(min_length=1)]
+    """Encoders of the preset."""
+    corpora: Annotated[list[Name], Field(min_length=1)]
+    """The corpora of the preset whose sentence pairs and text they are trained, decomposed and tested on."""
+    benchmarks: list[Name] = []
+    """The benchmarks of the preset that they are measured on."""
+
+
 class Preset(Settings):
     """A named selection from the catalogues, with the settings that belong to its size."""
 
@@ -47,6 +58,8 @@ class Preset(Settings):
     """Test sets; their sentences are removed from the training text."""
     encoders: Annotated[list[Name], Field(min_length=1)]
     """Encoders to train or load, and to decompose."""
+    parts: list[Part] = []
+    """Which encoders see which corpora and benchmarks; without parts, every encoder sees all."""
     baselines: list[Name] = ["original", "centering"]
     """Methods that are reported whatever `loss` says."""
     methods: Annotated[list[Name], Field(min_length=1)]
@@ -73,6 +86,30 @@ class Preset(Settings):
             if len(set(names)) < len(names):
                 raise ValueError(f"{field}: {names} names something twice")
         return self
+
+    @model_validator(mode="after")
+    def _parts_share_it_out(self) -> Self:
+        for place, part in enumerate(self.parts):
+            for field in ("encoders", "corpora", "benchmarks"):
+                for name in getattr(part, field):
+                    known(name, getattr(self, field), f"parts.{place}.{field}")
+        for name in self.encoders if self.parts else []:
+            if (count := sum(name in part.encoders for part in self.parts)) != 1:
+                raise ValueError(f"parts: the encoder {name} is in {count} parts; name it in one")
+        return self
+
+    def part(self, encoder: str) -> Part:
+        """What an encoder of the preset sees.
+
+        Raises:
+            ConfigError: the preset has parts, and the encoder is in none.
+        """
+        if not self.parts:
+            return Part(encoders=self.encoders, corpora=self.corpora, benchmarks=self.benchmarks)
+        for part in self.parts:
+            if encoder in part.encoders:
+                return part
+        raise ConfigError(f"parts: the encoder {encoder} is in none of them")
 
 
 class Params(Settings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,28 @@ import yaml
 from orthoglot import config
 
 ROOT = Path(__file__).resolve().parents[2]
+# The preset mini with more of everything: every kind of benchmark and task, an encoder of another kind, many methods.
+GRID = {
+    "benchmarks": ["mini-tatoeba", "mini-nway", "mini-sts", "mini-qe", "mini-code-switched"],
+    "encoders": ["ems-mini", "xlmr-mini"],
+    "methods": [
+        *(
+            "lir",
+            "lsar",
+            "leace",
+            "whitening",
+            "procrustes",
+            "dream",
+            "meat",
+            "oracle",
+            "dream+oracle",
+            "dream+abs",
+        ),
+        *("meat+oracle", "meat+oracle-released", "meat+abs", "seed", "seed+oracle"),
+    ],
+    "seeds": [1, 2, 3],
+}
+TASKS = ["heldout", "tatoeba", "sts", "qe", "code-switched", "language-probe", "leakage", "geometry"]
 
 
 @cache
@@ -19,8 +42,12 @@ def _shipped() -> config.Params:
 
 
 def shipped_values() -> dict[str, Any]:
-    """params.yaml and the catalogue, every entry in full."""
-    return _shipped().model_dump()
+    """params.yaml and the catalogue, every entry in full, with the preset mini chosen and enlarged."""
+    values = _shipped().model_dump() | {"preset": "mini"}
+    mini = values["presets"]["mini"]
+    mini |= copy.deepcopy(GRID)
+    mini["evaluation"]["tasks"] = list(TASKS)
+    return values
 
 
 def write_settings(values: dict[str, Any], folder: Path) -> None:

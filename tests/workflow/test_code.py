@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from shipped_settings import shipped_values
 from workspace import ROOT
 
 import digests
@@ -46,8 +47,8 @@ def _forget() -> object:
 
 
 def keys() -> dict[str, str]:
-    params = config.load(ROOT / "params.yaml")
-    return {folder: job.key for folder, job in Plan(params).jobs.items()}
+    """Of the preset mini, enlarged."""
+    return {folder: job.key for folder, job in Plan(config.check(shipped_values())).jobs.items()}
 
 
 def changed(before: dict[str, str]) -> set[str]:
@@ -208,7 +209,7 @@ def test_definitions_are_the_same_with_and_without_the_cache(edit: Edit, tmp_pat
 
 def test_a_stage_of_dvc_depends_on_all_code_that_its_jobs_use() -> None:
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    for preset in ("mini", "real-small"):
+    for preset in ("demo", "mini", "real-small"):
         plan = Plan(config.load(ROOT / "params.yaml", {"preset": preset}))
         for stage in stages:
             watched = [path for path in stages[stage]["deps"] if path.startswith("src/")]

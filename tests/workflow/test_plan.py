@@ -474,7 +474,7 @@ def test_a_package_that_is_not_installed_is_named_to_whoever_asks_for_its_text(
     [
         ({"revision": "main"}, "needs a commit of 40 hex digits as revision, not 'main'"),
         (
-            {"languages": ["qaa", "qab", "qac", "qad", "qae"]},
+            {"languages": ["qaa", "qab", "qac", "qad", "qae", "qag"]},
             "encoders.other: does not cover qaf of the preset",
         ),
     ],
@@ -549,6 +549,23 @@ def test_a_benchmark_language_without_training_text_is_refused_before_any_job(va
     del values["corpora"]["mini"]["languages"]["qaf"]
     values["presets"]["mini"] |= {"baselines": ["original"], "methods": ["dream"]}
     with pytest.raises(ConfigError, match=r"encoders\.ems-mini: does not cover qaf"):
+        keys(values)
+
+
+def test_an_encoder_does_not_read_the_pairs_of_languages_that_it_withholds(values: dict[str, Any]) -> None:
+    values["encoders"]["ems-mini"]["withheld"] = ["qag"]
+    plan = Plan(config.check(values))
+    trained = plan.jobs["models/mini/encoders/ems-mini"].inputs
+    read = {*trained["bitext"], *plan.jobs[trained["tokens"][0]].inputs["bitext"]}
+    assert read == {folder for folder in plan.bitext if not folder.endswith("qaa-qag")}
+    assert plan.jobs["embeddings/mini/ems-mini"].inputs["bitext"] == plan.bitext
+    values["encoders"]["ems-mini"]["withheld"] = ["qah"]
+    with pytest.raises(
+        ConfigError, match=r"ems-mini\.withheld: no sentence pair has qah; there are qaa, qab"
+    ):
+        keys(values)
+    values["encoders"]["ems-mini"]["withheld"] = ["qaa"]
+    with pytest.raises(ConfigError, match=r"ems-mini\.withheld: leaves no sentence pair"):
         keys(values)
 
 
@@ -630,7 +647,7 @@ def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ({"languages": ["qag"]}, "emma-x-mini: text of qag, which no sentence pair has"),
+        ({"languages": ["qah"]}, "emma-x-mini: text of qah, which no sentence pair has"),
         ({"files": "{mini}/mono.txt.gz"}, "files: the same for two languages"),
     ],
 )

@@ -9,6 +9,8 @@ wildcard_constraints:
 
 
 SOURCE = shlex.quote(f"{workflow.basedir}/src").replace("{", "{{").replace("}", "}}")
+# All that a job prints goes to its log, and to the terminal what is left of long work (orthoglot.progress).
+TO_LOG = "2>&1 | tee {log:q} | sed -Eun '/ (s|min) left$/p'"
 shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
 
 # Jobs that use a GPU run one at a time; `--resources gpu=N`, or a cluster's profile, allows more.

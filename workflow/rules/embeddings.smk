@@ -21,4 +21,4 @@ rule embed:
     params:
         job=job(),
     shell:
-        "orthoglot embed - --processes {threads} <<< {params.job:q} 2>&1 | tee {log:q}"
+        "orthoglot embed - --processes {threads} <<< {params.job:q} " + TO_LOG

@@ -11,7 +11,7 @@ from orthoglot.corpora.locales import catalogues_below, choose
 from orthoglot.corpora.patterns import MINI, filled
 from orthoglot.errors import ConfigError
 from orthoglot.languages import has_spaces, parse_pair
-from orthoglot.settings import Count, Language, Name, Settings
+from orthoglot.settings import Count, Language, Name, Settings, Share
 
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 # How files of translation memories are read; others are TSV or Moses files.
@@ -65,6 +65,11 @@ class MiniSettings(Corpus):
     """Sentences of the retrieval test set in every language."""
     graded_items: Count
     """Pairs of sentences with a gold score, for each language."""
+    synonyms: Share = 0.0
+    """Share of the content words for which a language has a second word; a sentence takes either."""
+    free: Share = 0.0
+    """Share of the optional phrases (qualities, manner, companion, year) that a translation leaves out; without those
+    with a gold score."""
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""

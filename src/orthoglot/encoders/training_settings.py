@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from orthoglot.encoders.settings import EncoderEntry, Pooling, Precision
-from orthoglot.settings import Count, Name, NotNegative, Positive, Settings, Share, Whole
+from orthoglot.settings import Count, Language, Name, NotNegative, Positive, Settings, Share, Whole
 
 Words = Literal["moses", "unicode"]
 Vector = Literal["own", "cls", "pooler_linear"]
@@ -121,6 +121,8 @@ class TrainingSettings(EncoderEntry):
 
     network: Annotated[ScratchNetwork | EncoderNetwork, Field(discriminator="start")]
     """What is trained: a new network, or another encoder."""
+    withheld: list[Language] = []
+    """Languages whose sentence pairs it does not see in training, so that it is measured on languages new to it."""
     chunk_tokens: Count = 4096
     """Tokens, padding included, that the network reads at once: sentences of a step are read in chunks of
     similar length before any loss is computed. Changes speed and memory only."""

@@ -86,7 +86,8 @@ class Training:
         if isinstance(network, ScratchNetwork):
             sizes = {"layers": network.layers, "width": network.width}
             facts["network"] = {**sizes, "vocabulary": network.tokenizer.vocabulary}
-        languages = sorted({*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)})
+        seen = {*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)}
+        languages = sorted(seen | set(settings.withheld))
         self.encoder.save(self.name, languages, output, facts)
         write_history(history, output)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import logging
 from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, Language, invent
-from orthoglot.corpora.mini.meanings import NAMES, YEARS, Frame, overlap, sample, variation
+from orthoglot.corpora.mini.meanings import NAMES, YEARS, Frame, freely, overlap, sample, variation
 from orthoglot.corpora.settings import MiniSettings
 from orthoglot.errors import ConfigError
 from orthoglot.streams import derive
@@ -48,7 +49,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
     sizes = _sizes(settings)
     for folder in ("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"):
         (output / folder).mkdir()
-    languages = {code: invent(code, settings.seed) for code in sizes}
+    languages = {code: invent(code, settings.seed, settings.synonyms) for code in sizes}
     pivot = languages[settings.pivot]
     for code, count in sizes.items():
         language = languages[code]
@@ -56,9 +57,8 @@ def generate(settings: MiniSettings, output: Path) -> None:
         if language is not pivot:
             _write_bilingual(settings, output, pivot, language, count)
         logger.info("%s: %d sentences of an invented language", code, count)
-    retrieval = _retrieval_frames(settings)
-    rows = [list(languages), *([one.sentence(frame) for one in languages.values()] for frame in retrieval)]
-    _write_rows(output / "nway" / "sentences.tsv.gz", rows)
+    columns = [_retrieval_sentences(settings, one) for one in languages.values()]
+    _write_rows(output / "nway" / "sentences.tsv.gz", [list(languages), *zip(*columns, strict=True)])
 
 
 def _sizes(settings: MiniSettings) -> dict[str, int]:
@@ -77,7 +77,8 @@ def _sizes(settings: MiniSettings) -> dict[str, int]:
 def _write_monolingual(settings: MiniSettings, output: Path, language: Language, count: int) -> None:
     seed, code = settings.seed, language.code
     text = sample(count, seed, "mono", code, held_out=False)
-    _write_rows(output / "mono" / f"{code}.txt.gz", ([language.sentence(frame)] for frame in text))
+    random = Random(derive(seed, "mono words", code))
+    _write_rows(output / "mono" / f"{code}.txt.gz", ([language.sentence(frame, random)] for frame in text))
     labelled = sample(settings.graded_items, seed, "labels", code, held_out=True)
     rows = ([language.sentence(frame), frame.topic, frame.sentiment] for frame in labelled)
     _write_rows(output / "labels" / f"{code}.tsv.gz", rows)
@@ -88,15 +89,16 @@ def _write_bilingual(
 ) -> None:
     seed, code, pair = settings.seed, language.code, f"{pivot.code}-{language.code}"
     training = _training_frames(count, seed, code)
-    sources = [pivot.sentence(frame) for frame in training]
-    targets = [language.sentence(frame) for frame in training]
+    random = Random(derive(seed, "words", code))
+    sources = [pivot.sentence(frame, random) for frame in training]
+    targets = [language.sentence(freely(frame, settings.free, random), random) for frame in training]
     _write_archive(output / "opus" / f"{pair}.zip", pair, {pivot.code: sources, code: targets}, seed)
 
     words = "".join(f"{source} {target}\n" for source, target in dictionary(pivot, language))
     (output / "dictionaries" / f"{pair}.txt").write_text(words, encoding="utf-8", newline="\n")
 
-    rows = ([language.sentence(frame), pivot.sentence(frame)] for frame in _retrieval_frames(settings))
-    _write_rows(output / "retrieval" / f"{code}-{pivot.code}.tsv.gz", rows)
+    translated = [_retrieval_sentences(settings, one) for one in (language, pivot)]
+    _write_rows(output / "retrieval" / f"{code}-{pivot.code}.tsv.gz", zip(*translated, strict=True))
 
     graded = similar_frames(settings.graded_items, seed, code)
     rows = ([pivot.sentence(one), language.sentence(two), f"{overlap(one, two):.2f}"] for one, two in graded)
@@ -106,9 +108,12 @@ def _write_bilingual(
     _write_rows(output / "quality" / f"{pair}.tsv.gz", translations)
 
 
-def _retrieval_frames(settings: MiniSettings) -> list[Frame]:
-    """Meanings that every language says."""
-    return sample(settings.retrieval_pairs, settings.seed, "retrieval", held_out=True)
+def _retrieval_sentences(settings: MiniSettings, language: Language) -> list[str]:
+    """The same meanings in every language; all but the pivot may leave something out."""
+    random = Random(derive(settings.seed, "retrieval words", language.code))
+    share = 0.0 if language.code == settings.pivot else settings.free
+    frames = sample(settings.retrieval_pairs, settings.seed, "retrieval", held_out=True)
+    return [language.sentence(freely(frame, share, random), random) for frame in frames]
 
 
 def _training_frames(count: int, seed: int, code: str) -> list[Frame]:
@@ -124,7 +129,12 @@ def dictionary(pivot: Language, language: Language) -> list[tuple[str, str]]:
     ours, theirs = pivot.particles(), language.particles()
     particles = [(ours[marker], theirs[marker]) for marker in ours if marker in theirs]
     alike = [(word, word) for word in (*NAMES, *YEARS)]
-    return sorted({*zip(pivot.heads(), language.heads(), strict=True), *particles, *alike})
+    heads = [
+        pair
+        for one, other in product((pivot, pivot.second), (language, language.second))
+        for pair in zip(one.heads(), other.heads(), strict=True)
+    ]
+    return sorted({*heads, *particles, *alike})
 
 
 def similar_frames(count: int, seed: int, code: str) -> list[tuple[Frame, Frame]]:

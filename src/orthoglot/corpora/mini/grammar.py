@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from random import Random
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from orthoglot.corpora.mini.meanings import ALL_NOUNS, ALL_PREDICATES, MANNERS, QUALITIES, TENSES, Frame
 from orthoglot.streams import derive
 
+KEPT = 0.6  # share of a relative's words that come from the common ancestor
 CONCEPTS = (*ALL_PREDICATES, *ALL_NOUNS, *QUALITIES, *MANNERS)
 
 
@@ -22,7 +23,8 @@ class Grammar:
     `order` arranges the phrases: S agent, V predicate, O patient, M manner, N companion, Y year; a companion's
     name and a year are written alike in every language. The last four name the markers by where they stand, in
     the word or as a word before or after it; one in none of them is not expressed. "verb-..." agrees with the
-    agent, "quality-..." with its noun.
+    agent, "quality-..." with its noun. Of the words of the language `relative` it keeps the share `KEPT`, after the
+    sound changes "old:new".
     """
 
     onsets: str
@@ -34,6 +36,8 @@ class Grammar:
     suffix: str = ""
     before: str = ""
     after: str = ""
+    relative: str = ""
+    changes: str = ""
 
     @cached_property
     def places(self) -> dict[str, str]:
@@ -63,6 +67,10 @@ GRAMMARS = {
     "qaf": Grammar(onsets="कखगजचटडतदनपबमयरलवसह", vowels="ा ि ी ु े ो", order="YOSNMV", quality_first=True,
                    suffix="plural quality-class quality-plural verb-class verb-plural",
                    before="not", after="past future patient"),
+    # A relative of qab: shifted sounds, another order, and words of its own for four things in ten.
+    "qag": Grammar(onsets="dfghjklmnprstv", vowels="a e i o u", order="SOVMNY", quality_first=False,
+                   suffix="plural agent patient past present future not",
+                   relative="qab", changes="ai:e ua:o q:g x:s z:d c:t"),
 }  # fmt: skip
 
 
@@ -76,15 +84,28 @@ class Inflected(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """A grammar with its words: `lexicon` maps every concept and marker to its form."""
+    """A grammar with its words: `lexicon` maps every concept and marker to its form, `synonyms` some to a second."""
 
     code: str
     grammar: Grammar
     lexicon: dict[str, str]
+    synonyms: dict[str, str] = field(default_factory=dict)
 
-    def sentence(self, frame: Frame) -> str:
-        """The one sentence that means `frame`."""
-        return self.grammar.separator.join(self.words(frame))
+    def sentence(self, frame: Frame, random: Random | None = None) -> str:
+        """A sentence that means `frame`: the one with the first words, or one with words drawn among synonyms."""
+        return self.grammar.separator.join(self.worded(random).words(frame))
+
+    @property
+    def second(self) -> Language:
+        """The language in which every concept has its last word."""
+        return replace(self, lexicon={**self.lexicon, **self.synonyms}, synonyms={})
+
+    def worded(self, random: Random | None) -> Language:
+        """The language with one word for each concept: the first, or either of two."""
+        if random is None or not self.synonyms:
+            return self
+        drawn = {name: form for name, form in self.synonyms.items() if random.random() < 0.5}
+        return replace(self, lexicon={**self.lexicon, **drawn}, synonyms={})
 
     def words(self, frame: Frame) -> list[str]:
         """The words of that sentence in order; they mark word ends where a script has no spaces."""
@@ -156,22 +177,43 @@ def _agreement(word: str, noun: str, plural: bool) -> list[str]:
     return [f"{word}-class"] * second_class + [f"{word}-plural"] * plural
 
 
-def invent(code: str, seed: int) -> Language:
+def invent(code: str, seed: int, synonyms: float = 0.0) -> Language:
     """The language of that code, with a lexicon drawn from the seed.
 
     Markers have one syllable, concepts two or three. No form begins with another form, so that a sentence
     can be read back into its parts even where it is written without spaces.
+
+    Args:
+        code: of `GRAMMARS`.
+        seed: of the lexicon.
+        synonyms: share of the concepts with a second form.
     """
     grammar, random = GRAMMARS[code], Random(derive(seed, "lexicon", code))
     syllables = [onset + vowel for onset in grammar.onsets for vowel in grammar.vowels.split() or [""]]
-    lexicon: dict[str, str] = {}
+    inherited = _inherited(grammar, seed, random) if grammar.relative else {}
     forms: set[str] = set()
     beginnings: set[str] = set()  # of every form, itself included
-    for name in (*grammar.places, *CONCEPTS):
-        form = ""
+
+    def new(name: str, form: str = "") -> str:
+        """A form that begins with no other and with which no other begins: the given one if it is such."""
         while not form or form in beginnings or any(form[:end] in forms for end in range(1, len(form))):
             form = "".join(random.choices(syllables, k=1 if name in grammar.places else random.randint(2, 3)))
-        lexicon[name] = form
         forms.add(form)
         beginnings.update(form[:end] for end in range(1, len(form) + 1))
-    return Language(code=code, grammar=grammar, lexicon=lexicon)
+        return form
+
+    lexicon = {name: new(name, inherited.get(name, "")) for name in (*grammar.places, *CONCEPTS)}
+    second = {name: new(name) for name in CONCEPTS if random.random() < synonyms}
+    return Language(code=code, grammar=grammar, lexicon=lexicon, synonyms=second)
+
+
+def _inherited(grammar: Grammar, seed: int, random: Random) -> dict[str, str]:
+    """The words that a language shares with its relative, after its own sound changes."""
+    kept = {}
+    for name, form in invent(grammar.relative, seed).lexicon.items():
+        for change in grammar.changes.split():
+            old, new = change.split(":")
+            form = form.replace(old, new)
+        if random.random() < KEPT:
+            kept[name] = form
+    return kept

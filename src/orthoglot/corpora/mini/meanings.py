@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from orthoglot.streams import derive
 
@@ -31,6 +31,7 @@ MODIFIED = 0.7  # share of nouns with a quality
 NAMED = 0.9  # share of events with a companion
 DATED = 0.8  # and with a year
 WITH_MANNER = 0.8  # with 6 + 6 + 3 manners: sentiments of about 0.32, 0.32 and 0.36
+OPTIONAL = ("agent_quality", "patient_quality", "manner", "companion", "year")
 HELD_OUT_OF = 5  # one event (predicate, agent, patient) in five never occurs in training text
 
 WEIGHTS = {
@@ -93,6 +94,12 @@ def draw(random: Random) -> Frame:
         companion=random.choice(NAMES) if random.random() < NAMED else NONE,
         year=random.choice(YEARS) if random.random() < DATED else NONE,
     )
+
+
+def freely(frame: Frame, share: float, random: Random) -> Frame:
+    """The frame as a free translation has it: each optional phrase is left out with probability `share`."""
+    left_out: dict[str, Any] = {slot: NONE for slot in OPTIONAL if random.random() < share}
+    return frame._replace(**left_out)
 
 
 def is_held_out(frame: Frame, seed: int) -> bool:

@@ -1,0 +1,72 @@
+"""The end of a run: a short table, and the best method's meaning vectors as a model to use."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orthoglot.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from orthoglot.report.headline import Row
+
+app = typer.Typer()
+
+
+@app.command()
+def summary(
+    results: Annotated[Path, typer.Argument(help="the folder of a report")] = Path("results"),
+    models: Annotated[
+        Path | None, typer.Option(help="models/PRESET: export the first encoder's best method from there")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="a new folder for that export")] = None,
+) -> None:
+    """Print a run's answer in 10 lines, and export a model. Example: orthoglot summary --models models/demo --output m
+
+    The model gives the meaning vectors of the table's method with the highest P@1 by meaning on the first encoder, of
+    those that are one map for all languages.
+    """
+    from orthoglot.report import terminal
+    from orthoglot.report.queries import frame
+    from orthoglot.statistics.records import read_records, unsign
+
+    if (models is None) != (output is None):
+        raise ConfigError("--models and --output go together")
+    records = read_records(results / "records.jsonl")
+    rows = terminal.chosen(frame(records))
+    if not rows:
+        raise DataError(f"{results}: no encoder was scored by retrieval")
+    confidence = float(unsign(records[0].signature)["confidence"])
+    for line in terminal.table(rows, confidence):
+        typer.echo(line)
+    typer.echo("P@1 in percent: translations found first by the meaning and by the language vector.")
+    typer.echo(f"report: {(results / 'report.html').resolve()}")
+    if models is not None and output is not None:
+        method = _export(rows, models, output, results / "records.jsonl")
+        typer.echo(f"model:  {output.resolve()} (meaning vectors of {method} on {rows[0].encoder})")
+
+
+def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> str:
+    """Export the best of the first encoder's methods that one map for all languages can hold; its name."""
+    from orthoglot.apply.export import export
+
+    logging.getLogger("orthoglot").setLevel(logging.WARNING)
+    encoder = rows[0].encoder
+    refused = ""
+    for row in sorted((row for row in rows if row.encoder == encoder), key=lambda row: -row.meaning.value):
+        seeds = sorted((models / "decomposers" / encoder / row.method).glob("seed*"))
+        if not seeds:  # the undivided vector
+            continue
+        try:
+            export(seeds[0], output, records=records)
+        except ConfigError as error:
+            refused = str(error)
+        else:
+            return row.method
+    raise ConfigError(
+        f"{models}: no method of {encoder} in the table can be exported {f'({refused})' if refused else ''}"
+    )

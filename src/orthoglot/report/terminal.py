@@ -1,0 +1,45 @@
+"""The answer of a run in the few lines that fit a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from orthoglot.report.headline import Row, Score, headline
+
+LINES = 10
+HEADS = ("encoder", "method", "meaning ↑", "language ↓", "change [95 % interval]")
+
+
+def chosen(records: pd.DataFrame, lines: int = LINES) -> list[Row]:
+    """Rows for a table of so many lines, its heading included: as many of each encoder as there is room for.
+
+    At least the undivided vector and one method of an encoder; encoders without room are left out.
+    """
+    encoders = max(records["encoder"].nunique(), 1)
+    return headline(records, most=max((lines - 1) // encoders, 2))[: lines - 1]
+
+
+def table(rows: Sequence[Row], confidence: float = 0.95) -> list[str]:
+    """The rows as lines of aligned columns: P@1 by each view in percent, and the change of that by meaning."""
+    heads = [*HEADS[:-1], f"change [{confidence:.0%} interval]".replace("%", " %")]
+    cells = [heads]
+    for before, row in zip([None, *rows], rows, strict=False):
+        name = "" if before is not None and before.encoder == row.encoder else f"{row.encoder} ({row.task})"
+        language = "–" if row.language is None else f"{row.language.value:.1f}"
+        change = "–" if row.change is None else _interval(row.change)
+        cells.append([name, row.method, f"{row.meaning.value:.1f}", language, change])
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in cells
+    ]
+
+
+def _interval(score: Score) -> str:
+    """A difference in points, with its interval."""
+    return f"{score.value:+.1f} [{score.low:+.1f}, {score.high:+.1f}]"

@@ -1,0 +1,74 @@
+"""`orthoglot summary`: the table, and which model it exports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_records import over_seeds
+from typer.testing import CliRunner
+
+from orthoglot.cli import app
+from orthoglot.errors import ConfigError
+from orthoglot.statistics.records import write_records
+
+MEANING = {"original": 80.0, "centering": 90.0, "meat": 85.0, "dream": 70.0}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Results of an encoder, and decomposers of every method but the undivided vector."""
+    records = []
+    for method, value in MEANING.items():
+        for view in ("sentence",) if method == "original" else ("meaning", "language"):
+            records += over_seeds("e", method, view, "heldout", "test", "all", "P@1", values=[value])
+        if method != "original":
+            (tmp_path / "models/decomposers/e" / method / "seed1").mkdir(parents=True)
+    signed = [replace(one, signature=f"{one.signature}|confidence:0.9") for one in records]
+    (tmp_path / "results").mkdir()
+    write_records(tmp_path / "results/records.jsonl", signed)
+    return tmp_path
+
+
+def invoke(run: Path, *options: str) -> Any:
+    return CliRunner().invoke(app, ["summary", str(run / "results"), *options])
+
+
+def test_the_table_and_the_path_of_the_report(run: Path) -> None:
+    lines = invoke(run).stdout.splitlines()
+    assert "90 % interval" in lines[0]
+    assert any("meat" in line and "85.0" in line for line in lines)
+    assert lines[-1] == f"report: {run / 'results/report.html'}"
+
+
+def test_the_best_method_that_one_map_can_hold_is_exported(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Path] = []
+
+    def export(model: Path, output: Path, **given: Any) -> None:
+        tried.append(model)
+        if "centering" in str(model):
+            raise ConfigError("maps each language its own way")
+        output.mkdir()
+
+    monkeypatch.setattr("orthoglot.apply.export.export", export)
+    options = ("--models", str(run / "models"), "--output", str(run / "model"))
+    said = invoke(run, *options)
+    home = run / "models/decomposers/e"
+    assert tried == [home / "centering/seed1", home / "meat/seed1"]
+    assert said.stdout.splitlines()[-1] == f"model:  {run / 'model'} (meaning vectors of meat on e)"
+
+
+def test_nothing_to_export_is_one_line(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def export(*given: Any, **named: Any) -> None:
+        raise ConfigError("one map holds none")
+
+    monkeypatch.setattr("orthoglot.apply.export.export", export)
+    said = invoke(run, "--models", str(run / "models"), "--output", str(run / "model"))
+    assert isinstance(said.exception, ConfigError)
+    assert "one map holds none" in str(said.exception)
+    alone = invoke(run, "--models", "models")
+    assert "--models and --output go together" in str(alone.exception)

@@ -1,0 +1,77 @@
+"""What a run prints: a line for each job that ends, failures, warnings; nothing else of the engine."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+from workspace import ROOT
+
+from job_lines import JobLines, folder_of
+
+RECEIPT = "data/mini/bitext/a-b/receipt/0123456789abcdef.json"
+
+
+@pytest.fixture
+def lines() -> JobLines:
+    return JobLines(logging.Formatter("%(message)s"))
+
+
+def said(
+    lines: JobLines, event: LogEvent | None, message: str = "", level: int = logging.INFO, **values: Any
+) -> str:
+    """What a record becomes; empty if it is filtered out."""
+    record = logging.makeLogRecord({"msg": message, "levelno": level, "event": event, **values})
+    return lines.format(record) if lines.filter(record) else ""
+
+
+def start(lines: JobLines, job: int, output: str) -> str:
+    values = {"jobid": job, "output": [output], "rule_name": "r", "log": []}
+    return said(lines, LogEvent.JOB_INFO, " Rule: r", **values)
+
+
+def test_a_job_is_one_line_when_it_ends_with_what_is_left(lines: JobLines) -> None:
+    assert start(lines, 7, RECEIPT) == ""
+    assert said(lines, LogEvent.JOB_FINISHED, "Finished jobid: 7", job_id=7) == ""
+    line = said(lines, LogEvent.PROGRESS, done=3, total=10)
+    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 jobs left", line)
+    # Said once; a rule without a folder, such as `all`, has no line.
+    assert said(lines, LogEvent.PROGRESS, done=3, total=10) == ""
+
+
+def test_jobs_that_end_together_have_a_line_each(lines: JobLines) -> None:
+    for job, output in ((1, RECEIPT), (2, RECEIPT.replace("a-b", "c-d")), (3, "")):
+        start(lines, job, output)
+        said(lines, LogEvent.JOB_FINISHED, job_id=job)
+    text = said(lines, LogEvent.PROGRESS, done=3, total=3)
+    assert re.findall(r"done: (\S+)", text) == ["data/mini/bitext/a-b", "data/mini/bitext/c-d"]
+
+
+def test_a_failure_names_the_folder_and_its_log(lines: JobLines) -> None:
+    values = {"output": [RECEIPT], "rule_name": "prepare", "log": ["logs/x.log"]}
+    line = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)
+    assert line == "failed: data/mini/bitext/a-b; logs/x.log"
+
+
+def test_warnings_pass_and_noise_does_not(lines: JobLines) -> None:
+    assert said(lines, None, "careful", logging.WARNING) == "careful"
+    assert said(lines, None, "Nothing to be done (all is there)") == "Nothing to be done (all is there)"
+    for message in ("Select jobs to execute...", "Provided cores: 2"):
+        assert said(lines, None, message) == ""
+    assert said(lines, LogEvent.RESOURCES_INFO, "Provided cores: 2") == ""
+
+
+def test_a_target_that_is_no_receipt_is_named_as_it_is() -> None:
+    assert folder_of("results/report.html") == "results/report.html"
+    assert folder_of(RECEIPT) == "data/mini/bitext/a-b"
+
+
+def test_make_demo_installs_the_packages_of_the_extra() -> None:
+    (extra,) = re.findall(r"^demo = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)
+    (packages,) = re.findall(r"^DEMO_PACKAGES = (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert sorted(packages.split()) == sorted(re.findall(r'"([\w-]+)==', extra))
+    pinned = (ROOT / "constraints.txt").read_text()
+    assert all(f"\n{pin}\n" in pinned for pin in re.findall(r'"([\w-]+==[\d.]+)', extra))

@@ -1,0 +1,72 @@
+"""One line on the terminal for each job that ends; what Snakemake says besides goes to its log, .snakemake/log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
+
+STREAM = "DefaultStreamHandler"
+
+
+class JobLines(logging.Formatter):
+    """Formats and filters what goes to the terminal: job ends with what is left, failures, warnings and errors.
+
+    Args:
+        inner: Snakemake's formatter, for warnings and errors.
+    """
+
+    def __init__(self, inner: logging.Formatter | None) -> None:
+        super().__init__()
+        self.inner = inner or logging.Formatter()
+        self.running: dict[int, tuple[str, float]] = {}
+        self.ended: list[int] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record makes a line; keeps what later lines say."""
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_INFO:
+            output = next(iter(record.__dict__["output"]), "")
+            self.running[record.__dict__["jobid"]] = (folder_of(output), time.monotonic())
+        elif event == LogEvent.JOB_FINISHED:
+            self.ended.append(record.__dict__["job_id"])
+        if event is not None:
+            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR)
+        return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; of several jobs that ended together, a line each."""
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_ERROR:
+            values = record.__dict__
+            return f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {', '.join(values['log'])}"
+        if event != LogEvent.PROGRESS:
+            return self.inner.format(record)
+        done, total = record.__dict__["done"], record.__dict__["total"]
+        known = [self.running.pop(job) for job in self.ended if job in self.running]
+        self.ended.clear()
+        return "\n".join(
+            f"[{done}/{total}] done: {folder} in {time.monotonic() - started:.0f} s, {total - done} jobs left"
+            for folder, started in known
+            if folder
+        )
+
+
+def folder_of(output: str) -> str:
+    """The folder that a job makes, by its receipt."""
+    path = Path(output)
+    return str(path.parents[1]) if path.parent.name == "receipt" else output
+
+
+def install() -> None:
+    """Show lines of jobs instead of Snakemake's own; not where the user has asked for all that it says."""
+    if logger.level <= logging.DEBUG:
+        return
+    for handler in logger.handlers:
+        if handler.name == STREAM and not isinstance(handler.formatter, JobLines):
+            lines = JobLines(handler.formatter)
+            handler.addFilter(lines.filter)
+            handler.setFormatter(lines)
