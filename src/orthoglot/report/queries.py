@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ LEVEL = 0.05
 
 def frame(records: Sequence[Record]) -> pd.DataFrame:
     """Records as a table, one row per number; seed is a nullable integer."""
-    names = [field.name for field in fields(Record)]
-    table = pd.DataFrame([asdict(record) for record in records], columns=names)
+    columns = {field.name: [getattr(record, field.name) for record in records] for field in fields(Record)}
+    table = pd.DataFrame(columns)
     return table.astype({"seed": "Int64", "low": "float64", "high": "float64", "n": "int64"})
 
 

@@ -181,8 +181,8 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
         for view in ("meaning", "language")
         for encoder, own in where(values, view=view).groupby("encoder")
     }
-    differences = comparisons(records)
-    differences = where(differences, task=task, dataset=dataset, compared=metric, baseline_view="sentence")
+    differences = comparisons(where(records, task=task, dataset=dataset))
+    differences = where(differences, compared=metric, baseline_view="sentence")
     differences = differences.assign(view="difference")
     shown = pd.concat([values, differences], ignore_index=True)
 
@@ -293,7 +293,7 @@ def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -
 
 def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
     """Every paired comparison of a task by a metric, with the p of the bootstrap and, of hits, of the sign test."""
-    chosen = where(comparisons(records), task=task, dataset=dataset, compared=metric)
+    chosen = where(comparisons(where(records, task=task, dataset=dataset)), compared=metric)
     hits = metric in PROPORTIONS
     table = []
     for row in rows(chosen):
