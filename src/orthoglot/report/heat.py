@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from orthoglot.report.queries import rows, undivided, where
 from orthoglot.statistics.records import ALL, PROPORTIONS
 
-# The deepest colour stands for at least this change, in points.
-LEAST_SCALE = 1.0
+# The deepest colour stands for the change that this share of scores does not exceed, and for at least so many points:
+# one method far from all others does not bleach them.
+SHARE, LEAST_SCALE = 0.9, 1.0
 
 
 class Square(NamedTuple):
@@ -23,7 +25,7 @@ class Square(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """Scores of one encoder by one view; `scale` is the change in points that has the deepest colour."""
+    """Scores of one encoder by one view; `scale` is the least change in points that has the deepest colour."""
 
     encoder: str
     methods: list[str]
@@ -57,7 +59,8 @@ def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataF
         for (language, method), value in grid.items()
         if reference is not None and (language, reference) in grid
     }
-    scale = max([LEAST_SCALE, *map(abs, changes.values())])
+    sizes = [abs(change) for (_, method), change in changes.items() if method != reference]
+    scale = max(LEAST_SCALE, float(np.quantile(sizes, SHARE))) if sizes else LEAST_SCALE
     found = []
     for language in table["language"].unique():
         squares = []
@@ -67,7 +70,9 @@ def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataF
                 continue
             change = changes.get((language, method), 0.0)
             told = "" if method == reference or reference is None else f"{change:+.1f}"
-            squares.append(Square(f"{grid[language, method]:.1f}", told, round(change / scale, 2)))
+            squares.append(
+                Square(f"{grid[language, method]:.1f}", told, round(min(max(change / scale, -1.0), 1.0), 2))
+            )
         found.append((str(language), squares))
     return HeatMap(encoder, methods, found, scale)
 
@@ -83,5 +88,5 @@ def _by_language(values: pd.DataFrame, *, pairs: bool) -> pd.DataFrame:
     shared = set.intersection(*map(set, sides)) if len(sides) else set()
     if not shared and pairs:
         return values.assign(language=values["subset"])
-    languages = [[one for one in found if one not in shared] or found[:1] for found in sides]
+    languages = [[one for one in found if one not in shared] or ["-".join(sorted(found))] for found in sides]
     return values.assign(language=pd.Series(languages, index=values.index)).explode("language")

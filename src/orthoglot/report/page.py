@@ -27,7 +27,7 @@ from orthoglot.report.headline import Row, headline, sentences
 from orthoglot.report.heat import HeatMap, heat_maps
 from orthoglot.report.maps import Panel
 from orthoglot.report.plots import History
-from orthoglot.report.tables import Section
+from orthoglot.report.tables import Section, Table
 from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import P_AT_1, PROPORTIONS, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
@@ -70,10 +70,14 @@ class Figure(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task on one data set: its main metric, the other metrics, and what is drawn of the main one."""
+    """One task on one data set: its main metric, the other metrics, and what is drawn of the main one.
+
+    `short` has the rows of the methods of the first table, where nothing is drawn.
+    """
 
     name: str
     question: str
+    short: Table | None
     main: Section
     others: list[Section]
     heat: list[HeatMap]
@@ -154,7 +158,7 @@ def report(
         verdict=queries.verdict(table, methods),
         facts=facts(table, licences, methods),
         hosts=tables.host_table(table, methods),
-        tasks=_tasks(sections, table, corners, methods, text_maps),
+        tasks=_tasks(sections, answer, table, corners, methods, text_maps),
         curves=plots.curves(curves, {**methods, **pretraining}) if trainings else None,
         capped=capped(trainings),
         diagnostics=diagnostics,
@@ -291,6 +295,7 @@ def _pictures(
 
 def _tasks(
     sections: Sequence[Section],
+    answer: Sequence[Row],
     records: pd.DataFrame,
     corners: pd.DataFrame,
     methods: Mapping[str, str | None],
@@ -307,8 +312,11 @@ def _tasks(
         heat = list(heat_maps(records, task, dataset, main.metric)) if main.metric else []
         figures = _figures(main, records, corners, methods)
         panels = maps.text_maps(records, dataset, text_maps[dataset]) if _has_maps(main, text_maps) else []
-        name = queries.title(task, dataset)
-        found.append(Task(name, queries.EXPLAINED[task], main, others, heat, figures, panels))
+        chosen = {row.method for row in answer}
+        few = [cells for cells in main.table.rows if cells[1].text in chosen]
+        short = main.table._replace(rows=few) if few and not figures else None
+        about = queries.title(task, dataset), queries.EXPLAINED[task], short
+        found.append(Task(*about, main, others, heat, figures, panels))
     return found
 
 

@@ -25,7 +25,7 @@ from orthoglot.tasks.geometry import GROUPS
 # To be told apart on white and on black.
 COLOURS = (
     *("#4c8bd0", "#e8790c", "#3f9c4f", "#e0484b", "#a872c0", "#2aa1a1", "#c79a00", "#a07b62"),
-    *("#ec7f9c", "#7f7f7f", "#00a4e4", "#c2185b", "#7fae2e", "#8757d6", "#5b86a3", "#c05a06"),
+    *("#ec7f9c", "#7f7f7f", "#00a4e4", "#d6407f", "#7fae2e", "#8757d6", "#5b86a3", "#c05a06"),
 )
 MARKERS = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "stroke", "triangle-left")
 SIGNS = dict(zip(MARKERS, "●▲■◆✚▼▬◀", strict=True))
@@ -41,7 +41,13 @@ CONFIG: dict[str, Any] = {
     "lineBreak": "\n",
     "font": "sans-serif",
     "view": {"stroke": None},
-    "axis": {**_TEXT, "gridOpacity": 0.3, "domainColor": "#888888", "tickColor": "#888888"},
+    "axis": {
+        **_TEXT,
+        "gridColor": "#888888",
+        "gridOpacity": 0.2,
+        "domainColor": "#888888",
+        "tickColor": "#888888",
+    },
     "header": {**_TEXT, "labelAnchor": "start", "labelFontSize": 11, "labelAlign": "left"},
     "legend": {**_TEXT, "orient": "bottom", "labelLimit": 400, "columns": 6, "symbolOpacity": 1},
 }
