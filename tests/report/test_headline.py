@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from generated_records import DEFINITIONS, DREAM, over_seeds, record
 
-from orthoglot.report.headline import Score, family, headline
+from orthoglot.report.headline import Score, family, headline, sentences
 from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record
 
@@ -127,3 +127,20 @@ def test_no_retrieval_no_row() -> None:
 )
 def test_families_are_read_from_what_was_trained(architecture: str, terms: str, expected: str) -> None:
     assert family({"architecture": architecture, "terms": terms}) == expected
+
+
+def test_an_encoder_is_summed_up_in_a_sentence() -> None:
+    better = levels("e", "heldout", {"original": 80, "meat": 90, "discriminant": 92})
+    worse = levels("f", "heldout", {"original": 80, "meat": 70, "discriminant": 75})
+    (one, first), (two, second) = sentences(headline(frame(better + worse)))
+    assert (one, two) == ("e", "f")
+    assert first.startswith(
+        "finds 92.0 % of translations by the meaning of discriminant, 80.0 % by the undivided"
+    )
+    assert "(+12.0 [+11.0, +13.0])" in first
+    assert "80.0 % of translations by the undivided vector; none of these" in second
+    alone = [record for record in better if record.method == "meat"]
+    ((_, third),) = sentences(headline(frame(alone)))
+    assert third.startswith("finds most with meat: 90.0 %")
+    whole = [record for record in better if record.method == "original"]
+    assert sentences(headline(frame(whole))) == []

@@ -19,6 +19,7 @@ from dvc_render.vega_templates import get_template
 from orthoglot.errors import DataError
 from orthoglot.report import page
 from orthoglot.report.page import report
+from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import comparisons, frame, overall, rows, significance, verdict
 from orthoglot.statistics.records import Record, read_records, unsign
 from orthoglot.tasks.evaluate import evaluate
@@ -85,7 +86,7 @@ def test_hostile_text_stays_text(made: SimpleNamespace) -> None:
     (script,) = re.findall("<script>(.*?)</script>", made.page, flags=re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in made.page
-    assert script == Path(page.__file__).with_name("sort.js").read_text()
+    assert script == Path(page.__file__).with_name("tables.js").read_text()
     assert "b" not in tags.tags
     assert "&lt;script&gt;alert(&#39;title&#39;)" in made.page
     assert "&lt;b&gt;toy &amp; co&lt;/b&gt;" in made.page
@@ -98,11 +99,35 @@ def test_the_page_lists_the_licences_of_what_was_used(made: SimpleNamespace) -> 
 def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
     tags = Tags()
     tags.feed(made.page)
-    assert (
-        tags.tags.count("svg") == 10
-    )  # a corner per task and metric, training curves, maps, two of the geometry
+    # Of two encoders the answer, five tasks, three maps and six of the text; training curves; three of the geometry.
+    assert tags.tags.count("svg") == 2 * (1 + 5 + 3 + 6) + 1 + 3
     assert all(source.startswith(("#", "data:")) for source in tags.sources)
     assert len(made.page) < 2_000_000
+
+
+def test_the_page_opens_with_question_answer_pictures_and_one_short_table(made: SimpleNamespace) -> None:
+    start, rest = made.page.split('<section id="answer">')
+    opening = rest.split("</section>")[0].split("<details>")[0]
+    assert page.QUESTION in start
+    assert start.count("<li><strong>") == 2
+    assert opening.count("<svg") == 2
+    assert opening.count("<table") == 1
+    assert opening.count("<tr>") <= 1 + 12
+    query = {"task": "tatoeba", "subset": "all", "seed": None, "encoder": "toy", "metric": "P@1"}
+    assert all(opening.count(f">{method}</text>") == 2 for method in ("dream", "dream+oracle"))
+    # These have no terms, so one stands for both, and that is the one whose language view finds nothing.
+    cell = one(made.records, method="dream+oracle", view="language", **query)
+    assert f"<td>{cell.value:.1f} <small>[{cell.low:.1f}, {cell.high:.1f}]</small></td>" in opening
+    assert opening.count(">undivided vector</text>") == 2
+
+
+def test_a_method_has_one_colour_in_figures_and_tables(made: SimpleNamespace) -> None:
+    colour = method_styles(METHODS)["dream"][0]
+    assert f'<span class="mark" style="color:{colour}" aria-hidden="true">●</span>dream</td>' in made.page
+    assert (
+        f'<span class="mark" style="color:{colour}" aria-hidden="true">▲</span>dream+oracle</td>' in made.page
+    )
+    assert re.search(f'fill="{colour}"[^>]*>dream</text>', made.page)
 
 
 def test_a_known_cell_stands_in_the_page_and_in_markdown(made: SimpleNamespace) -> None:
@@ -271,8 +296,8 @@ def test_maps_of_a_text_show_the_numbers_of_the_first_seed(made: SimpleNamespace
     values = [one(made.records, subset="all", metric=m, **query).value for m in ("kl-d", "ch-i", "pr")]
     shown = "KL-D {:.3g}, CH-I {:.3g}, PR {:.3g}".format(*values)
     # Two panels, t-SNE and PCA, for each of two encoders and of two methods that differ in their language view alone.
-    assert made.page.count(f">{shown}</tspan>") == 2 * 2 * 2
-    assert made.page.count("dream, t-SNE</tspan>") == 2
+    assert made.page.count(f"<p>{shown}</p>") == 2 * 2 * 2
+    assert made.page.count("<p>dream, t-SNE</p>") == 2
 
 
 def test_votes_are_shown_where_a_history_has_them(

@@ -8,11 +8,14 @@ import pytest
 from generated_records import a_run, over_seeds
 
 from orthoglot.report.corpus_tables import corpus_table, text_table
+from orthoglot.report.headline import Row, Score
 from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import better, frame, overall, where
 from orthoglot.report.tables import (
     Table,
-    headline,
+    headline_table,
+    markdown,
+    means_table,
     subset_tables,
     task_table,
     tracked,
@@ -84,9 +87,9 @@ def test_metrics_average_over_the_selected_methods_and_data_sets() -> None:
     }
 
 
-def test_the_headline_has_a_row_per_method_and_means_per_encoder() -> None:
+def test_means_over_tasks_have_a_row_per_method_and_columns_per_encoder() -> None:
     table = frame(a_run(["a", "b"], METHODS))
-    found = headline(table)
+    found = means_table(table)
     assert [row[0].text for row in found.rows] == list(METHODS)
     kinds = ["P@1 meaning ↑", "P@1 language ↓", "STS ↑", "QE ↑"]
     assert found.columns == ["Method", *(f"{encoder}: {kind}" for encoder in "ab" for kind in kinds)]
@@ -94,6 +97,43 @@ def test_the_headline_has_a_row_per_method_and_means_per_encoder() -> None:
     assert len(values) == 3
     assert found.rows[-1][6].text == f"{values['value'].mean():.1f}"
     assert [cell.text for cell in found.rows[0]][2] == "–"
+
+
+def test_the_first_table_has_three_columns_per_encoder() -> None:
+    whole = Score(80.04, 79.0, 81.0)
+    by_language, change = Score(0.14, 0.0, 0.3), Score(2.06, 1.0, 3.0)
+    rows = [
+        Row("a", "original", "undivided vector", "undivided", "tatoeba", "x", whole, None, None, ""),
+        Row(
+            "a",
+            "lsar",
+            "closed form",
+            "best",
+            "tatoeba",
+            "x",
+            Score(82.1, 81, 83),
+            by_language,
+            change,
+            "good",
+        ),
+        Row("b", "lsar", "closed form", "best", "heldout", "test", Score(50, 49, 51), by_language, None, ""),
+    ]
+    found = headline_table(rows)
+    assert found.groups == [("", 2), ("a: Tatoeba retrieval (x)", 3), ("b: Held-out retrieval", 3)]
+    original, lsar = found.rows
+    assert [cell.text for cell in original] == ["original", "undivided vector", "80.0", *["–"] * 5]
+    assert [cell.text for cell in lsar] == [
+        "lsar",
+        "closed form, best",
+        "82.1",
+        "+2.1",
+        "0.1",
+        "50.0",
+        "–",
+        "0.1",
+    ]
+    assert lsar[3] == ("+2.1", "[+1.0, +3.0]", "good")
+    assert "| Method | Family | a: Tatoeba retrieval (x): By meaning ↑ |" in markdown([found])
 
 
 def test_bold_marks_the_best_only_where_its_interval_is_apart() -> None:
@@ -143,7 +183,7 @@ def test_other_names_change_nothing_but_labels() -> None:
         names[name]: style for name, style in method_styles(hosts).items()
     }
     assert numbers(tracked(records, ["seed"])) == numbers(tracked(renamed, [names["seed"]]))
-    assert [row[1:] for row in headline(records).rows] == [row[1:] for row in headline(renamed).rows]
+    assert [row[1:] for row in means_table(records).rows] == [row[1:] for row in means_table(renamed).rows]
 
 
 def test_which_way_is_better() -> None:

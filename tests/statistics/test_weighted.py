@@ -16,9 +16,10 @@ from orthoglot.statistics.weighted import (
     Spearman,
     Statistic,
     explained,
+    grouped,
     mean,
+    mid_ranks,
     pearson,
-    ranking,
     ratio,
     spread,
 )
@@ -27,8 +28,8 @@ from orthoglot.statistics.weighted import (
 def taken(statistic: Statistic, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(B,) statistics of (N, C) values under weights (N, B)."""
     if isinstance(statistic, Spearman):
-        x, y = (ranking(side)(weights) for side in values.T)
-        return statistic.finish(weights, x, y)
+        x, y = map(grouped, values.T)
+        return statistic.finish(weights, [x], y)[0]
     return statistic.finish(statistic.moments(values).T @ weights)
 
 
@@ -76,7 +77,7 @@ def test_oracle_v5() -> None:
 
 def test_mid_ranks_by_hand() -> None:
     # 3 once, 1 twice, 2 three times, and 2 again: 1 1 2 2 2 2 3, ranks 1.5, 4.5, 7, mean 4.
-    ranks = ranking(np.array([3.0, 1.0, 2.0, 2.0]))(np.array([[1.0], [2.0], [3.0], [1.0]]))
+    ranks = mid_ranks(np.array([[1.0], [2.0], [3.0], [1.0]]), grouped(np.array([3.0, 1.0, 2.0, 2.0])))
     assert ranks[:, 0].tolist() == [3, -2.5, 0.5, 0.5]
 
 

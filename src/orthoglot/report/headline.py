@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -101,6 +101,34 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
                     )
                 )
     return found
+
+
+def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
+    """What to remember of each encoder, as (encoder, the rest of the sentence)."""
+    lines = []
+    for encoder in dict.fromkeys(row.encoder for row in found):
+        own = [row for row in found if row.encoder == encoder]
+        whole = next((row for row in own if row.role == "undivided"), None)
+        divided = [row for row in own if row.role != "undivided"]
+        if not divided:
+            continue
+        best = max(divided, key=lambda row: (row.tone == "good", row.meaning.value))
+        by_language = "" if best.language is None else f", and {best.language.value:.1f} % by language"
+        if whole is None or best.change is None:
+            line = f"finds most with {best.method}: {best.meaning.value:.1f} % of translations by meaning{by_language}."
+        elif best.tone == "good":
+            line = (
+                f"finds {best.meaning.value:.1f} % of translations by the meaning of {best.method}, "
+                f"{whole.meaning.value:.1f} % by the undivided vector "
+                f"({best.change.value:+.1f} [{best.change.low:+.1f}, {best.change.high:+.1f}]){by_language}."
+            )
+        else:
+            line = (
+                f"finds {whole.meaning.value:.1f} % of translations by the undivided vector; "
+                "none of these methods is shown to find more."
+            )
+        lines.append((encoder, line))
+    return lines
 
 
 def answers(records: pd.DataFrame) -> pd.DataFrame:

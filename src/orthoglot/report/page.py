@@ -22,33 +22,41 @@ from markupsafe import Markup
 from orthoglot import __version__
 from orthoglot.errors import DataError
 from orthoglot.pretraining import emma_x_diagnostics as diagnostics
-from orthoglot.report import corpus_tables, plots, queries, tables
+from orthoglot.report import corpus_tables, maps, plots, queries, tables
+from orthoglot.report.headline import Row, headline, sentences
+from orthoglot.report.heat import HeatMap, heat_maps
+from orthoglot.report.maps import Panel
 from orthoglot.report.plots import History
-from orthoglot.report.tables import Section
+from orthoglot.report.tables import Section, Table
 from orthoglot.report.training_notes import training_notes
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import PROPORTIONS, Record, read_records, unsign, write_records
+from orthoglot.statistics.records import P_AT_1, PROPORTIONS, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
+QUESTION = (
+    "Does a sentence vector that is divided into meaning and language find translations by its meaning, and none by "
+    "its language?"
+)
 CORNER = (
-    "Each point is a method with the intervals of both views; a line leads to it from its host; the dashed line is the "
-    "undivided vector. "
+    "Each point is a method, with the intervals of both views; a line leads to it from the method that it adds to. "
+    "The dashed line is the undivided vector. "
 )
 WHERE_BETTER = {
-    ("higher", "lower"): "Up and to the left is better.",
-    ("lower", "higher"): "Down and to the right is better.",
+    ("higher", "lower"): "Best is the upper left corner.",
+    ("lower", "higher"): "Best is the lower right corner.",
 }
+NEAREST_ZERO = "Best is high up, and to the side the nearer to 0."
 GEOMETRY = (
     "Meaning view of each method and the encoder's own vectors, with their intervals. The arrow shows which way is "
     "better."
 )
 TEXT_MAPS = (
     f"The colour is the language: the more the colours mix, the less the vectors reveal it. At most 20 languages and "
-    f"{plots.TEXT_MAP_POINTS} points, meaning view with the first seed. t-SNE by cosines, perplexity 10; PCA: first "
+    f"{maps.TEXT_MAP_POINTS} points, meaning view with the first seed. t-SNE by cosines, perplexity 10; PCA: first "
     "two principal components. Numbers are of all languages and sentences, with that seed. t-SNE shows neighbours; "
     "sizes and distances of its clusters mean nothing."
 )
@@ -56,11 +64,26 @@ logger = logging.getLogger(__name__)
 
 
 class Figure(NamedTuple):
-    """A drawing, its caption, and what a reader clicks on to unfold it; empty if it is shown at once."""
+    """Drawings that stand next to each other, each with a heading, and their caption."""
 
-    svg: Markup
+    drawn: list[tuple[str, Markup]]
     caption: str
-    folded: str = ""
+
+
+class Task(NamedTuple):
+    """One task on one data set: its main metric, the other metrics, and what is drawn of the main one.
+
+    `short` has the rows of the methods of the first table, where nothing is drawn.
+    """
+
+    name: str
+    question: str
+    short: Table | None
+    main: Section
+    others: list[Section]
+    heat: list[HeatMap]
+    figures: list[Figure]
+    panels: list[Panel]
 
 
 def report(
@@ -108,9 +131,10 @@ def report(
     corners, curves = plots.corner_table(table, methods), plots.curves_table(trainings)
     for drawn, data in (("corner", corners), ("curves", curves)):
         data.to_csv(output / "plots" / f"{drawn}.csv", index=False, lineterminator="\n")
-    glance, sections = tables.headline(table), tables.sections(table)
+    answer, sections = headline(table), tables.sections(table)
+    overview = [tables.headline_table(answer), tables.means_table(table)]
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
-    (output / "tables.md").write_text(tables.markdown([glance, *chain(*folded)]), encoding="utf-8")
+    (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
     corpora = {}
     if counts:
         corpora["corpora"] = corpus_tables.corpus_table([corpus_tables.read_counts(path) for path in counts])
@@ -125,17 +149,24 @@ def report(
     page = render(
         TEMPLATE,
         title=title,
+        question=QUESTION,
+        answers=sentences(answer),
+        pictures=_pictures(answer, corners, methods),
+        overview=overview,
+        marks={
+            name: (colour, plots.SIGNS[form]) for name, (colour, form) in plots.method_styles(methods).items()
+        },
         verdict=queries.verdict(table, methods),
         facts=facts(table, licences, methods),
-        glance=glance,
         hosts=tables.host_table(table, methods),
-        sections=[(one, _figures(one, table, corners, methods, text_maps)) for one in sections],
+        tasks=_tasks(sections, answer, table, corners, methods, text_maps),
         curves=plots.curves(curves, {**methods, **pretraining}) if trainings else None,
         training_notes=training_notes(trainings),
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
-        maps=plots.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
+        maps=maps.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
+        text_maps_caption=TEXT_MAPS,
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
@@ -171,8 +202,9 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = Path(__file__).with_name("sort.js").read_text(encoding="utf-8")
+    script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    values = {"marks": {}, **values}
     return environment.get_template(template).render(**values, script=Markup(script), script_digest=digest)
 
 
@@ -236,31 +268,66 @@ def _read(
     return [record for name in names for record in found[name][0]], {name: found[name][1] for name in names}
 
 
-def _figures(
-    section: Section,
+def _pictures(
+    answer: Sequence[Row], corners: pd.DataFrame, methods: Mapping[str, str | None]
+) -> Figure | None:
+    """The answer as a picture per encoder, None without retrieval by two views."""
+    asked = {row.encoder: (row.task, row.dataset) for row in answer}
+    drawn = []
+    for encoder, (task, dataset) in asked.items():
+        label = queries.label(task, dataset, P_AT_1)
+        if len(queries.where(corners, encoder=encoder, task=label)):
+            heading = f"{encoder}: {queries.title(task, dataset)}"
+            drawn.append((heading, plots.corner(corners, encoder, label, "P@1 (%)", methods)))
+    return Figure(drawn, CORNER + WHERE_BETTER["higher", "lower"]) if drawn else None
+
+
+def _tasks(
+    sections: Sequence[Section],
+    answer: Sequence[Row],
     records: pd.DataFrame,
     corners: pd.DataFrame,
     methods: Mapping[str, str | None],
     text_maps: Mapping[str, Mapping[tuple[str, str], TextMap]],
+) -> list[Task]:
+    """Sections by task and data set; of correlations Spearman's is the main one."""
+    grouped: dict[tuple[str, str], list[Section]] = {}
+    for one in sections:
+        grouped.setdefault((one.task, one.dataset), []).append(one)
+    found = []
+    for (task, dataset), own in grouped.items():
+        main = next((one for one in own if one.metric == "spearman"), own[0])
+        others = [one for one in own if one is not main]
+        heat = list(heat_maps(records, task, dataset, main.metric)) if main.metric else []
+        figures = _figures(main, records, corners, methods)
+        panels = maps.text_maps(records, dataset, text_maps[dataset]) if _has_maps(main, text_maps) else []
+        chosen = {row.method for row in answer}
+        few = [cells for cells in main.table.rows if cells[1].text in chosen]
+        short = main.table._replace(rows=few) if few and not figures else None
+        about = queries.title(task, dataset), queries.EXPLAINED[task], short
+        found.append(Task(*about, main, others, heat, figures, panels))
+    return found
+
+
+def _has_maps(section: Section, text_maps: Mapping[str, object]) -> bool:
+    return section.task == queries.GEOMETRY and section.dataset in text_maps
+
+
+def _figures(
+    section: Section, records: pd.DataFrame, corners: pd.DataFrame, methods: Mapping[str, str | None]
 ) -> list[Figure]:
-    """The figures of a section: meaning against language, or those of the geometry."""
+    """Meaning against language of each encoder, or the geometry by metric."""
     task, dataset, metric = section[:3]
-    if metric is not None:
-        label = queries.label(task, dataset, metric)
-        if label not in set(corners["task"]):
-            return []
-        unit, ways = (
-            f"{queries.metric_name(metric)} × 100",
-            "Up is better, and to the side the nearer to 0.",
-        )
-        if metric in PROPORTIONS:
-            unit = f"{queries.metric_name(metric)} (%)"
-            ways = WHERE_BETTER[queries.better(task, "meaning"), queries.better(task, "language")]
-        return [Figure(plots.corner(corners, label, unit, methods), CORNER + ways)]
-    if task != queries.GEOMETRY or dataset not in text_maps:
+    if task == queries.GEOMETRY:
+        return [Figure([("", one) for one in plots.geometry(records, dataset, methods)], GEOMETRY)]
+    if metric is None:
         return []
-    maps = plots.text_maps(records, dataset, text_maps[dataset])
-    return [
-        Figure(plots.geometry(records, dataset, methods), GEOMETRY),
-        Figure(maps, TEXT_MAPS, "Maps of the text in many languages"),
-    ]
+    label = queries.label(task, dataset, metric)
+    encoders = queries.where(corners, task=label)["encoder"].unique()
+    unit = f"{queries.metric_name(metric)} × 100"
+    ways = NEAREST_ZERO
+    if metric in PROPORTIONS:
+        unit = f"{queries.metric_name(metric)} (%)"
+        ways = WHERE_BETTER[queries.better(task, "meaning"), queries.better(task, "language")]
+    drawn = [(encoder, plots.corner(corners, encoder, label, unit, methods)) for encoder in encoders]
+    return [Figure(drawn, CORNER + ways)] if drawn else []

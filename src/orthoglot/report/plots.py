@@ -16,20 +16,23 @@ import numpy as np
 import pandas as pd
 import vl_convert
 from markupsafe import Markup
+from scipy.optimize import isotonic_regression
 
 from orthoglot.pretraining.emma_x_diagnostics import signs
 from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, rows, spread, undivided, where
-from orthoglot.statistics.records import ALL
 from orthoglot.tasks.geometry import GROUPS
-from orthoglot.tasks.projections import Map, TextMap
 
+# To be told apart on white and on black.
 COLOURS = (
-    *("#4c78a8", "#f58518", "#54a24b", "#e45756", "#b279a2", "#72b7b2", "#d4a900", "#9d755d"),
-    *("#ff9da6", "#7f7f7f", "#00a4e4", "#8c1d40", "#a6d854", "#7b3294", "#17476b", "#b35806"),
+    *("#4c8bd0", "#e8790c", "#3f9c4f", "#e0484b", "#a872c0", "#2aa1a1", "#c79a00", "#a07b62"),
+    *("#ec7f9c", "#7f7f7f", "#00a4e4", "#d6407f", "#7fae2e", "#8757d6", "#5b86a3", "#c05a06"),
 )
 MARKERS = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "stroke", "triangle-left")
-# Points of one map: each is an element of the SVG.
-MAP_POINTS, TEXT_MAP_POINTS = 300, 150
+SIGNS = dict(zip(MARKERS, "●▲■◆✚▼▬◀", strict=True))
+# Of a label in a figure, and the least height of the figure, in pixels.
+LINE, HEIGHT = 15, 240
+# How far the axes reach beyond what is drawn, as a share of their length.
+MARGIN = 0.06
 CHARTS = Path(__file__).with_name("charts")
 _TEXT = {"labelColor": "currentColor", "titleColor": "currentColor", "titleFontWeight": "normal"}
 CONFIG: dict[str, Any] = {
@@ -38,11 +41,19 @@ CONFIG: dict[str, Any] = {
     "lineBreak": "\n",
     "font": "sans-serif",
     "view": {"stroke": None},
-    "axis": {**_TEXT, "gridOpacity": 0.3, "domainColor": "#888888", "tickColor": "#888888"},
+    "axis": {
+        **_TEXT,
+        "gridColor": "#888888",
+        "gridOpacity": 0.2,
+        "domainColor": "#888888",
+        "tickColor": "#888888",
+    },
     "header": {**_TEXT, "labelAnchor": "start", "labelFontSize": 11, "labelAlign": "left"},
     "legend": {**_TEXT, "orient": "bottom", "labelLimit": 400, "columns": 6, "symbolOpacity": 1},
 }
 Spec = dict[str, Any]
+# Of the methods; labels replace it in the first, panels' titles in the second.
+LEGENDS: dict[str, Any] = {"corner": None, "curves": None, "geometry": {"columns": 3}}
 
 
 class History(NamedTuple):
@@ -92,7 +103,45 @@ def corner_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> pd
     )
     found = found.assign(host=found["method"].map(lambda name: methods[name] or ""))
     found = found.merge(hosts, how="left", on=["encoder", "task", "host"]).drop(columns="host")
-    return found.join(sentences, on=keys[:2]).round(4)
+    found = found.join(sentences, on=keys[:2])
+    placed = [_placed(own) for _, own in found.groupby(keys[:2], sort=False)]
+    return (pd.concat(placed) if placed else found).round(4)
+
+
+def height(table: pd.DataFrame) -> int:
+    """Of a figure with these rows of `corner_table`, in pixels: its labels need a line each."""
+    return max(HEIGHT, LINE * (table["method"].nunique() + 2))
+
+
+def _placed(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of one figure with the ends of its axes and the heights of its labels, none of which cover another."""
+    across = table[["language", "language_low", "language_high"]].to_numpy()
+    up = table[["meaning", "meaning_low", "meaning_high", "sentence"]].to_numpy()
+    ends: dict[str, float] = {}
+    for name, values in (("x", across), ("y", up)):
+        low, high = np.nanmin(values), np.nanmax(values)
+        reach = MARGIN * max(high - low, 1.0)
+        ends |= {f"{name}_from": low - reach, f"{name}_to": high + reach}
+    wished = [*table["meaning"], table["sentence"].iloc[0]]
+    if math.isnan(wished[-1]):
+        wished.pop()
+    line = (ends["y_to"] - ends["y_from"]) * LINE / height(table)
+    labels = spread_out(np.array(wished), line, ends["y_from"] + line / 2, ends["y_to"] - line / 2)
+    whole = labels[len(table)] if len(labels) > len(table) else math.nan
+    return table.assign(**ends, label=labels[: len(table)], sentence_label=whole)
+
+
+def spread_out(wished: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
+    """The places nearest to the wished ones (least squares), at least `gap` apart in the same order, in [low, high].
+
+    Places that have no room in [low, high] are nearer to each other.
+    """
+    order = np.argsort(wished, kind="stable")
+    gap = min(gap, (high - low) / max(len(wished) - 1, 1))
+    steps = gap * np.arange(len(wished))
+    placed = np.empty(len(wished))
+    placed[order] = np.clip(isotonic_regression(wished[order] - steps).x, low, high - steps[-1]) + steps
+    return placed
 
 
 def curves_table(trainings: Iterable[History]) -> pd.DataFrame:
@@ -106,26 +155,30 @@ def curves_table(trainings: Iterable[History]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns).astype({"seed": "Int64"}).round(6)
 
 
-def corner(table: pd.DataFrame, task: str, unit: str, methods: Mapping[str, str | None]) -> Markup:
-    """Meaning view against language view, a panel per encoder, a point per method.
+def corner(
+    table: pd.DataFrame, encoder: str, task: str, unit: str, methods: Mapping[str, str | None]
+) -> Markup:
+    """Meaning view against language view of one encoder: a labelled point per method.
 
     Args:
         table: `corner_table`.
+        encoder: one of its encoders.
         task: one of its tasks.
         unit: of the scores.
         methods: {method: its host}.
     """
-    spec = _chart("corner", table[table["task"] == task], methods)
-    spec["facet"]["row"]["header"] = None
+    own = where(table, encoder=encoder, task=task)
+    spec = _chart("corner", own, methods)
+    spec |= {**spec.pop("spec"), "height": height(own)}
+    del spec["facet"], spec["resolve"]
     for axis, view in (("x", "language"), ("y", "meaning")):
-        spec["spec"]["encoding"][axis]["title"] = f"{view} view, {unit}"
+        spec["encoding"][axis]["title"] = f"{unit} by {view}"
     return _svg(spec)
 
 
 def curves(table: pd.DataFrame, methods: Mapping[str, str | None]) -> Markup:
     """Loss by epoch, validation thick and training thin, a panel per encoder and method, a line per seed."""
     spec = _chart("curves", table.assign(training=table["encoder"] + "\n" + table["method"]), methods)
-    spec["spec"]["encoding"]["color"]["legend"] = None
     return _svg(spec)
 
 
@@ -142,39 +195,8 @@ def votes(trainings: Sequence[History]) -> Markup:
     return _svg(_chart("votes", table))
 
 
-def maps(drawn: Mapping[tuple[str, str], Map]) -> Markup:
-    """A panel per encoder and method: the colour is the language, the marker the part of the vector."""
-    panels = []
-    for (encoder, method), one in drawn.items():
-        panel = f"{encoder}\n{method}, {one.explained.sum():.0%} of the variance"
-        points = _sampled(MAP_POINTS, panel, one.points, one.languages)
-        panels.append(points.assign(part=one.parts[points.index]))
-    return _svg(_chart("maps", pd.concat(panels)))
-
-
-def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str], TextMap]) -> Markup:
-    """Two panels per encoder and method, t-SNE and principal components, with the numbers of the first seed."""
-    whole = undivided(records)
-    records = where(records[records["seed"].notna()], task=GEOMETRY, dataset=dataset, subset=ALL)
-    panels = []
-    for (encoder, method), one in drawn.items():
-        view = "sentence" if method in whole else "meaning"
-        own = where(records, encoder=encoder, method=method, view=view)
-        numbers = own.groupby("metric", sort=False)["value"].first()
-        known = {
-            heading.split()[0]: numbers[metric] for metric, heading in SHAPES.items() if metric in numbers
-        }
-        about = ", ".join(f"{name} {value:.3g}" for name, value in known.items())
-        for points, kind in ((one.tsne, "t-SNE"), (one.pca, "PCA")):
-            panel = f"{encoder}\n{method}, {kind}\n{about}"
-            panels.append(_sampled(TEXT_MAP_POINTS, panel, points, one.languages))
-    spec = _chart("maps", pd.concat(panels))
-    del spec["spec"]["encoding"]["shape"]
-    return _svg(spec)
-
-
-def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | None]) -> Markup:
-    """A column of panels per metric, one per encoder: the meaning view of each method by group of languages."""
+def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | None]) -> list[Markup]:
+    """A figure per metric with a panel per encoder: the meaning view of each method by group of languages."""
     values = spread(where(records, task=GEOMETRY, dataset=dataset))
     values = values[(values["view"] == "meaning") | values["method"].isin(undivided(records))]
     charts = []
@@ -186,19 +208,13 @@ def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | No
         encoding["x"]["sort"], encoding["xOffset"]["sort"] = GROUPS, list(methods)
         if metric == "kl-d" and own["value"].min() > 0 and own["value"].max() > 50 * own["value"].min():
             encoding["y"]["scale"] = {"type": "log"}
-        charts.append(spec)
-    return _svg({"hconcat": charts})
+        charts.append(_svg(spec))
+    return charts
 
 
 def _root(method: str, methods: Mapping[str, str | None]) -> str:
     host = methods.get(method)
     return method if host is None else _root(host, methods)
-
-
-def _sampled(n: int, panel: str, points: np.ndarray, languages: np.ndarray) -> pd.DataFrame:
-    """At most n of the points, shuffled, as the language drawn last would hide the others."""
-    table = pd.DataFrame({"panel": panel, "x": points[:, 0], "y": points[:, 1], "language": languages})
-    return table.sample(min(n, len(table)), random_state=0)
 
 
 def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | None = None) -> Spec:
@@ -212,10 +228,10 @@ def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | N
         names = [name for name in methods if name in set(table["method"])]
         by_method = {"field": "method", "type": "nominal", "title": None, "sort": names}
         colours, shapes = ({"domain": names, "range": [styles[name][i] for name in names]} for i in (0, 1))
-        spec["spec"]["encoding"]["color"] = {**by_method, "scale": colours}
+        spec["spec"]["encoding"]["color"] = {**by_method, "scale": colours, "legend": LEGENDS[name]}
         for layer in spec["spec"]["layer"]:
             if layer["mark"]["type"] == "point":
-                layer["encoding"]["shape"] = {**by_method, "scale": shapes}
+                layer["encoding"]["shape"] = {**by_method, "scale": shapes, "legend": LEGENDS[name]}
     data = {**spec.get("data", {}), "values": json.loads(table.to_json(orient="records"))}
     return {**spec, "data": data, "title": None}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,18 @@ RETRIEVAL = ("heldout", "tatoeba", NWAY, "code-switched")
 # The metrics of the geometry that the page opens with, and which way each is better.
 SHAPES = {"kl-d": "KL-D ↓", "ch-i": "CH-I ↑", "pr": "PR → 1"}
 TITLES = {name: entry.title for name, entry in TASKS.items()}
+# What a task asks, in a sentence.
+EXPLAINED = {
+    "heldout": "Of translations that no training saw, how many sentences have their translation as nearest neighbour?",
+    "tatoeba": "Of the test pairs of Tatoeba, how many sentences have their translation as nearest neighbour?",
+    NWAY: "One text in many languages: how many sentences have their translation in another as neighbour?",
+    "code-switched": "How many sentences whose words are of two languages have their translation as nearest neighbour?",
+    "sts": "How well do cosines of two sentences agree with people on how similar they are?",
+    "qe": "How well do cosines of a sentence and its machine translation agree with people on how good it is?",
+    PROBE: "How often does a linear classifier tell a sentence's language from its vector?",
+    LEAKAGE: "What do the two parts share that each should have to itself?",
+    GEOMETRY: "Do languages occupy the same space, and is all of it used?",
+}
 # Metrics that methods are compared by.
 COMPARED = (*PROPORTIONS, "pearson", "spearman")
 LEVEL = 0.05
@@ -27,8 +39,8 @@ LEVEL = 0.05
 
 def frame(records: Sequence[Record]) -> pd.DataFrame:
     """Records as a table, one row per number; seed is a nullable integer."""
-    names = [field.name for field in fields(Record)]
-    table = pd.DataFrame([asdict(record) for record in records], columns=names)
+    columns = {field.name: [getattr(record, field.name) for record in records] for field in fields(Record)}
+    table = pd.DataFrame(columns)
     return table.astype({"seed": "Int64", "low": "float64", "high": "float64", "n": "int64"})
 
 

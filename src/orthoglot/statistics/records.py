@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -99,7 +99,7 @@ def unsign(signature: str) -> dict[str, str]:
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write one JSON object per line, keys sorted."""
-    lines = [json.dumps(asdict(record), sort_keys=True, ensure_ascii=False) for record in records]
+    lines = [json.dumps(vars(record), sort_keys=True, ensure_ascii=False) for record in records]
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 

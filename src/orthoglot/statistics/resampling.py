@@ -15,12 +15,12 @@ import numpy as np
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.statistics.weighted import Metric, Ranking, Spearman, Statistic, Sums, ranking
+from orthoglot.statistics.weighted import Groups, Metric, Spearman, Statistic, Sums, grouped
 
 # Drawn numbers held at once: 32 MiB of int64.
 BLOCK_ENTRIES = 1 << 22
-# Ranks of a column held at once: 1 MiB of float64, which a core's cache holds.
-RANK_ENTRIES = 1 << 17
+# Ranks held at once: 4 MiB of float64.
+RANK_ENTRIES = 1 << 19
 
 
 class Scores(NamedTuple):
@@ -149,21 +149,21 @@ class _Group(NamedTuple):
         rows: the items' sentences among those that are drawn.
         item_of: which of these sentences each item has.
         sums: of each statistic of sums, its row in the group and its moments by sentence.
-        ranks: by the bytes of y (gold scores are ranked once), the ranking of y, and of each of Spearman's correlations
-            its row and the ranking of x.
+        ranks: by the bytes of y (gold scores are ranked once), the `grouped` y, and of Spearman's correlations their
+            rows and the `grouped` x.
     """
 
     numbers: list[int]
     rows: np.ndarray
     item_of: np.ndarray
     sums: list[tuple[int, Sums, np.ndarray]]
-    ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranking]]]]
+    ranks: dict[bytes, tuple[Groups, list[int], list[Groups]]]
 
     @classmethod
     def of(cls, numbers: list[int], columns: Sequence[Column], units: np.ndarray) -> Self:
         keys, item_of = np.unique(columns[0].scores.keys, return_inverse=True)
         sums: list[tuple[int, Sums, np.ndarray]] = []
-        ranks: dict[bytes, tuple[Ranking, list[tuple[int, Ranking]]]] = {}
+        ranks: dict[bytes, tuple[Groups, list[int], list[Groups]]] = {}
         for row, (_, scores, statistic) in enumerate(columns):
             values = scores.values.reshape(len(scores.values), -1)
             if isinstance(statistic, Sums):
@@ -173,8 +173,10 @@ class _Group(NamedTuple):
                 continue
             x, y = values.T
             if y.tobytes() not in ranks:
-                ranks[y.tobytes()] = ranking(y), []
-            ranks[y.tobytes()][1].append((row, ranking(x)))
+                ranks[y.tobytes()] = grouped(y), [], []
+            _, its_rows, xs = ranks[y.tobytes()]
+            its_rows.append(row)
+            xs.append(grouped(x))
         return cls(numbers, np.searchsorted(units, keys), item_of, sums, ranks)
 
     def statistics(self, weights: np.ndarray) -> np.ndarray:
@@ -190,10 +192,8 @@ class _Group(NamedTuple):
             width = max(1, RANK_ENTRIES // len(self.item_of))
             for start in range(0, weights.shape[1], width):
                 items = own[self.item_of, start : start + width]
-                for ranked, members in self.ranks.values():
-                    y = ranked(items)
-                    for row, x_ranked in members:
-                        found[row, start : start + width] = Spearman.finish(items, x_ranked(items), y)
+                for y, its_rows, xs in self.ranks.values():
+                    found[its_rows, start : start + width] = Spearman.finish(items, xs, y)
         return found
 
 

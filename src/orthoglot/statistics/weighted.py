@@ -2,12 +2,13 @@
 
 A draw gives item i the weight w_i, how often it was drawn; with w_i = 1 a statistic is the ordinary one, and with
 whole numbers it is that of the items repeated w_i times. Most statistics are functions of a few weighted sums, so
-all draws of all of them are one matrix product. Spearman's ranks change with the draw and are computed for each.
+all draws of all of them are one matrix product. Spearman's ranks change with the draw and are added up for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from orthoglot.statistics.records import ACCURACY, P_AT_1
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
 
-Ranking = Callable[[np.ndarray], np.ndarray]
+# Rows by rising value; rows of equal values are one group.
+Groups = Sequence[list[int]]
 
 
 class Sums(NamedTuple):
@@ -36,17 +38,42 @@ class Spearman:
     """Spearman's correlation of (N, 2) values (x, y): Pearson's of the mid-ranks, in [-1, 1].
 
     NaN for a constant x or y.
+
+    With rows in rising order of x, groups g of equal x, and r the mid-ranks of y less their mean, the sums are
+
+    sum(w r_x r_y) = sum_g (C_g - T_g / 2) R_g,  R_g = sum_g(w r), T_g = sum_g(w), C_g = T_1 + ... + T_g
+    sum(w r_x^2)   = (n^3 - sum_g T_g^3) / 12
+
+    so no column's ranks are stored. Of a group of one row, T_g R_g and T_g^3 do not depend on the order.
     """
 
     @staticmethod
-    def finish(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """(B,) correlations of the `ranking` of x and of y under weights, (N, B) each."""
-        weighted = weights * y
-        product = np.einsum("nb,nb->b", weighted, x)
-        y_spread = np.einsum("nb,nb->b", weighted, y)
-        x_spread = np.einsum("nb,nb,nb->b", weights, x, x)
+    def finish(weights: np.ndarray, xs: Sequence[Groups], y: Groups) -> np.ndarray:
+        """(len(xs), B) correlations under weights (N, B), of the `grouped` values of some x and one y."""
+        ranks = mid_ranks(weights, y)
+        weighted = weights * ranks
+        y_spread = np.einsum("nb,nb->b", weighted, ranks)
+        n, own = weights.sum(axis=0), np.einsum("nb,nb->b", weights, weighted)
+        cubed = np.einsum("nb,nb,nb->b", weights, weights, weights)
         # Two distinct ranks are at least 1/2 apart: anything less is rounding.
-        return _correlation(product, x_spread, y_spread, floor=np.full(len(product), 1e-6))
+        floor = np.full(len(n), 1e-6)
+        found = np.empty((len(xs), len(n)))
+        total, scratch = np.empty_like(n), np.empty_like(n)
+        for row, groups in enumerate(xs):
+            total.fill(0)
+            product, halves, cubes = np.zeros_like(n), own.copy(), cubed.copy()
+            for rows in groups:
+                if len(rows) == 1:
+                    count, part = weights[rows[0]], weighted[rows[0]]
+                else:
+                    count, part = weights[rows].sum(axis=0), weighted[rows].sum(axis=0)
+                    halves += count * part - (weights[rows] * weighted[rows]).sum(axis=0)
+                    cubes += count**3 - (weights[rows] ** 3).sum(axis=0)
+                total += count
+                np.multiply(total, part, out=scratch)
+                product += scratch
+            found[row] = _correlation(product - halves / 2, (n**3 - cubes) / 12, y_spread, floor=floor)
+        return found
 
 
 Statistic = Sums | Spearman
@@ -106,30 +133,27 @@ def pearson() -> Sums:
     return Sums(moments, finish)
 
 
-def ranking(values: np.ndarray) -> Ranking:
-    """How weights (N, B) make mid-ranks of (N,) values, (N, B), minus their mean (n + 1) / 2, n = sum(w).
-
-    The mid-rank of a value v under weights w is sum(w [x < v]) + (sum(w [x = v]) + 1) / 2, the mean position of its
-    copies. Values are sorted once; a draw adds up the weights in that order.
-    """
+def grouped(values: np.ndarray) -> Groups:
+    """The rows of (N,) values in rising order, those of equal values together; all together if they are constant."""
     order = np.argsort(values, kind="stable")
     steps = np.diff(values[order]) > 0 if np.ptp(values) > CONSTANT else np.zeros(len(values) - 1, dtype=bool)
-    starts = np.flatnonzero(np.concatenate([[True], steps]))
-    group = np.empty(len(values), dtype=np.int64)
-    group[order] = np.concatenate([[0], np.cumsum(steps)])
+    ends = [0, *(np.flatnonzero(steps) + 1).tolist(), len(values)]
+    rows = order.tolist()
+    return [rows[start:end] for start, end in pairwise(ends)]
 
-    def of(weights: np.ndarray) -> np.ndarray:
-        counts = weights[order]
-        if len(starts) < len(values):
-            counts = np.add.reduceat(counts, starts, axis=0)
-        ranks = np.cumsum(counts, axis=0)
-        n = ranks[-1].copy()
-        counts /= 2
-        ranks -= counts
-        ranks -= n / 2
-        return ranks[group]
 
-    return of
+def mid_ranks(weights: np.ndarray, groups: Groups) -> np.ndarray:
+    """(N, B) mid-ranks of the `grouped` values under weights (N, B), minus their mean (n + 1) / 2, n = sum(w).
+
+    The mid-rank of a value v is sum(w [x < v]) + (sum(w [x = v]) + 1) / 2, the mean position of its copies.
+    """
+    below = weights.sum(axis=0) / -2
+    ranks = np.empty_like(weights)
+    for rows in groups:
+        count = weights[rows].sum(axis=0)
+        ranks[rows] = below + count / 2
+        below += count
+    return ranks
 
 
 def _is_constant(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,58 @@
+"""Where labels of figures stand, and maps as SVG."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from orthoglot.report.maps import MAP_POINTS, maps
+from orthoglot.report.plots import spread_out
+from orthoglot.tasks.projections import Map
+
+
+def test_labels_keep_their_distance_and_their_order() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 17):
+        wished = rng.choice([0.0, 1.0, 50.0, 99.0, 100.0], size=n)
+        placed = spread_out(wished, 4.0, 0.0, 100.0)
+        order = np.argsort(wished, kind="stable")
+        assert (np.diff(placed[order]) >= 4.0 - 1e-9).all()
+        assert placed.min() >= 0
+        assert placed.max() <= 100
+
+
+def test_labels_that_have_room_stay_where_they_are() -> None:
+    assert spread_out(np.array([50.0, 10.0, 90.0]), 5.0, 0.0, 100.0) == pytest.approx([50, 10, 90])
+    # Two that collide move apart by as much.
+    assert spread_out(np.array([50.0, 50.0]), 4.0, 0.0, 100.0) == pytest.approx([48, 52])
+    assert spread_out(np.array([100.0, 100.0]), 4.0, 0.0, 100.0) == pytest.approx([96, 100])
+
+
+def test_labels_without_room_share_it() -> None:
+    assert spread_out(np.zeros(5), 40.0, 0.0, 100.0) == pytest.approx([0, 25, 50, 75, 100])
+
+
+def test_a_map_has_a_path_per_language_and_part() -> None:
+    points = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 2.0]])
+    languages, parts = np.array(["a", "a", "b", "b"]), np.array(["meaning", "language", "meaning", "meaning"])
+    (panel,) = maps({("<e>", "seed"): Map(points, languages, parts, np.array([0.5, 0.25]))})
+    assert panel.lines == ["<e>", "seed", "75% of the variance"]
+    assert list(panel.colours) == ["a", "b"]
+    paths = re.findall('<path d="(.*?)" stroke="(.*?)" stroke-linecap="(.*?)"/>', panel.svg)
+    assert [(data.count("M"), colour, form) for data, colour, form in paths] == [
+        (1, panel.colours["a"], "round"),
+        (2, panel.colours["b"], "round"),
+        (1, panel.colours["a"], "square"),
+    ]
+    # The lowest left point is at the lower left.
+    assert paths[0][0] == "M6 154h0"
+    assert "e" not in re.sub("<.*?>", "", panel.svg)
+
+
+def test_large_maps_are_samples() -> None:
+    n = 2 * MAP_POINTS
+    points = np.random.default_rng(0).normal(size=(n, 2))
+    (panel,) = maps({("e", "m"): Map(points, np.array(["a"] * n), np.array(["sentence"] * n), np.zeros(2))})
+    assert panel.svg.count("M") == MAP_POINTS
