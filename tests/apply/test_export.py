@@ -40,6 +40,8 @@ def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> D
     if architecture in ("centering", "pair_centering"):
         shape = (2, dim) if architecture == "centering" else (2, 2, dim)
         weights = {"means": generator.normal(size=shape).astype(np.float32) / 10}
+    if architecture == "sparse_autoencoder":
+        weights = {"encoder.weight": matrix(), "decoder.weight": matrix(), "active": np.array([3])}
     if architecture == "discriminant":
         weights = {"meaning": matrix(), "language": matrix()}
         weights |= {name: np.full(dim, 0.05, dtype=np.float32) for name in ("centre", "mean")}
@@ -207,6 +209,12 @@ def test_map_per_language_needs_the_language(checkpoint: Path, tmp_path: Path) -
     ours = unit(orthoglot.load(folder, "cpu").encode(SENTENCES, language="gn"))
     np.testing.assert_allclose(opened(tmp_path / "out").encode(SENTENCES), ours, atol=1e-6)
     assert "use it for text of that language alone" in (tmp_path / "out/README.md").read_text()
+
+
+def test_parts_that_are_not_linear_are_not_exported(checkpoint: Path, tmp_path: Path) -> None:
+    folder = model_folder(tmp_path, checkpoint, "sparse_autoencoder", pooling="mean", max_tokens=20)
+    with pytest.raises(ConfigError, match="no linear maps of the vector"):
+        export(folder, tmp_path / "out")
 
 
 def test_centering_per_pair_takes_the_other_language_and_is_not_exported(

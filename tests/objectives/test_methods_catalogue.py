@@ -36,7 +36,7 @@ def batch(maps: Maps) -> Case:
 @pytest.mark.parametrize("name", TRAINED)
 def test_one_step_lowers_the_total(name: str) -> None:
     method = METHODS[name]
-    maps = Maps(method.architecture, D, stream(1, "maps")).double()
+    maps = Maps(method.architecture, D, stream(1, "maps"), **method.own_settings).double()
     objective = Objective(method.terms, dim=D, n_languages=K, generator=stream(1, "heads")).double()
     for adversary in objective.adversaries():
         adversary.discriminate(batch(maps)).backward()

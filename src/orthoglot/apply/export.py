@@ -15,7 +15,8 @@ from torch import nn
 from orthoglot import atomic
 from orthoglot.apply.model import Model, opened
 from orthoglot.apply.model_card import SHOWN, decomposer_card, encoder_card
-from orthoglot.decomposers.base import Decomposer, unit
+from orthoglot.decomposers import architecture
+from orthoglot.decomposers.base import Decomposer, Trained, unit
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
@@ -86,6 +87,11 @@ def export(
         if decomposer.architecture == "pair_centering":
             raise ConfigError(
                 f"{model_folder}: centering per pair depends on the other language, which one map cannot; fit centering"
+            )
+        form = architecture(decomposer.architecture)
+        if isinstance(form, Trained) and not form.affine:
+            raise ConfigError(
+                f"{model_folder}: its parts are no linear maps of the vector and cannot be exported"
             )
         weight, bias = affine(decomposer, part, code)
         split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())

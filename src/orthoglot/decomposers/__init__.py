@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ARCHITECTURES: dict[str, str] = {
     "two_head": "linear:TWO_HEAD",
     "residual": "linear:RESIDUAL",
+    "sparse_autoencoder": "sparse_autoencoder:SPARSE_AUTOENCODER",
     "centering": "centering:CENTERING",
     "pair_centering": "pair_centering:PAIR_CENTERING",
     "lir": "lir:LIR",

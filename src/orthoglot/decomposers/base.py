@@ -66,17 +66,26 @@ class Languages:
 
 @dataclass(frozen=True)
 class Trained:
-    """An architecture of linear maps that gradient descent fits.
+    """An architecture that gradient descent fits.
 
     The weight `centre`, if there is one, is subtracted from the vectors first: (D,), or (K, D), a row by language.
 
     Attributes:
-        maps: names of the linear maps, each (D, D) with a bias.
-        split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors.
+        maps: names of the linear maps; each is (D, D) with a bias, unless `modules` makes them.
+        split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors. During training the method's
+            settings are among the weights.
+        settings: names of the method's settings that it needs.
+        modules: "module:function" of this room: (D, generator, **settings) -> PyTorch modules by name.
+        finish: (weights, training translations, languages, **settings) -> further weights, after training.
+        affine: whether each part is one affine map of the vector, so that it can be exported as one.
     """
 
     maps: tuple[str, ...]
     split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
+    settings: tuple[str, ...] = ()
+    modules: str | None = None
+    finish: Callable[..., dict[str, np.ndarray]] | None = None
+    affine: bool = True
 
     def apply(self, weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
         """Meaning and language of vectors (N, D)."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pkgutil
+from typing import Any
 
 from torch import Generator, Tensor, nn
 
@@ -11,17 +13,25 @@ from orthoglot.decomposers.base import Decomposition, Trained
 
 
 class Maps(nn.ModuleDict):
-    """The linear maps of a trained architecture (`orthoglot.decomposers.ARCHITECTURES`)."""
+    """The linear maps of a trained architecture (`orthoglot.decomposers.ARCHITECTURES`), with its settings."""
 
-    def __init__(self, name: str, dim: int, generator: Generator) -> None:
+    def __init__(self, name: str, dim: int, generator: Generator, **settings: Any) -> None:
         found = architecture(name)
         assert isinstance(found, Trained)
-        super().__init__({part: linear(dim, dim, generator) for part in found.maps})
-        self._split = found.split
+        if found.modules is None:
+            modules: dict[str, nn.Module] = {part: linear(dim, dim, generator) for part in found.maps}
+        else:
+            modules = pkgutil.resolve_name(f"orthoglot.decomposers.{found.modules}")(
+                dim, generator, **settings
+            )
+        super().__init__(modules)
+        self._split, self._settings = found.split, settings
 
     def forward(self, sentence: Tensor) -> Decomposition:
         """Parts of sentence vectors (R, D)."""
-        return Decomposition(sentence, *self._split(dict(self.named_parameters()), sentence))
+        return Decomposition(
+            sentence, *self._split({**dict(self.named_parameters()), **self._settings}, sentence)
+        )
 
 
 def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:

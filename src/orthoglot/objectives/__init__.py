@@ -32,6 +32,7 @@ TERMS: dict[str, str] = {
     "oracle.inter_class_old": "oracle:inter_class_old",
     "oracle.alignment": "oracle:alignment",
     "contrastive.translations": "contrastive:translations",
+    "langsae.reconstruction": "langsae:reconstruction",
     "lancer.correlation": "lancer:correlation",
     "orthogonality.abs": "orthogonality:absolute",
     "orthogonality.square": "orthogonality:square",

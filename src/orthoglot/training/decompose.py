@@ -145,6 +145,10 @@ def fit_decomposer(
         weights, history = train(
             method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint, start=start
         )
+        if form.finish is not None:
+            blocks = translations(centred, data.train)
+            weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
+        own |= method.own_settings
         weights |= centre
         stopping = stopping_of(method, recipe)
         end = {**ending(history, recipe.patience), "max_epochs": recipe.max_epochs, "stopping": stopping}
@@ -276,7 +280,8 @@ def train(
     stopping = stopping_of(method, recipe)
     vectors, k = data.vectors.to(device), len(data.languages)
     dim = vectors.shape[1]
-    maps = Maps(method.architecture, dim, stream(seed, "maps")).to(device, vectors.dtype)
+    maps = Maps(method.architecture, dim, stream(seed, "maps"), **method.own_settings)
+    maps.to(device, vectors.dtype)
     if start:
         maps.load_state_dict(start)
     objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from orthoglot.decomposers import ARCHITECTURES, architecture
-from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.base import ClosedForm, Trained
 from orthoglot.settings import Count, Name, NotNegative, Positive, Settings
 from orthoglot.training import PARTNER_RULES
 
@@ -26,7 +26,10 @@ def _one_of(*known: str) -> Any:
 Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
-OWN_SETTINGS = ("rank", "shrinkage", "power", "centre", "stopping", "start")
+OWN_SETTINGS = (
+    *("rank", "shrinkage", "power", "expansion", "active", "firing"),
+    *("centre", "stopping", "start"),
+)
 # Settings of every trained method.
 TRAINED_SETTINGS = ("centre", "stopping", "start")
 Stopping = Literal["total", "retrieval", "without-opponents"]
@@ -54,6 +57,12 @@ class MethodSettings(Settings):
     """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
     reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
     of its language (docs/papers.md#centre). `discriminant` subtracts it from unit vectors, and null lets it choose."""
+    expansion: Count | None = None
+    """Latents of `sparse_autoencoder` for each dimension of the vector."""
+    active: Count | None = None
+    """How many latents of `sparse_autoencoder` a sentence has at most."""
+    firing: Annotated[float, Field(gt=0, le=1)] | None = None
+    """`sparse_autoencoder` leaves out latents that are active in at least this share of a language's sentences."""
     stopping: Stopping | None = None
     """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
     the preset says."""
@@ -65,25 +74,26 @@ class MethodSettings(Settings):
 
     @model_validator(mode="after")
     def _own_settings(self) -> Self:
-        form = self._closed_form()
-        taken = form.settings if form else TRAINED_SETTINGS if self.architecture in ARCHITECTURES else ()
+        form, trained = self._closed_form(), self._trained()
+        own = form.settings if form else trained.settings if trained else ()
+        taken = (*own, *TRAINED_SETTINGS) if trained else own
         if form and self.centre == "language":
             raise ValueError(f"centre 'language' does nothing with architecture {self.architecture!r}")
-        if self.start == "discriminant" and self.architecture == "residual":
-            raise ValueError("start 'discriminant' needs two maps: its parts do not add up to the vector")
+        if self.start == "discriminant" and trained and set(trained.maps) != {"meaning", "language"}:
+            raise ValueError("start 'discriminant' needs two maps, of meaning and of language")
         for name in OWN_SETTINGS:
             given = getattr(self, name) is not None
             if given and name not in taken:
                 raise ValueError(f"{name} does nothing with architecture {self.architecture!r}")
-            if form and not given and name in taken and form.candidates is None:
+            if not given and name in own and (form is None or form.candidates is None):
                 raise ValueError(f"{name} is needed with architecture {self.architecture!r}")
         return self
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """The closed form's settings by name, those that are given."""
-        form = self._closed_form()
-        values = {name: getattr(self, name) for name in (form.settings if form else ())}
+        """The architecture's settings by name, those that are given."""
+        found = self._closed_form() or self._trained()
+        values = {name: getattr(self, name) for name in (found.settings if found else ())}
         return {name: value for name, value in values.items() if value is not None}
 
     @property
@@ -97,6 +107,12 @@ class MethodSettings(Settings):
         """Whether validation pairs decide something: when training stops, or settings that are not given."""
         form = self._closed_form()
         return bool(self.terms) or (form is not None and len(self.own_settings) < len(form.settings))
+
+    def _trained(self) -> Trained | None:
+        if self.architecture not in ARCHITECTURES:
+            return None
+        found = architecture(self.architecture)
+        return found if isinstance(found, Trained) else None
 
     def _closed_form(self) -> ClosedForm | None:
         if self.architecture not in ARCHITECTURES:

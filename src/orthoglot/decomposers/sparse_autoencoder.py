@@ -1,0 +1,90 @@
+"""LangSAE Editing (2026): a sparse autoencoder without the latents that fire for whole languages.
+
+Source: docs/papers.md#langsae. The same function splits NumPy arrays and, during training, tensors; while it is trained
+no latent is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orthoglot.decomposers.base import Trained
+
+if TYPE_CHECKING:
+    from orthoglot.decomposers.moments import Block
+
+# An activation up to this is no activation.
+SILENT = 1e-6
+# Rows that are split at once, so that their latents fit into memory.
+ROWS = 4096
+
+
+def split(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
+    """meaning = D (k * z), language = e - meaning, with z = the `active` largest of relu(E e) and k the latents kept.
+
+    Args:
+        weights: `encoder.weight` E (W, D), `decoder.weight` D (D, W), `active`, and, after training, `kept` k (W,).
+        e: (N, D).
+    Source: docs/papers.md#langsae-1.
+    """
+    if isinstance(e, np.ndarray) and len(e) > ROWS:
+        parts = [split(weights, e[start : start + ROWS]) for start in range(0, len(e), ROWS)]
+        meanings, languages = zip(*parts, strict=True)
+        return np.concatenate(meanings), np.concatenate(languages)
+    latents = (e @ weights["encoder.weight"].T).clip(min=0)
+    active = min(int(np.ravel(weights["active"])[0]), latents.shape[1])
+    if isinstance(e, np.ndarray):
+        least = np.partition(latents, -active, axis=1)[:, -active][:, None]
+    else:
+        least = latents.detach().topk(active, dim=1).values[:, -1:]
+    latents = latents * (latents >= least)
+    if "kept" in weights:
+        latents = latents * weights["kept"]
+    meaning = latents @ weights["decoder.weight"].T
+    return meaning, e - meaning
+
+
+def suppress(
+    weights: Mapping[str, np.ndarray],
+    blocks: Iterable[Block],
+    languages: Sequence[str],
+    *,
+    expansion: int,
+    active: int,
+    firing: float,
+) -> dict[str, np.ndarray]:
+    """What `split` needs besides the trained maps: `kept`, 0 for latents that fire for a language, and `active`.
+
+    A latent fires for a language if relu(E e) is above 1e-6, before the largest are chosen, for at least the share
+    `firing` of its training sentences; one language is enough.
+
+    Args:
+        weights: of the trained autoencoder.
+        blocks: the training translations.
+        languages: those of the blocks.
+        expansion, active, firing: the method's settings.
+    Source: docs/papers.md#langsae-2.
+    """
+    encoder = weights["encoder.weight"]
+    counts = dict.fromkeys(languages, 0)
+    fired = {language: np.zeros(len(encoder)) for language in languages}
+    for *sides, names in blocks:
+        for vectors, language in zip(sides, names, strict=True):
+            for start in range(0, len(vectors), ROWS):
+                fired[language] += (vectors[start : start + ROWS] @ encoder.T > SILENT).sum(axis=0)
+            counts[language] += len(vectors)
+    frequent = np.any([fired[name] >= firing * counts[name] for name in languages if counts[name]], axis=0)
+    return {"kept": (~frequent).astype(np.float32), "active": np.array([active], dtype=np.int64)}
+
+
+SPARSE_AUTOENCODER = Trained(
+    maps=("encoder", "decoder"),
+    split=split,
+    settings=("expansion", "active", "firing"),
+    modules="sparse_autoencoder_modules:autoencoder",
+    finish=suppress,
+    affine=False,
+)
