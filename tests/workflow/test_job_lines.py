@@ -37,7 +37,7 @@ def test_a_job_is_one_line_when_it_ends_with_what_is_left(lines: JobLines) -> No
     assert start(lines, 7, RECEIPT) == ""
     assert said(lines, LogEvent.JOB_FINISHED, "Finished jobid: 7", job_id=7) == ""
     line = said(lines, LogEvent.PROGRESS, done=3, total=10)
-    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 jobs left", line)
+    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 left", line)
     # Said once; a rule without a folder, such as `all`, has no line.
     assert said(lines, LogEvent.PROGRESS, done=3, total=10) == ""
 
