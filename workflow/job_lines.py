@@ -49,7 +49,7 @@ class JobLines(logging.Formatter):
         known = [self.running.pop(job) for job in self.ended if job in self.running]
         self.ended.clear()
         return "\n".join(
-            f"[{done}/{total}] done: {folder} in {time.monotonic() - started:.0f} s, {total - done} jobs left"
+            f"[{done}/{total}] done: {folder} in {time.monotonic() - started:.0f} s, {total - done} left"
             for folder, started in known
             if folder
         )

@@ -37,7 +37,7 @@ def test_a_job_is_one_line_when_it_ends_with_what_is_left(lines: JobLines) -> No
     assert start(lines, 7, RECEIPT) == ""
     assert said(lines, LogEvent.JOB_FINISHED, "Finished jobid: 7", job_id=7) == ""
     line = said(lines, LogEvent.PROGRESS, done=3, total=10)
-    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 jobs left", line)
+    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 left", line)
     # Said once; a rule without a folder, such as `all`, has no line.
     assert said(lines, LogEvent.PROGRESS, done=3, total=10) == ""
 
@@ -69,9 +69,12 @@ def test_a_target_that_is_no_receipt_is_named_as_it_is() -> None:
     assert folder_of(RECEIPT) == "data/mini/bitext/a-b"
 
 
-def test_make_demo_installs_the_packages_of_the_extra() -> None:
+def test_the_packages_of_the_demo_are_those_of_the_extra_wherever_they_are_installed() -> None:
     (extra,) = re.findall(r"^demo = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)
+    pins = sorted(re.findall(r'"([\w-]+==[\d.]+)', extra))
     (packages,) = re.findall(r"^DEMO_PACKAGES = (.*)$", (ROOT / "Makefile").read_text(), re.M)
-    assert sorted(packages.split()) == sorted(re.findall(r'"([\w-]+)==', extra))
+    assert sorted(packages.split()) == [pin.partition("==")[0] for pin in pins]
     pinned = (ROOT / "constraints.txt").read_text()
-    assert all(f"\n{pin}\n" in pinned for pin in re.findall(r'"([\w-]+==[\d.]+)', extra))
+    assert all(f"\n{pin}\n" in pinned for pin in pins)
+    deployed = (ROOT / "workflow/envs/orthoglot.post-deploy.sh").read_text()
+    assert sorted(re.findall(r"[\w-]+==[\d.]+", deployed)) == pins
