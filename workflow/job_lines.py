@@ -34,7 +34,7 @@ class JobLines(logging.Formatter):
         elif event == LogEvent.JOB_FINISHED:
             self.ended.append(record.__dict__["job_id"])
         if event is not None:
-            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR)
+            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR, LogEvent.ERROR)
         return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
 
     def format(self, record: logging.LogRecord) -> str:

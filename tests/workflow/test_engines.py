@@ -436,7 +436,9 @@ def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) 
     assert {rule for rule, resources in found.items() if "gpu=1" in resources} == {"embed", "decompose"}
     assert {"evaluate", "report"} < set(found)
     for options, limit in (((), 1), (("--resources", "gpu=2"), 2)):
-        text = done.run("snakemake", "--cores", "4", "data/mini/invented/mini", "--forceall", *options).stdout
+        text = done.run(
+            "snakemake", "--cores", "4", "data/mini/invented/mini", "--forceall", "--verbose", *options
+        ).stdout
         assert re.search(rf"Provided resources: .*gpu\D+{limit}\b", text)
 
 
