@@ -54,7 +54,8 @@ def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> s
     """Export the best of the first encoder's methods that one map for all languages can hold; its name."""
     from orthoglot.apply.export import export
 
-    logging.getLogger("orthoglot").setLevel(logging.WARNING)
+    for name in ("orthoglot", "sentence_transformers"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     encoder = rows[0].encoder
     refused = ""
     for row in sorted((row for row in rows if row.encoder == encoder), key=lambda row: -row.meaning.value):
