@@ -9,9 +9,9 @@ wildcard_constraints:
 
 
 SOURCE = shlex.quote(f"{workflow.basedir}/src").replace("{", "{{").replace("}", "}}")
-# All that a job prints goes to its log, and to the terminal what is left of long work (orthoglot.progress).
-TO_LOG = "2>&1 | tee {log:q} | sed -Eun '/ (s|min) left$/p'"
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; ")
+# `to_log FILE`: all that a job prints goes to its log, and to the terminal what is left of long work (orthoglot.progress).
+TO_LOG = 'to_log() {{ tee "$1" | sed -Eun "s/ (s|min) left$/&/p"; }}'
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; {TO_LOG}; ")
 
 # Jobs that use a GPU run one at a time; `--resources gpu=N`, or a cluster's profile, allows more.
 workflow.global_resources.setdefault("gpu", 1)

@@ -15,7 +15,7 @@ rule generate:
     params:
         job=job(),
     shell:
-        "orthoglot generate - <<< {params.job:q} " + TO_LOG
+        "orthoglot generate - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # data/PRESET/opus/CORPUS: archives from OPUS, the only job that uses the network
@@ -35,7 +35,7 @@ rule fetch:
     params:
         job=job(),
     shell:
-        "orthoglot fetch - <<< {params.job:q} " + TO_LOG
+        "orthoglot fetch - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # data/PRESET/benchmarks/BENCHMARK: a test set in the form that all tasks read
@@ -57,7 +57,7 @@ rule benchmark:
     params:
         job=job(),
     shell:
-        "orthoglot benchmark - <<< {params.job:q} " + TO_LOG
+        "orthoglot benchmark - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # data/PRESET/bitext/PAIR: clean sentence pairs without those of the benchmarks, in three splits
@@ -80,7 +80,7 @@ rule prepare:
     params:
         job=job(),
     shell:
-        "orthoglot prepare - <<< {params.job:q} " + TO_LOG
+        "orthoglot prepare - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # data/PRESET/text/LANGUAGE: clean text without translations, in shards
@@ -104,4 +104,4 @@ rule shard:
     params:
         job=job(),
     shell:
-        "orthoglot shard - <<< {params.job:q} " + TO_LOG
+        "orthoglot shard - <<< {params.job:q} 2>&1 | to_log {log:q}"

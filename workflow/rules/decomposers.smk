@@ -21,4 +21,4 @@ rule decompose:
     params:
         job=job(),
     shell:
-        "orthoglot decompose - <<< {params.job:q} " + TO_LOG
+        "orthoglot decompose - <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -21,4 +21,4 @@ rule embed:
     params:
         job=job(),
     shell:
-        "orthoglot embed - --processes {threads} <<< {params.job:q} " + TO_LOG
+        "orthoglot embed - --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -21,7 +21,7 @@ rule evaluate:
     params:
         job=job(),
     shell:
-        "orthoglot evaluate - <<< {params.job:q} " + TO_LOG
+        "orthoglot evaluate - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # results/: all records, their tables and plots, and one HTML page
@@ -61,4 +61,4 @@ rule report:
     params:
         job=job("results"),
     shell:
-        "orthoglot report - <<< {params.job:q} " + TO_LOG
+        "orthoglot report - <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -26,4 +26,4 @@ for folder in plan.tables():
         params:
             job=job(folder),
         shell:
-            "orthoglot tabulate - <<< {params.job:q} " + TO_LOG
+            "orthoglot tabulate - <<< {params.job:q} 2>&1 | to_log {log:q}"
