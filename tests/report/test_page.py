@@ -121,6 +121,13 @@ def test_the_page_opens_with_question_answer_pictures_and_one_short_table(made: 
     assert opening.count(">undivided vector</text>") == 2
 
 
+def test_every_section_shows_the_encoders_in_the_order_given(made: SimpleNamespace) -> None:
+    for section in made.page.split("<section")[2:]:
+        headings = re.findall("<h3>(toy|&lt;b&gt;toy &amp; co&lt;/b&gt;)</h3>", section)
+        assert headings[:2] in ([], ["toy", "&lt;b&gt;toy &amp; co&lt;/b&gt;"])
+    assert made.page.count("<h3>toy</h3>") > 1
+
+
 def test_a_method_has_one_colour_in_figures_and_tables(made: SimpleNamespace) -> None:
     colour = method_styles(METHODS)["dream"][0]
     assert f'<span class="mark" style="color:{colour}" aria-hidden="true">●</span>dream</td>' in made.page

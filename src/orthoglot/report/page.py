@@ -323,7 +323,8 @@ def _figures(
     if metric is None:
         return []
     label = queries.label(task, dataset, metric)
-    encoders = queries.where(corners, task=label)["encoder"].unique()
+    drawable = set(queries.where(corners, task=label)["encoder"])
+    encoders = [encoder for encoder in records["encoder"].unique() if encoder in drawable]
     unit = f"{queries.metric_name(metric)} × 100"
     ways = NEAREST_ZERO
     if metric in PROPORTIONS:
