@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from pathlib import Path
 
@@ -10,10 +11,15 @@ from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
 STREAM = "DefaultStreamHandler"
+# What Snakemake says of a failed command besides JOB_ERROR: the command itself, with the whole job.
+FAILED_COMMAND = "RuleException:\nCalledProcessError"
+# Errors that say all in their message; of others, the calls that led there are shown.
+FAULTS = {"WorkflowError", "ConfigError", "DataError"}
+TRACE = re.compile(r'\n  File ".*", line \d+, in .*')
 
 
 class JobLines(logging.Formatter):
-    """Formats and filters what goes to the terminal: job ends with what is left, failures, warnings and errors.
+    """Formats and filters what goes to the terminal: ends and failures of jobs, warnings and errors.
 
     Args:
         inner: Snakemake's formatter, for warnings and errors.
@@ -33,8 +39,10 @@ class JobLines(logging.Formatter):
             self.running[record.__dict__["jobid"]] = (folder_of(output), time.monotonic())
         elif event == LogEvent.JOB_FINISHED:
             self.ended.append(record.__dict__["job_id"])
+        if event == LogEvent.ERROR:
+            return not record.getMessage().startswith(FAILED_COMMAND)
         if event is not None:
-            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR, LogEvent.ERROR)
+            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR)
         return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
 
     def format(self, record: logging.LogRecord) -> str:
@@ -44,7 +52,8 @@ class JobLines(logging.Formatter):
             values = record.__dict__
             return f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {', '.join(values['log'])}"
         if event != LogEvent.PROGRESS:
-            return self.inner.format(record)
+            text = self.inner.format(record)
+            return TRACE.sub("", text) if record.__dict__.get("exception") in FAULTS else text
         done, total = record.__dict__["done"], record.__dict__["total"]
         known = [self.running.pop(job) for job in self.ended if job in self.running]
         self.ended.clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 from opus_server import OpusServer, write_opus
@@ -40,14 +39,7 @@ VARIANTS = {
 }
 
 
-class RealRun(NamedTuple):
-    """A workspace in which everything ran for real, and what the last command printed."""
-
-    workspace: Workspace
-    printed: str
-
-
-def run_for_real(folder: Path) -> RealRun:
+def run_for_real(folder: Path) -> Workspace:
     """Invented, fetched and own text; a trained encoder, one more, and its copy as a linked one; ablations.
 
     The run is killed once between two epochs of a training.
@@ -95,4 +87,5 @@ def run_for_real(folder: Path) -> RealRun:
     workspace.edit(presets__mini__encoders=["ems-mini", "xlmr-mini", "linked"], encoders__linked=LINKED)
     command = "snakemake", "--cores", "2", "all", "ablation"
     workspace.kill_when("checkpoints/*/training.pt", *command)
-    return RealRun(workspace, workspace.run(*command).stdout)
+    workspace.run(*command)
+    return workspace

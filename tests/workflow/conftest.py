@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from real_run import RealRun, run_for_real
+from real_run import run_for_real
 from workspace import Workspace, programs
 
 
@@ -32,6 +32,6 @@ def done(finished: Workspace, tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture(scope="session")
-def real(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The one real run of a test session."""
     return run_for_real(tmp_path_factory.mktemp("real"))

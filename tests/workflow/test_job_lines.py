@@ -56,6 +56,16 @@ def test_a_failure_names_the_folder_and_its_log(lines: JobLines) -> None:
     assert line == "failed: data/mini/bitext/a-b; logs/x.log"
 
 
+def test_errors_of_the_engine_are_shown_without_commands_and_without_its_stack(lines: JobLines) -> None:
+    command = "RuleException:\nCalledProcessError in file \"x.smk\", line 24:\nCommand 'orthoglot ...'"
+    assert said(lines, LogEvent.ERROR, command, logging.ERROR, exception="RuleException") == ""
+    settings = 'ConfigError in file "Snakefile", line 7:\nunknown loss'
+    stack = '\n  File "Snakefile", line 7, in <module>\n  File "plan.py", line 9, in load'
+    assert said(lines, LogEvent.ERROR, settings + stack, logging.ERROR, exception="ConfigError") == settings
+    fault = 'Traceback\n  File "a.py", line 1, in f\nKeyError: 1'
+    assert said(lines, LogEvent.ERROR, fault, logging.ERROR, exception="KeyError") == fault
+
+
 def test_warnings_pass_and_noise_does_not(lines: JobLines) -> None:
     assert said(lines, None, "careful", logging.WARNING) == "careful"
     assert said(lines, None, "Nothing to be done (all is there)") == "Nothing to be done (all is there)"
