@@ -21,10 +21,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lsar": {"rank": 2},
     "whitening": {"shrinkage": 0.1},
     "discriminant": {"shrinkage": 0.3, "power": 0.5, "centre": "overall"},
+    "turned_discriminant": {"turn": 0.5, "shrinkage": 0.3, "power": 0.5, "centre": "language"},
 }
 CLOSED_FORMS = [name for name in ARCHITECTURES if isinstance(named(name), ClosedForm)]
-# The discriminant's meaning has coordinates of its own.
-ADDING_UP = [name for name in CLOSED_FORMS if name != "discriminant"]
+# The meaning of the discriminants has coordinates of its own.
+ADDING_UP = [name for name in CLOSED_FORMS if not name.endswith("discriminant")]
 
 
 def blocks(texts: Texts, size: int = 60) -> Iterator[Block]:

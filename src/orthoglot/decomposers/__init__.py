@@ -24,6 +24,7 @@ ARCHITECTURES: dict[str, str] = {
     "whitening": "whitening:WHITENING",
     "procrustes": "procrustes:PROCRUSTES",
     "discriminant": "discriminant:DISCRIMINANT",
+    "turned_discriminant": "turned_discriminant:TURNED_DISCRIMINANT",
 }
 
 

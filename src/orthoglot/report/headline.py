@@ -17,7 +17,7 @@ Role = Literal["undivided", "ours", "published", "best"]
 ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
-OUR_ARCHITECTURES = frozenset({"discriminant"})
+OUR_ARCHITECTURES = frozenset({"discriminant", "turned_discriminant"})
 # What is added to the terms of a paper's method.
 ADDED = frozenset({"oracle", "orthogonality"})
 

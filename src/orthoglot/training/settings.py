@@ -27,7 +27,7 @@ Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
 OWN_SETTINGS = (
-    *("rank", "shrinkage", "power", "expansion", "active", "firing"),
+    *("rank", "turn", "shrinkage", "power", "expansion", "active", "firing"),
     *("centre", "stopping", "start"),
 )
 # Settings of every trained method.
@@ -48,15 +48,19 @@ class MethodSettings(Settings):
     """Weight by loss term; empty for methods that are not trained."""
     rank: Count | None = None
     """Directions that are removed: of each language (`lir`), or of all together (`lsar`)."""
+    turn: Annotated[float, Field(ge=0, le=1)] | None = None
+    """How far `turned_discriminant` turns each language towards the pivot: 0 not at all, 1 as `procrustes` does; null
+    lets it choose on the validation pairs."""
     shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share by which `whitening` and `discriminant` move a covariance towards a multiple of the identity; null lets
-    `discriminant` choose it, `power` and `centre` on the validation pairs."""
+    """Share by which `whitening` and both discriminants move a covariance towards a multiple of the identity; null lets
+    the discriminants choose it, `power` and `centre` on the validation pairs."""
     power: NotNegative | None = None
-    """How strongly `discriminant` favours directions in which translations agree; 0 not at all."""
+    """How strongly the discriminants favour directions in which translations agree; 0 not at all."""
     centre: Literal["none", "overall", "language"] | None = None
     """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
     reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
-    of its language (docs/papers.md#centre). `discriminant` subtracts it from unit vectors, and null lets it choose."""
+    of its language (docs/papers.md#centre). The discriminants subtract it from unit vectors and choose if it is null:
+    `discriminant` nothing or the overall mean, `turned_discriminant` nothing or that of the language."""
     expansion: Count | None = None
     """Latents of `sparse_autoencoder` for each dimension of the vector."""
     active: Count | None = None
@@ -77,8 +81,8 @@ class MethodSettings(Settings):
         form, trained = self._closed_form(), self._trained()
         own = form.settings if form else trained.settings if trained else ()
         taken = (*own, *TRAINED_SETTINGS) if trained else own
-        if form and self.centre == "language":
-            raise ValueError(f"centre 'language' does nothing with architecture {self.architecture!r}")
+        if form and self.centre == ("overall" if form.by_language else "language"):
+            raise ValueError(f"centre {self.centre!r} does nothing with architecture {self.architecture!r}")
         if self.start == "discriminant" and trained and set(trained.maps) != {"meaning", "language"}:
             raise ValueError("start 'discriminant' needs two maps, of meaning and of language")
         for name in OWN_SETTINGS:
