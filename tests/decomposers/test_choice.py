@@ -49,6 +49,7 @@ def test_pairs_that_do_not_query_are_candidates_all_the_same() -> None:
     [
         ([], "near"),
         ([7], "near"),  # 1 in 100: the deficit of 0.01 is its standard error of 0.01
+        ([7, 8], "far"),  # 0.02 against 0.0141
         ([7, 8, 9, 10], "far"),  # 0.04 against 0.0197
     ],
 )

@@ -415,13 +415,13 @@ def test_trainings_that_ended_too_early_are_listed(
     text = (tmp_path / "report.html").read_text()
     lines = re.findall("<li>(.*?)</li>", text)
     assert lines == [
-        "dream on capped: stopped by max_epochs 5 while still improving: 2 of 3 seeds",
+        "dream on capped: stopped by max_epochs 5 with patience left: 2 of 3 seeds",
         "&lt;i&gt; on capped: best epoch among the first two of 5: 1 of 3 seeds",
-        "&lt;i&gt; on capped: stopped by max_epochs 5 while still improving: 1 of 3 seeds",
+        "&lt;i&gt; on capped: stopped by max_epochs 5 with patience left: 1 of 3 seeds",
     ]
     assert 'href="#training"' in text
-    assert "ended too early" in text
-    assert "ended too early" not in made.page
+    assert "may have ended too early" in text
+    assert "may have ended too early" not in made.page
 
 
 def test_dvc_draws_the_plots_with_the_reports_templates(made: SimpleNamespace) -> None:

@@ -14,8 +14,8 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings
 @pytest.mark.parametrize(
     ("endings", "expected"),
     [
-        ([(40, 38, True)] * 3, ["stopped by max_epochs 40 while still improving: 3 of 3 seeds"]),
-        ([(40, 38, True), (33, 22, False)], ["stopped by max_epochs 40 while still improving: 1 of 2 seeds"]),
+        ([(40, 38, True)] * 3, ["stopped by max_epochs 40 with patience left: 3 of 3 seeds"]),
+        ([(40, 38, True), (33, 22, False)], ["stopped by max_epochs 40 with patience left: 1 of 2 seeds"]),
         ([(12, 1, False)], ["best epoch among the first two of 12: 1 of 1 seed"]),
         ([(12, 2, False)], []),
         (
@@ -26,11 +26,11 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings
             [(5, 0, True)],
             [
                 "best epoch among the first two of 5: 1 of 1 seed",
-                "stopped by max_epochs 5 while still improving: 1 of 1 seed",
+                "stopped by max_epochs 5 with patience left: 1 of 1 seed",
             ],
         ),
         # Of two epochs one of the first two is best, whatever happens.
-        ([(2, 1, True)], ["stopped by max_epochs 2 while still improving: 1 of 1 seed"]),
+        ([(2, 1, True)], ["stopped by max_epochs 2 with patience left: 1 of 1 seed"]),
         ([(2, 1, False)], []),
         ([(10, -1, False), (30, 9, False)], ["none of 10 epochs better than the start: 1 of 2 seeds"]),
         ([], []),
@@ -54,5 +54,5 @@ def test_the_job_logs_one_line_and_what_is_doubtful(caplog: pytest.LogCaptureFix
     assert [(record.levelname, record.message) for record in caplog.records] == [
         ("INFO", "m: best epoch by retrieval: 1 of 12, 39 of 40 (at most 40)"),
         ("WARNING", "m: best epoch among the first two of 12: 1 of 2 seeds"),
-        ("WARNING", "m: stopped by max_epochs 40 while still improving: 1 of 2 seeds"),
+        ("WARNING", "m: stopped by max_epochs 40 with patience left: 1 of 2 seeds"),
     ]

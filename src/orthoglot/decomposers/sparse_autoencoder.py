@@ -39,7 +39,7 @@ def split(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
     if isinstance(e, np.ndarray):
         least = np.partition(latents, -active, axis=1)[:, -active][:, None]
     else:
-        least = latents.detach().topk(active, dim=1).values[:, -1:]
+        least = latents.topk(active, dim=1).values[:, -1:]
     latents = latents * (latents >= least)
     if "kept" in weights:
         latents = latents * weights["kept"]

@@ -6,12 +6,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from orthoglot import __version__
 from orthoglot.corpora.benchmarks import read_source
+from orthoglot.decomposers import architecture as named
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
@@ -30,6 +31,8 @@ from orthoglot.tasks.settings import EvaluationSettings
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
 MAP = "map.npz"
+
+
 TEXT_MAPS = "text-maps.npz"
 logger = logging.getLogger(__name__)
 
@@ -225,15 +228,28 @@ def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
     terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
     about = {name: store.meta.get(name) for name in ("checkpoint", "bits")}
     architecture = decomposer.architecture if decomposer else "original"
-    if details.get("centre", "none") != "none" and details["terms"]:
-        # Of other vectors than the papers' method, whose definition this must not equal.
-        architecture += f" of vectors with centre {details['centre']}"
+    if details.get("terms"):
+        # With what the papers' methods do not have, so that their definitions are not equalled.
+        architecture += _departures(architecture, details)
     return {
         **{name: str(value) for name, value in about.items() if value},
         "architecture": architecture,
         "partners": details.get("partners", "none"),
         "terms": ",".join(terms),
     }
+
+
+def _departures(architecture: str, details: Mapping[str, Any]) -> str:
+    """In words, how a trained method departs from the papers' reading of its terms; empty if it does not."""
+    found = []
+    if (centre := details.get("centre", "none")) != "none":
+        found.append(f" of vectors with centre {centre}")
+    if "start" in details:
+        found.append(" from the discriminant")
+    if (stopping := details.get("stopping", "total")) != "total":
+        found.append(f" stopped by {stopping}")
+    found += [f" with {name} {details[name]}" for name in named(architecture).settings if name in details]
+    return ",".join(found)
 
 
 def make_map(

@@ -46,7 +46,7 @@ def warnings(endings: Sequence[Ending]) -> list[str]:
             one for one in endings if 0 <= one.best < EARLY < one.epochs
         ],
         "none of {epochs} epochs better than the start": [one for one in endings if one.best < 0],
-        "stopped by max_epochs {epochs} while still improving": [one for one in endings if one.capped],
+        "stopped by max_epochs {epochs} with patience left": [one for one in endings if one.capped],
     }
     return [
         f"{reason.format(epochs=_range([one.epochs for one in found]))}: {_share(found, endings)}"
