@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+
 from gpu_parts.result import median
 
 Work = Callable[[], object]
@@ -111,7 +112,9 @@ def waits(work: Work, device: torch.device) -> list[str]:
     finally:
         torch.cuda.set_sync_debug_mode("default")
     return [
-        f"{'/'.join(one.filename.split('/')[-3:])}:{one.lineno}" for one in found if "synchroniz" in str(one.message)
+        f"{'/'.join(one.filename.split('/')[-3:])}:{one.lineno}"
+        for one in found
+        if "synchroniz" in str(one.message)
     ]
 
 

@@ -105,7 +105,13 @@ def bitext(pairs: int, vocabulary: int, languages: int, longest: int, seed: int)
 
 
 def training(
-    settings: TrainingSettings, encoder: TrainableEncoder, device: torch.device, place: Path, *, pairs: int, languages: int
+    settings: TrainingSettings,
+    encoder: TrainableEncoder,
+    device: torch.device,
+    place: Path,
+    *,
+    pairs: int,
+    languages: int,
 ) -> Training:
     """What `orthoglot.pretraining.trainer.prepared` yields, on random ids."""
     longest = min(encoder.tokenizer.most, 118)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from gpu_parts import PARTS
-
 from orthoglot.atomic import replacing
 
 
@@ -24,7 +23,12 @@ def write_page(folder: Path) -> None:
 
 def page(parts: dict[str, dict[str, Any]]) -> str:
     """Markdown of all parts: where they ran, their goals, their tables."""
-    lines = ["# Measured on a GPU", "", "Made by `python benchmarks/gpu.py` of its JSON files; not edited by hand.", ""]
+    lines = [
+        "# Measured on a GPU",
+        "",
+        "Made by `python benchmarks/gpu.py` of its JSON files; not edited by hand.",
+        "",
+    ]
     if any(part["tiny"] for part in parts.values()):
         lines += ["**Only a trial with small sizes (`--tiny`): its numbers mean nothing.**", ""]
     for place in dict.fromkeys(_place(part) for part in parts.values()):
@@ -33,7 +37,9 @@ def page(parts: dict[str, dict[str, Any]]) -> str:
     for name, title in PARTS.items():
         part = parts.get(name)
         for goal in (part or {}).get("goals", []):
-            lines.append(f"| {title} | {goal['name']} | {_wanted(goal)} | {_found(goal)} | {_reached(goal)} |")
+            lines.append(
+                f"| {title} | {goal['name']} | {_wanted(goal)} | {_found(goal)} | {_reached(goal)} |"
+            )
         if part is None:
             lines.append(f"| {title} | – | – | – | not measured |")
         elif part["state"] != "done":

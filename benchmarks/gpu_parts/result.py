@@ -20,12 +20,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from gpu_parts import PARTS
 
+from gpu_parts import PARTS
 from orthoglot.atomic import replacing
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("torch", "transformers", "sentence-transformers", "faiss-gpu-cu12", "faiss-cpu", "snakemake", "numpy")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "faiss-gpu-cu12",
+    "faiss-cpu",
+    "snakemake",
+    "numpy",
+)
 DONE, FAILED, MISSING = "done", "failed", "missing"
 T = TypeVar("T")
 
@@ -77,9 +85,15 @@ class Part:
         found["columns"] += [name for name in cells if name not in found["columns"]]
         found["rows"].append(cells)
 
-    def goal(self, name: str, wanted: float, found: float | None, *, unit: str = "", most: bool = False) -> None:
+    def goal(
+        self, name: str, wanted: float, found: float | None, *, unit: str = "", most: bool = False
+    ) -> None:
         """A goal: at least `wanted`, or at most where `most` is true; None was not measured."""
-        reached = None if found is None or not self.on_gpu or self.tiny else (found <= wanted if most else found >= wanted)
+        reached = (
+            None
+            if found is None or not self.on_gpu or self.tiny
+            else (found <= wanted if most else found >= wanted)
+        )
         self.goals.append(
             {"name": name, "wanted": wanted, "most": most, "found": found, "unit": unit, "reached": reached}
         )
@@ -94,7 +108,11 @@ class Part:
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"
             self.failures.append(
-                {"what": what, "reason": f"{type(error).__name__}: {reason} ({place})", "optional": str(optional)}
+                {
+                    "what": what,
+                    "reason": f"{type(error).__name__}: {reason} ({place})",
+                    "optional": str(optional),
+                }
             )
             if not optional:
                 traceback.print_exc()
@@ -135,7 +153,11 @@ def run_part(name: str, output: Path, tiny: bool) -> None:
     needed = [one for one in (part.failures if part else []) if one["optional"] == "False"]
     if state == DONE and needed:
         state, reason = FAILED, f"{len(needed)} of its pieces failed"
-    content = part.content(name, state, reason) if part else {**identity(name, tiny), "state": state, "reason": reason}
+    content = (
+        part.content(name, state, reason)
+        if part
+        else {**identity(name, tiny), "state": state, "reason": reason}
+    )
     write(output, name, content)
     sys.stdout.flush()
     sys.exit(int(state == FAILED))
@@ -153,7 +175,9 @@ def finished(name: str, output: Path, tiny: bool) -> bool:
     except (OSError, ValueError):
         return False
     wanted = identity(name, tiny)
-    return found.get("state") == DONE and all(found.get(key) == wanted[key] for key in ("code", "tiny", "device"))
+    return found.get("state") == DONE and all(
+        found.get(key) == wanted[key] for key in ("code", "tiny", "device")
+    )
 
 
 def write(output: Path, name: str, content: dict[str, Any]) -> None:

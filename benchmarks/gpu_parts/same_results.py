@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from unittest import mock
 
 import numpy as np
 import torch
+from torch import Tensor
+
 from gpu_parts import models, vectors
 from gpu_parts.measuring import profiled, waits
 from gpu_parts.result import ROOT, Part
-from torch import Tensor, nn
-
 from orthoglot import config
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
@@ -27,19 +27,18 @@ from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.training_settings import EmmaXSettings, EmsSettings
 from orthoglot.objectives import TERMS
-from orthoglot.objectives.base import Adversary, Objective, Pairs, resolve
+from orthoglot.objectives.base import Adversary, Pairs, resolve
 from orthoglot.pretraining import emma_x, trainer
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextModel
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Text
-from orthoglot.streams import stream
+from orthoglot.streams import Draws, stream
 from orthoglot.tasks.retrieval import hits
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings
-from orthoglot.streams import Draws
 
 CPU = torch.device("cpu")
 LANGUAGES = 4
@@ -59,12 +58,21 @@ def measure(part: Part) -> None:
             piece(part)
     worst = [row for table in part.tables.values() for row in table["rows"] if row.get("within") is False]
     part.goal("comparisons outside their tolerance", 0, float(len(worst)), most=True)
-    again = [row for table in part.tables.values() for row in table["rows"] if row.get("twice the same") is False]
+    again = [
+        row for table in part.tables.values() for row in table["rows"] if row.get("twice the same") is False
+    ]
     part.goal("trainings that do not repeat their bits", 0, float(len(again)), most=True)
     counted = part.tables.get("Waiting within steps", {"rows": []})["rows"]
-    part.goal("places where a step waits", 0, float(sum(row["places"] for row in counted)) if counted else None, most=True)
+    part.goal(
+        "places where a step waits",
+        0,
+        float(sum(row["places"] for row in counted)) if counted else None,
+        most=True,
+    )
     if worst and part.on_gpu:
-        part.failures.append({"what": "tolerances", "reason": f"{len(worst)} rows are outside", "optional": "False"})
+        part.failures.append(
+            {"what": "tolerances", "reason": f"{len(worst)} rows are outside", "optional": "False"}
+        )
 
 
 def difference(a: Tensor, b: Tensor) -> float:
@@ -85,7 +93,10 @@ def terms(part: Part) -> None:
     batches = make_batches(
         made.train, "dream", batch_size=pairs, drop_last=True, order=Draws(0, "o"), partners=Draws(0, "p")
     )
-    maps = {"meaning": torch.randn(dim, dim, generator=stream(1)), "language": torch.randn(dim, dim, generator=stream(2))}
+    maps = {
+        "meaning": torch.randn(dim, dim, generator=stream(1)),
+        "language": torch.randn(dim, dim, generator=stream(2)),
+    }
     for name in TERMS:
         values, slopes = [], []
         for device in (CPU, part.device):
@@ -98,7 +109,12 @@ def terms(part: Part) -> None:
             from orthoglot.decomposers.base import Decomposition
 
             given = Pairs(
-                Decomposition(sentence, *leaves), batch.language_id, batch.other, batch.peer, batch.active, LANGUAGES
+                Decomposition(sentence, *leaves),
+                batch.language_id,
+                batch.other,
+                batch.peer,
+                batch.active,
+                LANGUAGES,
             )
             value = term(given)
             if isinstance(term, Adversary):
@@ -191,10 +207,20 @@ def _profiled(train: Any, kernels: dict[str, int], device: torch.device, given: 
 def ems_settings(part: Part, **changed: Any) -> EmsSettings:
     """Sizes of ems-small, or tiny ones; without dropout, whose draws differ between devices."""
     found: Any = config.load(ROOT / "params.yaml").encoders["ems-small"]
-    sizes = part.size({"layers": 2, "width": 256, "heads": 4}, {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32})
+    sizes = part.size(
+        {"layers": 2, "width": 256, "heads": 4}, {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32}
+    )
     network = found.network.model_copy(update={**sizes, "dropout": 0.0, "attention_dropout": 0.0})
-    own = {"batch_size": part.size(64, 8), "steps": 8, "validate_every": 8, "warmup_steps": 2, "sampling_temperature": 1.0}
-    return found.model_copy(update={"network": network, "learning_rate": 1e-4, "chunk_tokens": 512, **own, **changed})
+    own = {
+        "batch_size": part.size(64, 8),
+        "steps": 8,
+        "validate_every": 8,
+        "warmup_steps": 2,
+        "sampling_temperature": 1.0,
+    }
+    return found.model_copy(
+        update={"network": network, "learning_rate": 1e-4, "chunk_tokens": 512, **own, **changed}
+    )
 
 
 def emma_x_settings(part: Part, **changed: Any) -> EmmaXSettings:
@@ -222,7 +248,9 @@ def ems_model(
         torch.manual_seed(1)
         encoder = models.new(settings.network, part.size(4000, 200))  # type: ignore[arg-type]
         model = EmsModel(settings, encoder, LANGUAGES).to(device)
-    prepared = models.training(settings, encoder, device, place, pairs=part.size(2000, 100), languages=LANGUAGES)
+    prepared = models.training(
+        settings, encoder, device, place, pairs=part.size(2000, 100), languages=LANGUAGES
+    )
     collator = EmsCollator(settings, encoder, device)
 
     def make_batch(split: Any, rows: np.ndarray, number: int) -> Any:
@@ -238,13 +266,24 @@ def train_ems(part: Part, settings: EmsSettings, device: torch.device, place: Pa
     return {key: value.cpu() for key, value in model.state_dict().items()}
 
 
-def train_emma_x(part: Part, settings: EmmaXSettings, label: str, device: torch.device, place: Path) -> dict[str, Tensor]:
+def train_emma_x(
+    part: Part, settings: EmmaXSettings, label: str, device: torch.device, place: Path
+) -> dict[str, Tensor]:
     """Weights after one phase."""
     prepared, state, collator = emma_x_state(part, settings, device, place)
     if label == "text":
-        text = Text(models.ragged(part.size(2000, 100), prepared.encoder.vocabulary, 60, np.random.default_rng(5)), (50, 50))
+        text = Text(
+            models.ragged(part.size(2000, 100), prepared.encoder.vocabulary, 60, np.random.default_rng(5)),
+            (50, 50),
+        )
         emma_x._train(
-            prepared, settings, label, TextModel(state, settings).to(device), _batches(collator.text, text=text), collator, []
+            prepared,
+            settings,
+            label,
+            TextModel(state, settings).to(device),
+            _batches(collator.text, text=text),
+            collator,
+            [],
         )
     else:
         model = ParallelModel(state, settings, frozenset(["encoder", "classifier"])).to(device)
@@ -266,7 +305,9 @@ def emma_x_state(
         torch.manual_seed(2)
         encoder = models.continued("tiny", predicts=True, dropout=0.0)
         state = EmmaXState(settings, encoder.network, encoder.dim).to(device)
-    prepared = models.training(settings, encoder, device, place, pairs=part.size(2000, 100), languages=LANGUAGES)
+    prepared = models.training(
+        settings, encoder, device, place, pairs=part.size(2000, 100), languages=LANGUAGES
+    )
     return prepared, state, EmmaXCollator(settings, prepared.inputs.bitext, encoder, prepared.corpus, device)
 
 
@@ -301,13 +342,23 @@ def encoder_steps(part: Part) -> None:
                 prepared, model, make_batch = ems_model(part, settings, device, next(places))
                 batch = make_batch("train", np.arange(settings.batch_size), 0)
                 losses.append(model(batch)["total"])
-            compared(part, "Encoders after eight steps", "EMS, first loss in bfloat16", difference(*losses), BFLOAT16)
+            compared(
+                part,
+                "Encoders after eight steps",
+                "EMS, first loss in bfloat16",
+                difference(*losses),
+                BFLOAT16,
+            )
 
 
 def encoding(part: Part) -> None:
     """Vectors of a random XLM-R, and of me5-small where its folder is."""
     with tempfile.TemporaryDirectory() as scratch:
-        folders = {"random XLM-R": models.write_encoder(Path(scratch) / "encoder", part.size("xlmr-base", "tiny"), "mean")}
+        folders = {
+            "random XLM-R": models.write_encoder(
+                Path(scratch) / "encoder", part.size("xlmr-base", "tiny"), "mean"
+            )
+        }
         folders |= {name: place for name, place in real_encoders().items() if not part.tiny}
         for name, folder in folders.items():
             text = models.sentences(part.size(2000, 40), part.size(models.WORDS, 400))
@@ -329,7 +380,12 @@ def real_encoders() -> dict[str, Path]:
         if (place / "config.json").is_file():
             folder = Path(tempfile.mkdtemp())
             settings = PretrainedSettings(
-                kind="pretrained", checkpoint=str(place), revision="", pooling="mean", prefix="query: ", licence="MIT"
+                kind="pretrained",
+                checkpoint=str(place),
+                revision="",
+                pooling="mean",
+                prefix="query: ",
+                licence="MIT",
             )
             link(settings, name, folder)
             found[name] = folder
@@ -390,7 +446,9 @@ def kill_and_resume(part: Part) -> None:
             found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
             if purpose == "finish" and found.returncode:
                 raise RuntimeError(f"torchrun ended with {found.returncode}: {found.stderr[-400:]}")
-            assert purpose == "finish" or (found.returncode and (place / "training.pt").exists()), found.stderr[-400:]
+            assert purpose == "finish" or (found.returncode and (place / "training.pt").exists()), (
+                found.stderr[-400:]
+            )
         resumed = torch.load(place / "weights.pt", weights_only=True)
         whole = train_ems(part, ems_settings(part), part.device, place / "undisturbed")
         part.row(

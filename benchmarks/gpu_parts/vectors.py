@@ -12,9 +12,7 @@ from orthoglot.training.decompose import Data
 CHUNK = 100_000
 
 
-def data(
-    pairs: int, dim: int, languages: int, device: torch.device, *, valid: int | None = None
-) -> Data:
+def data(pairs: int, dim: int, languages: int, device: torch.device, *, valid: int | None = None) -> Data:
     """Pairs of the first language with the others in turn; vectors are made on the device and stay there."""
     valid = min(pairs // 10 + 1, 5000) if valid is None else valid
     count = pairs + valid
