@@ -2,11 +2,12 @@
 
 python benchmarks/gpu.py --output FOLDER                 # every part, each at most ten minutes
 python benchmarks/gpu.py --part search --output FOLDER   # one part; may be repeated
-python benchmarks/gpu.py --tiny --output FOLDER          # every part on small sizes, on a CPU too; its numbers mean nothing
+python benchmarks/gpu.py --tiny --output FOLDER          # every part on small sizes, on a CPU too: a trial
 
-Each part runs in a process of its own and leaves FOLDER/NAME.json; the page FOLDER/gpu.md is made of these files alone.
-A part whose file is there, of the same code, settings and device, is not run again. Nothing is downloaded: networks have random
-weights, and me5-small is used where `orthoglot checkpoint` has put it. docs/gpu.md describes the parts.
+Each part runs in a process of its own and leaves FOLDER/NAME.json; the page FOLDER/gpu.md is made of these files
+alone. A part whose file is there, of the same code, settings and device, is not run again. Nothing is downloaded:
+networks have random weights, and me5-small is used where `orthoglot checkpoint` has put it. docs/gpu.md describes the
+parts.
 """
 
 from __future__ import annotations
@@ -16,11 +17,6 @@ import multiprocessing
 import os
 import sys
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / folder) for folder in ("src", "tests/support", "benchmarks", "workflow")]
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from gpu_parts import PARTS
 from gpu_parts.page import write_page
@@ -40,6 +36,8 @@ def main() -> int:
     parser.add_argument("--tiny", action="store_true", help="small sizes, to try the command")
     chosen = parser.parse_args()
     chosen.output.mkdir(parents=True, exist_ok=True)
+    # For the processes that parts start.
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     # The server of processes imports what all parts need once, and never touches a GPU.
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["gpu_parts.result", "gpu_parts.models"])

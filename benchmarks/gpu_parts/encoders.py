@@ -12,9 +12,9 @@ import ems as ems_benchmark
 import numpy as np
 import torch
 
-from gpu_parts import models
-from gpu_parts.measuring import StepClock, matrix_rate, peak_memory
-from gpu_parts.result import ROOT, Part
+from gpu_parts import ROOT, models
+from gpu_parts.measuring import StepClock, matrix_rate, not_repeatable, peak_memory
+from gpu_parts.result import Part
 from orthoglot import config
 from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.pretraining import emma_x, trainer
@@ -35,9 +35,9 @@ def measure(part: Part) -> None:
     rates = {name: matrix_rate(part.device, dtype, part.size(8192, 64)) for name, dtype in dtypes.items()}
     part.row("The device", **{f"{name} products, TFLOP/s": rate / 1e12 for name, rate in rates.items()})
     part.notes.append(
-        "MFU: the products that real tokens need (padding earns nothing), three times the forward pass, over the measured rate of "
-        "one square product of the same precision. Steps include collation, optimiser and the loop; validation is left out. "
-        f"Hours are of {PAPER_STEPS:,} steps of 152 pairs on this one device."
+        "MFU: the products that real tokens need (padding earns nothing), three times the forward pass, over the "
+        "measured rate of one square product of the same precision. Steps include collation, optimiser and the loop; "
+        f"validation is left out. Hours are of {PAPER_STEPS:,} steps of 152 pairs on this one device."
     )
     used, hours = [], []
     for precision in dtypes:
@@ -52,13 +52,8 @@ def measure(part: Part) -> None:
     for precision in ("bfloat16",) if part.tiny else dtypes:
         with part.tried(f"Emma-X, Phase 2, {precision}"):
             phase_2(part, precision)
-    with part.tried("EMS, deterministic algorithms off", optional=True):
-        from unittest import mock
-
-        from gpu_parts.decomposers import _as_it_is
-
-        with mock.patch("orthoglot.training.loop.repeatable", _as_it_is):
-            ems(part, "ems-paper", "bfloat16", rates["bfloat16"], way="without deterministic algorithms")
+    with part.tried("EMS, deterministic algorithms off", optional=True), not_repeatable():
+        ems(part, "ems-paper", "bfloat16", rates["bfloat16"], way="without deterministic algorithms")
     if part.on_gpu:
         with part.tried("EMS, torch.compile", optional=True):
             ems(part, "ems-paper", "bfloat16", rates["bfloat16"], way="encoder under torch.compile")

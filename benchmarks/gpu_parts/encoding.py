@@ -13,6 +13,7 @@ from gpu_parts import models
 from gpu_parts.measuring import seconds
 from gpu_parts.result import Part, needs
 from gpu_parts.same_results import real_encoders
+from orthoglot.encoders.folder import card
 from orthoglot.encoders.kinds import load_encoder
 
 BATCH_TOKENS = (8192, 16384, 32768, 65536)
@@ -23,8 +24,8 @@ def measure(part: Part) -> None:
     """Both on the same checkpoint and the same text, in turn."""
     needs("sentence_transformers")
     part.notes.append(
-        "Sentences of random words with the lengths of real text, tokenisation included. Both ways take their best batch size, "
-        "found on a tenth of the text. The vectors differ by at most what the column says, relative to length 1."
+        "Sentences of random words with the lengths of real text, tokenisation included. Both ways take their best "
+        "batch size, found on a tenth of the text. Numbers of unit vectors differ by at most what the column says."
     )
     ratios: list[float] = []
     for shape in part.size(("labse", "xlmr-large"), ("tiny",)):
@@ -45,10 +46,8 @@ def measure(part: Part) -> None:
 
 def compare(part: Part, name: str, folder: Path, text: list[str], ratios: list[float]) -> None:
     """Rows of one encoder in both precisions."""
-    import json
-
-    checkpoint = Path(json.loads((folder / "encoder.json").read_text())["checkpoint"])
-    prefix = json.loads((folder / "encoder.json").read_text())["prefix"]
+    described = card(folder)
+    checkpoint, prefix = Path(described["checkpoint"]), described["prefix"]
     for precision in ("float32", "bfloat16"):
         encoder = load_encoder(folder, str(part.device), precision)  # type: ignore[arg-type]
         library = opened(folder if checkpoint == Path() else checkpoint, part.device, precision)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -136,6 +137,13 @@ def profiled(work: Work, device: torch.device) -> dict[str, int]:
         "waits": total("StreamSynchronize", "DeviceSynchronize", "EventSynchronize"),
         "copies to the host": total("Memcpy DtoH"),
     }
+
+
+@contextmanager
+def not_repeatable() -> Iterator[None]:
+    """Let trainings use algorithms that need not give the same bits twice."""
+    with mock.patch("orthoglot.training.loop.repeatable", side_effect=lambda _: nullcontext()):
+        yield
 
 
 @contextmanager

@@ -21,10 +21,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from gpu_parts import PARTS
+from gpu_parts import PARTS, ROOT
 from orthoglot.atomic import replacing
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "torch",
     "transformers",
@@ -38,7 +37,7 @@ DONE, FAILED, MISSING = "done", "failed", "missing"
 T = TypeVar("T")
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """What a part needs is not installed."""
 
 
@@ -57,7 +56,7 @@ class Part:
     def __init__(self, tiny: bool):
         self.device = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
         if self.device.type == "cpu" and not tiny:
-            raise Missing("no GPU here: --tiny tries the parts on a CPU")
+            raise MissingError("no GPU here: --tiny tries the parts on a CPU")
         self.tiny = tiny
         self.started = time.monotonic()
         self.tables: dict[str, dict[str, Any]] = {}
@@ -86,14 +85,28 @@ class Part:
         found["rows"].append(cells)
 
     def goal(
-        self, name: str, wanted: float, found: float | None, *, unit: str = "", most: bool = False
+        self,
+        name: str,
+        wanted: float,
+        found: float | None,
+        *,
+        unit: str = "",
+        most: bool = False,
+        finished: bool = True,
     ) -> None:
-        """A goal: at least `wanted`, or at most where `most` is true; None was not measured."""
-        reached = (
-            None
-            if found is None or not self.on_gpu or self.tiny
-            else (found <= wanted if most else found >= wanted)
-        )
+        """A goal: at least `wanted`, or at most where `most` is true.
+
+        Args:
+            name: what is measured.
+            wanted: the goal.
+            found: None if it was not measured.
+            unit: of both.
+            most: whether less is better.
+            finished: whether what was measured came to its end; a goal of the whole is missed otherwise.
+        """
+        reached = None
+        if found is not None and self.on_gpu and not self.tiny:
+            reached = finished and (found <= wanted if most else found >= wanted)
         self.goals.append(
             {"name": name, "wanted": wanted, "most": most, "found": found, "unit": unit, "reached": reached}
         )
@@ -144,7 +157,7 @@ def run_part(name: str, output: Path, tiny: bool) -> None:
         part = Part(tiny)
         module = importlib.import_module(f"gpu_parts.{name.replace('-', '_')}")
         module.measure(part)
-    except (Missing, ModuleNotFoundError) as error:
+    except (MissingError, ModuleNotFoundError) as error:
         state, reason = MISSING, str(error)
         sys.stdout.write(f"{name}: {reason}\n")
     except Exception as error:
@@ -237,12 +250,12 @@ def output_of(*command: Any) -> str:
 
 
 def needs(*modules: str) -> None:
-    """Raises Missing if one of the modules cannot be imported."""
+    """Raises MissingError if one of the modules cannot be imported."""
     for name in modules:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            raise Missing(f"{name} cannot be imported ({error})") from error
+            raise MissingError(f"{name} cannot be imported ({error})") from error
 
 
 def median(values: Sequence[float]) -> float:

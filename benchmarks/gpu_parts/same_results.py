@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,16 +18,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpu_parts import models, vectors
+from gpu_parts import ROOT, models, vectors
 from gpu_parts.measuring import profiled, waits
-from gpu_parts.result import ROOT, Part
+from gpu_parts.result import Part
 from orthoglot import config
-from orthoglot.decomposers import architecture
-from orthoglot.decomposers.base import Trained
+from orthoglot.decomposers.base import Decomposition
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.training_settings import EmmaXSettings, EmsSettings
-from orthoglot.objectives import TERMS
+from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
 from orthoglot.pretraining import emma_x, trainer
 from orthoglot.pretraining.collate import EmsCollator
@@ -41,6 +41,7 @@ from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings
 
 CPU = torch.device("cpu")
+EIGHT = {"steps": 8, "validate_every": 8, "warmup_steps": 2, "sampling_temperature": 1.0}
 LANGUAGES = 4
 # Relative differences |a - b| / |a| in float32, and in bfloat16, which keeps 8 bits.
 TERM, GRADIENT, ENCODED, TRAINED, BFLOAT16 = 1e-5, 1e-4, 1e-4, 2e-2, 5e-2
@@ -50,12 +51,15 @@ def measure(part: Part) -> None:
     """Compare, and count what waits."""
     torch.backends.cuda.matmul.allow_tf32 = False
     part.notes.append(
-        f"Tolerances, relative: loss terms {TERM:g}, their gradients {GRADIENT:g}, encoded vectors {ENCODED:g}; trained "
-        f"weights {TRAINED:g} of how far training moved them; bfloat16 {BFLOAT16:g}. On a GPU, float32 products are not rounded to TF32."
+        f"Tolerances, relative: loss terms {TERM:g}, gradients {GRADIENT:g}, encoded vectors {ENCODED:g}; trained "
+        f"weights {TRAINED:g} of how far training moved them; bfloat16 {BFLOAT16:g}. Float32 products are not rounded "
+        "to TF32."
     )
     for piece in (terms, trainings, encoder_steps, encoding, retrieval, kill_and_resume):
-        with part.tried(piece.__name__.replace("_", " ")):
+        name, before = piece.__name__.replace("_", " "), part.seconds
+        with part.tried(name):
             piece(part)
+        part.row("Time", piece=name, seconds=part.seconds - before)
     worst = [row for table in part.tables.values() for row in table["rows"] if row.get("within") is False]
     part.goal("comparisons outside their tolerance", 0, float(len(worst)), most=True)
     again = [
@@ -93,10 +97,7 @@ def terms(part: Part) -> None:
     batches = make_batches(
         made.train, "dream", batch_size=pairs, drop_last=True, order=Draws(0, "o"), partners=Draws(0, "p")
     )
-    maps = {
-        "meaning": torch.randn(dim, dim, generator=stream(1)),
-        "language": torch.randn(dim, dim, generator=stream(2)),
-    }
+    maps = [torch.randn(dim, dim, generator=stream(number)) for number in (1, 2)]
     for name in TERMS:
         values, slopes = [], []
         for device in (CPU, part.device):
@@ -105,9 +106,7 @@ def terms(part: Part) -> None:
                 term = term(dim=dim, n_languages=LANGUAGES, generator=stream(3)).to(device)
             batch = Batch(*(getattr(batches[0], field.name).to(device) for field in fields(Batch)))
             sentence = made.vectors.to(device)[batch.rows]
-            leaves = [(sentence @ weight.to(device) / dim**0.5).requires_grad_() for weight in maps.values()]
-            from orthoglot.decomposers.base import Decomposition
-
+            leaves = [(sentence @ weight.to(device) / dim**0.5).requires_grad_() for weight in maps]
             given = Pairs(
                 Decomposition(sentence, *leaves),
                 batch.language_id,
@@ -116,9 +115,7 @@ def terms(part: Part) -> None:
                 batch.active,
                 LANGUAGES,
             )
-            value = term(given)
-            if isinstance(term, Adversary):
-                value = value + 0 * term.discriminate(given)
+            value = term(given) + (term.discriminate(given) if isinstance(term, Adversary) else 0)
             found = torch.autograd.grad(value, leaves, allow_unused=True, materialize_grads=True)
             values.append(value)
             slopes.append(torch.cat(found))
@@ -132,34 +129,43 @@ def trainings(part: Part) -> None:
     data = vectors.data(pairs, dim, LANGUAGES, CPU)
     recipe = DecompositionSettings(learning_rate=1e-4, batch_size=size, max_epochs=2, patience=2)
     methods = config.load(ROOT / "params.yaml").methods
-    for name, method in methods.items():
-        form = architecture(method.architecture) if method.architecture != "original" else None
-        if not isinstance(form, Trained):
-            continue
-
-        def trained(device: torch.device) -> dict[str, Tensor]:
-            _, centred = decompose.subtract(data, method.centre)
-            found, _ = decompose.train(method, recipe, name, centred, seed=1, device=device, checkpoint=None)  # noqa: B023
-            return {key: torch.from_numpy(value) for key, value in found.items()}
-
-        before = Maps(method.architecture, dim, stream(1, "maps"), **method.own_settings).state_dict()
+    found = {name: method for name, method in methods.items() if is_trained(method.architecture)}
+    for name in part.size(
+        tuple(found), ("dream", "meat+oracle", "seed-centred", "discriminant-refined", "langsae")
+    ):
         with part.tried(f"training {name}"):
-            a, b, again = trained(CPU), trained(part.device), trained(part.device)
-            with mock.patch.object(decompose, "fits", lambda *_: False):
-                streamed = trained(part.device)
-            moved = torch.cat([(a[key] - before[key]).flatten() for key in a])
-            apart = torch.cat([(a[key] - b[key]).flatten() for key in a])
-            compared(
-                part,
-                "Decomposers after two epochs",
-                name,
-                float(apart.norm() / moved.norm()),
-                TRAINED,
-                **{"twice the same": equal(b, again), "from host memory the same": equal(b, streamed)},
-            )
+            train_method(part, name, found[name], recipe, data)
     seed = methods["seed"]
     some = vectors.data(size * 8, dim, LANGUAGES, part.device, valid=size)
     counted(part, "SEED", lambda: one_epoch(seed, recipe, some, part.device), 16)
+
+
+def train_method(
+    part: Part, name: str, method: Any, recipe: DecompositionSettings, data: decompose.Data
+) -> None:
+    """One method: CPU against GPU, twice the same, and read from host memory."""
+
+    def trained(device: torch.device) -> dict[str, Tensor]:
+        _, centred = decompose.subtract(data, method.centre)
+        found, _ = decompose.train(method, recipe, name, centred, seed=1, device=device, checkpoint=None)
+        return {key: torch.from_numpy(value) for key, value in found.items()}
+
+    before = Maps(
+        method.architecture, data.vectors.shape[1], stream(1, "maps"), **method.own_settings
+    ).state_dict()
+    a, b, again = trained(CPU), trained(part.device), trained(part.device)
+    with mock.patch.object(decompose, "fits", return_value=False):
+        streamed = trained(part.device)
+    moved = torch.cat([(a[key] - before[key]).flatten() for key in a])
+    apart = torch.cat([(a[key] - b[key]).flatten() for key in a])
+    compared(
+        part,
+        "Decomposers after two epochs",
+        name,
+        float(apart.norm() / moved.norm()),
+        TRAINED,
+        **{"twice the same": equal(b, again), "from host memory the same": equal(b, streamed)},
+    )
 
 
 def one_epoch(method: Any, recipe: DecompositionSettings, data: decompose.Data, device: torch.device) -> None:
@@ -185,8 +191,10 @@ def counted(part: Part, name: str, work: Callable[[], object], steps: int) -> No
 
     with mock.patch.object(loop, "_train", watched):
         work()
-    with mock.patch.object(loop, "_train", lambda *a, **k: _profiled(train, kernels, part.device, a, k)):
-        work()
+    # On a CPU there is nothing to count, and counting is slow: one trial suffices.
+    if part.on_gpu or name == "SEED":
+        with mock.patch.object(loop, "_train", lambda *a, **k: _profiled(train, kernels, part.device, a, k)):
+            work()
     # Terms are read every 50 steps and at the end of an epoch, which is what `_Terms.read` is for.
     places = sorted({place for place in inside if "training/loop.py" not in place})
     part.row(
@@ -207,30 +215,21 @@ def _profiled(train: Any, kernels: dict[str, int], device: torch.device, given: 
 def ems_settings(part: Part, **changed: Any) -> EmsSettings:
     """Sizes of ems-small, or tiny ones; without dropout, whose draws differ between devices."""
     found: Any = config.load(ROOT / "params.yaml").encoders["ems-small"]
-    sizes = part.size(
-        {"layers": 2, "width": 256, "heads": 4}, {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32}
+    tiny = {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32}
+    network = found.network.model_copy(
+        update={**part.size({}, tiny), "dropout": 0.0, "attention_dropout": 0.0}
     )
-    network = found.network.model_copy(update={**sizes, "dropout": 0.0, "attention_dropout": 0.0})
-    own = {
-        "batch_size": part.size(64, 8),
-        "steps": 8,
-        "validate_every": 8,
-        "warmup_steps": 2,
-        "sampling_temperature": 1.0,
-    }
-    return found.model_copy(
-        update={"network": network, "learning_rate": 1e-4, "chunk_tokens": 512, **own, **changed}
-    )
+    own = {"batch_size": part.size(64, 8), "learning_rate": 1e-4, "chunk_tokens": 512, **EIGHT, **changed}
+    return found.model_copy(update={"network": network, **own})
 
 
 def emma_x_settings(part: Part, **changed: Any) -> EmmaXSettings:
     """Emma-X with masked language modelling, as its code has it."""
     found: Any = config.load(ROOT / "params.yaml").encoders["emma-x-paper"]
-    own = {"steps": 8, "validate_every": 8, "warmup_steps": 2, "sampling_temperature": 1.0}
     return found.model_copy(
         update={
-            "parallel": found.parallel.model_copy(update={"batch_size": part.size(32, 8), **own}),
-            "text": found.text.model_copy(update={"batch_size": part.size(64, 8), "known_pairs": 4, **own}),
+            "parallel": found.parallel.model_copy(update={"batch_size": part.size(32, 8), **EIGHT}),
+            "text": found.text.model_copy(update={"batch_size": part.size(64, 8), "known_pairs": 4, **EIGHT}),
             "processes": 1,
             "precision": "float32",
             "chunk_tokens": 512,
@@ -272,29 +271,15 @@ def train_emma_x(
     """Weights after one phase."""
     prepared, state, collator = emma_x_state(part, settings, device, place)
     if label == "text":
-        text = Text(
-            models.ragged(part.size(2000, 100), prepared.encoder.vocabulary, 60, np.random.default_rng(5)),
-            (50, 50),
-        )
-        emma_x._train(
-            prepared,
-            settings,
-            label,
-            TextModel(state, settings).to(device),
-            _batches(collator.text, text=text),
-            collator,
-            [],
-        )
+        draw = np.random.default_rng(5)
+        text = Text(models.ragged(100, prepared.encoder.vocabulary, 60, draw), (50, 50))
+        model: Any = TextModel(state, settings)
+        batches = partial(collator.text, text=text)
     else:
-        model = ParallelModel(state, settings, frozenset(["encoder", "classifier"])).to(device)
-        emma_x._train(prepared, settings, label, model, _batches(collator.pairs, hide=True), collator, [])
+        model = ParallelModel(state, settings, frozenset(["encoder", "classifier"]))
+        batches = partial(collator.pairs, hide=True)
+    emma_x._train(prepared, settings, label, model.to(device), batches, collator, [])
     return {key: value.cpu() for key, value in state.state_dict().items()}
-
-
-def _batches(make: Any, **given: Any) -> Any:
-    from functools import partial
-
-    return partial(make, **given)
 
 
 def emma_x_state(
@@ -339,7 +324,7 @@ def encoder_steps(part: Part) -> None:
             losses = []
             for device, precision in ((CPU, "float32"), (part.device, "bfloat16")):
                 settings = ems_settings(part, precision=precision)
-                prepared, model, make_batch = ems_model(part, settings, device, next(places))
+                _, model, make_batch = ems_model(part, settings, device, next(places))
                 batch = make_batch("train", np.arange(settings.batch_size), 0)
                 losses.append(model(batch)["total"])
             compared(
@@ -434,22 +419,22 @@ torch.save(weights, place / "weights.pt")
 
 
 def kill_and_resume(part: Part) -> None:
-    """Under torchrun with one process, killed after three steps and started again: the weights of an undisturbed training."""
+    """Under torchrun with one process, killed after three steps and started again: the weights of one that was not."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         (place / "run.py").write_text(SCRIPT)
         environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
         launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=1"]
-        size = part.size("full", "tiny")
-        for purpose in ("kill", "finish"):
-            command = [*launch, str(place / "run.py"), str(place), purpose, size]
-            found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-            if purpose == "finish" and found.returncode:
-                raise RuntimeError(f"torchrun ended with {found.returncode}: {found.stderr[-400:]}")
-            assert purpose == "finish" or (found.returncode and (place / "training.pt").exists()), (
-                found.stderr[-400:]
-            )
-        resumed = torch.load(place / "weights.pt", weights_only=True)
+        command = [*launch, str(place / "run.py"), str(place), "kill", part.size("full", "tiny")]
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        if not found.returncode or not (place / "training.pt").exists():
+            raise RuntimeError(f"torchrun ended with {found.returncode}: {found.stderr[-400:]}")
+        if part.tiny:
+            resumed = train_ems(part, ems_settings(part), part.device, place)
+        else:
+            command[-2] = "finish"
+            subprocess.run(command, env=environment, check=True, timeout=300)
+            resumed = torch.load(place / "weights.pt", weights_only=True)
         whole = train_ems(part, ems_settings(part), part.device, place / "undisturbed")
         part.row(
             "Killed and resumed under torchrun",

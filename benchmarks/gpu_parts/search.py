@@ -29,9 +29,9 @@ def measure(part: Part) -> None:
     some = part.size(1000, 50)
     exact = torch_alone(x[:some], y, k)[0]
     part.notes.append(
-        f"{n:,} unit vectors of {dim} numbers on either side, k {k}. Recall is the share of the {k} exact neighbours of {some:,} "
-        "rows. A way that would take over "
-        f"{LIMIT} s is measured on fewer rows and multiplied, as the column says; vectors begin and end where the way needs them."
+        f"{n:,} unit vectors of {dim} numbers on either side, k {k}. Recall is the share of the {k} exact neighbours "
+        f"of {some:,} rows. Where ours would take over {LIMIT} s it is measured on fewer rows and multiplied, as the "
+        "column says. Copies between host and device count."
     )
     found: dict[str, float] = {}
     ways: dict[str, Callable[[Tensor, Tensor], Both]] = {

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
-from orthoglot.streams import Draws
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data
 
@@ -35,18 +33,3 @@ def data(pairs: int, dim: int, languages: int, device: torch.device, *, valid: i
 def on_cpu(found: Data) -> Data:
     """The same in host memory."""
     return Data(found.vectors.cpu(), found.languages, found.train, found.valid)
-
-
-def batch_of(found: Data, size: int, rule: str) -> tuple[Tensor, list]:  # type: ignore[type-arg]
-    """Vectors and one shuffled epoch of batches, all in host memory."""
-    from orthoglot.training.batching import make_batches
-
-    made = make_batches(
-        found.train,
-        rule,
-        batch_size=size,
-        drop_last=True,
-        order=Draws(0, "order"),
-        partners=Draws(0, "partners"),
-    )
-    return found.vectors, made

@@ -1,4 +1,4 @@
-"""Part 6: the preset mini with `device: cuda`: how many jobs have the GPU at once, and what they leave in its memory."""
+"""Part 6: the preset mini with `device: cuda`: jobs that have the GPU at once, and what they leave in its memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from gpu_parts.result import ROOT, Part, needs
+from gpu_parts import ROOT
+from gpu_parts.result import Part, needs
 from orthoglot import config
 
 COPIED = (
@@ -29,6 +30,8 @@ COPIED = (
 )
 LIMIT = 540
 PRESET = "mini"
+# The rules that ask for a GPU.
+USING = ("pretrain", "embed", "decompose")
 
 
 def measure(part: Part) -> None:
@@ -42,7 +45,7 @@ def measure(part: Part) -> None:
 
 
 def planned(part: Part) -> None:
-    """How many GPUs each kind of job takes, with and without `device: cuda`."""
+    """How many GPUs each job of a rule that asks for one takes."""
     from plan import Plan
 
     before = Path.cwd()
@@ -50,17 +53,11 @@ def planned(part: Part) -> None:
         shutil.copytree(ROOT / "src", Path(place) / "src")
         os.chdir(place)
         try:
-            for device in ("cuda", "cpu"):
-                plan = Plan(config.load(ROOT / "params.yaml", {"device": device, "preset": PRESET}))
-                counts = Counter((job.verb, plan.gpus(job.key)) for job in plan.jobs.values())
-                for (verb, gpus), jobs in sorted(counts.items()):
-                    part.row(
-                        "The plan of the preset mini",
-                        device=device,
-                        job=verb,
-                        jobs=jobs,
-                        **{"GPUs of each": gpus},
-                    )
+            plan = Plan(config.load(ROOT / "params.yaml", {"device": "cuda", "preset": PRESET}))
+            jobs = [plan.jobs[folder] for folder in plan.default]
+            counts = Counter((job.verb, plan.gpus(job.key)) for job in jobs if job.verb in USING)
+            for (verb, gpus), many in sorted(counts.items()):
+                part.row("The plan of the preset mini", job=verb, jobs=many, **{"GPUs of each": gpus})
         finally:
             os.chdir(before)
 
@@ -128,8 +125,8 @@ def run(part: Part) -> None:
             },
         )
         part.notes.append(
-            "Jobs with the GPU are the processes that nvidia-smi lists. Where it lists none, as in some containers, their number is 0 "
-            "and only the memory counts."
+            "Jobs with the GPU are the processes that nvidia-smi lists. Where it lists none, as in some "
+            "containers, their number is 0 and only the memory counts."
         )
         part.goal("jobs with the GPU at once", 1, float(watcher.most), most=True)
         part.goal("memory left after the last job", 64, float(left), unit="MiB", most=True)
