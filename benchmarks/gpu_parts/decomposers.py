@@ -62,7 +62,8 @@ def measure(part: Part) -> None:
         "outputs and its weights' gradient) at the measured rate of products, and that of reading a batch's vectors "
         "and reading and writing weights, gradients and Adam's moments once at the measured rate of copies. The "
         "straightforward loop is tests/support/straightforward.py, whose losses equal ours; it reads vectors from host "
-        "memory, as the papers' code does."
+        "memory, as the papers' code does. A CUDA graph and torch.compile are variants that the package does not use; "
+        "they run without deterministic algorithms."
     )
     shares, ratios = [], []
     for dim in part.size((768, 1024), (16,)):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import ems as ems_benchmark
 import numpy as np
@@ -24,13 +26,15 @@ from orthoglot.pretraining.emma_x_phases import EmmaXState, TextModel
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Text
+from orthoglot.training import loop
 
 # EMS: 62 languages, 152 pairs of a step; the step after which it had nearly converged.
 LANGUAGES, PAPER_STEPS = 62, 122_196
 
 
+@mock.patch.object(loop, "SECONDS_BETWEEN_SAVES", math.inf)
 def measure(part: Part) -> None:
-    """Each training by its own loop, for as many steps as a minute has."""
+    """Each training by its own loop, for some steps, without writing checkpoints."""
     dtypes = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     rates = {name: matrix_rate(part.device, dtype, part.size(8192, 64)) for name, dtype in dtypes.items()}
     part.row("The device", **{f"{name} products, TFLOP/s": rate / 1e12 for name, rate in rates.items()})

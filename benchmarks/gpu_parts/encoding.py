@@ -83,15 +83,14 @@ def compare(part: Part, name: str, folder: Path, text: list[str], ratios: list[f
 
 def opened(folder: Path, device: torch.device, precision: str) -> Any:
     """The library's model of the same folder: mean of the states, at most 256 tokens."""
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from sentence_transformers import SentenceTransformer, models
 
     if (folder / "modules.json").exists():
         model = SentenceTransformer(str(folder), device=str(device))
     else:
-        transformer: Any = Transformer(str(folder), max_seq_length=256)
-        width = transformer.get_embedding_dimension()
-        model = SentenceTransformer(modules=[transformer, Pooling(width, "mean")], device=str(device))
+        transformer: Any = models.Transformer(str(folder), max_seq_length=256)
+        pooling = models.Pooling(card(folder)["dim"], "mean")
+        model = SentenceTransformer(modules=[transformer, pooling], device=str(device))
     return model.bfloat16() if precision == "bfloat16" else model
 
 

@@ -28,6 +28,7 @@ PACKAGES = (
     "torch",
     "transformers",
     "sentence-transformers",
+    "faiss-gpu",
     "faiss-gpu-cu12",
     "faiss-cpu",
     "snakemake",

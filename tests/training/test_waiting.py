@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gpu_parts.models import continued
 from test_emma_x_training import EMMA
 from test_ems_training import SETTINGS, untrained
 from torch import Tensor, nn
@@ -22,7 +23,15 @@ from orthoglot.encoders.pretrained import attention_mask
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.objectives import is_trained
 from orthoglot.objectives.base import Objective
-from orthoglot.pretraining.collate import Chunk, EmsBatch, EmsCollator, Hidden, TokenBatch, hidden_of
+from orthoglot.pretraining.collate import (
+    Chunk,
+    EmsBatch,
+    EmsCollator,
+    Hidden,
+    TokenBatch,
+    encode_and_predict,
+    hidden_of,
+)
 from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, ParallelModel, TextModel, VirtualDraws
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.mlm import Masked, build, masked_loss
@@ -161,3 +170,13 @@ def test_hidden_tokens_are_found_before_they_are_on_the_device() -> None:
     assert found.places.tolist() == [1, 3, 5]
     assert found.ids.tolist() == [5, 7, 6]
     assert TokenBatch((Chunk(torch.zeros(2, 3), False),), torch.arange(2), (found,)).hidden[0] is found
+
+
+def test_hidden_tokens_are_predicted_without_a_look_at_the_device() -> None:
+    encoder = continued("tiny", predicts=True)
+    encoder.network.to(META)
+    ids = torch.zeros(2, 3, dtype=torch.int64, device=META)
+    hidden = there(hidden_of(np.array([[-100, 5, -100], [7, -100, 6]]), CPU))
+    batch = TokenBatch((Chunk(ids, True),), torch.arange(2, device=META), (hidden,))
+    vectors, loss = encode_and_predict(encoder.network, batch, 0.1)
+    (vectors.sum() + loss).backward()
