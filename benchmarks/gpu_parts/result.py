@@ -8,6 +8,7 @@ import importlib
 import json
 import logging
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -142,6 +143,7 @@ class Part:
             "reason": reason,
             "environment": environment(self.device),
             "seconds": round(self.seconds, 1),
+            "CPU seconds": round(cpu_seconds(), 1),
             "goals": self.goals,
             "tables": self.tables,
             "notes": self.notes,
@@ -257,6 +259,12 @@ def needs(*modules: str) -> None:
             importlib.import_module(name)
         except ImportError as error:
             raise MissingError(f"{name} cannot be imported ({error})") from error
+
+
+def cpu_seconds() -> float:
+    """Of this process and those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def median(values: Sequence[float]) -> float:
