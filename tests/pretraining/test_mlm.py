@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from torch import Tensor
 
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.training_settings import MlmSettings
 from orthoglot.pretraining import mlm
+from orthoglot.pretraining.collate import hidden_of
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.training import loop
 
@@ -128,10 +130,11 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
 
 
-def masked(ids: np.ndarray, share: float, vocabulary: int, seed: int) -> mlm.Masked:
+def masked(ids: np.ndarray, share: float, vocabulary: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Ids as shown, and labels."""
     generator, special = np.random.default_rng(seed), len(mlm.SPECIAL)
-    found = hidden_tokens(ids, share, mlm.MASK, vocabulary, generator, special=special)
-    return mlm.Masked(*map(torch.from_numpy, found))
+    shown, labels = hidden_tokens(ids, share, mlm.MASK, vocabulary, generator, special=special)
+    return torch.from_numpy(shown), torch.from_numpy(labels)
 
 
 def test_masking_shares_and_what_is_never_masked() -> None:
@@ -161,8 +164,9 @@ def test_a_batch_always_has_something_to_predict() -> None:
 def test_head_at_masked_places_equals_the_librarys_loss() -> None:
     model = mlm.build(SETTINGS, 40).eval()
     ids = np.array([[0, 9, 8, 7, 2], [0, 6, 2, 1, 1]])
-    batch = masked(ids, 0.5, 40, 0)
-    expected = model(batch.ids, attention_mask=batch.ids != mlm.PAD, labels=batch.labels).loss
+    shown, labels = masked(ids, 0.5, 40, 0)
+    expected = model(shown, attention_mask=shown != mlm.PAD, labels=labels).loss
+    batch = mlm.Masked(shown, True, hidden_of(labels.numpy(), torch.device("cpu")))
     torch.testing.assert_close(mlm.masked_loss(model, batch)["mlm"], expected)
 
 

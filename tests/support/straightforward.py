@@ -119,7 +119,9 @@ class TwoMaps:
         attract = parts[0].new_zeros(())
         for rows, language in ((sl, ys), (tl, yt)):
             cosines = normalize(rows, dim=1) @ normalize(rows, dim=1).T
-            same = (language[:, None] == language[None, :]) & ~torch.eye(len(rows), dtype=torch.bool)
+            same = (language[:, None] == language[None, :]) & ~torch.eye(
+                len(rows), dtype=torch.bool, device=rows.device
+            )
             if same.any():
                 attract = attract + 1 - cosines[same].mean()
         return {"oracle.intra_class": attract, "oracle.inter_class": push(sm, sl) + push(tm, tl)}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import logging
+import os
 import platform
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
@@ -12,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from orthoglot.encoders.memory import within_memory
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
@@ -85,6 +88,8 @@ def resolve_device(device: str) -> torch.device:
     Raises:
         ConfigError: an unknown device, or CUDA where there is none.
     """
+    # cuBLAS repeats its bits only with a workspace of fixed size, and reads this when it is first used.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -173,11 +178,59 @@ def in_length_order(
         done: called after each batch with its number of rows.
     Returns:
         (n, D) float32.
+    Raises:
+        DataError: the batches do not fit into the device's memory.
     """
     vectors = np.empty((len(lengths), dim), dtype=np.float32)
-    with torch.inference_mode():
-        for rows in length_batches(lengths, batch_tokens):
-            vectors[rows] = encode(rows).float().cpu().numpy()
+
+    def encode_all() -> np.ndarray:
+        copies: deque[tuple[np.ndarray, HostCopy]] = deque()
+
+        def store() -> None:
+            rows, copy = copies.popleft()
+            vectors[rows] = copy.wait().numpy()
             if done is not None:
                 done(len(rows))
-    return vectors
+
+        with torch.inference_mode():
+            for rows in length_batches(lengths, batch_tokens):
+                copy = HostCopy(encode(rows).float())
+                copies.append((rows, copy))
+                # An accelerator works on this batch while the one before is stored.
+                while len(copies) > int(copy.asynchronous):
+                    store()
+            while copies:
+                store()
+        return vectors
+
+    def longest(tokens: int) -> None:
+        with torch.inference_mode():
+            encode(next(length_batches(lengths, tokens)))
+
+    return within_memory(
+        encode_all, where="encoding", setting="batch_tokens", size=batch_tokens, attempt=longest
+    )
+
+
+class HostCopy:
+    """A copy of a tensor in host memory, which from an accelerator is made without waiting for it.
+
+    Attributes:
+        asynchronous: whether `wait` may have to wait.
+    """
+
+    def __init__(self, tensor: Tensor):
+        self.asynchronous = tensor.is_cuda
+        if not self.asynchronous:
+            self._copy = tensor
+            return
+        self._copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        self._copy.copy_(tensor, non_blocking=True)
+        self._made = torch.cuda.Event()
+        self._made.record(torch.cuda.current_stream(tensor.device))
+
+    def wait(self) -> Tensor:
+        """The copy, once it is complete."""
+        if self.asynchronous:
+            self._made.synchronize()
+        return self._copy

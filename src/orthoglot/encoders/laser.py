@@ -28,6 +28,7 @@ from orthoglot.encoders.base import (
     check_tokens,
     compute_dtype,
     in_length_order,
+    placed,
     resolve_device,
 )
 from orthoglot.encoders.folder import laser_hint, stated
@@ -168,7 +169,7 @@ class LaserEncoder:
         tokens = pieces.surrounded([], [END])
 
         def vectors(batch: np.ndarray) -> Tensor:
-            ids = torch.from_numpy(tokens.padded(batch, PAD)).to(self.device)
+            ids = placed(torch.from_numpy(tokens.padded(batch, PAD)), self.device)
             return self.model(ids, torch.from_numpy(tokens.lengths[batch]))
 
         return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors, done)

@@ -22,6 +22,7 @@ from orthoglot.encoders.base import (
     check_tokens,
     compute_dtype,
     in_length_order,
+    placed,
     pool,
     resolve_device,
 )
@@ -31,6 +32,9 @@ from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.progress import Done
 
+# Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
+# masked, and waits for the answer before it starts the first layer.
+WHOLE_MASKS = frozenset({"bert", "roberta", "xlm-roberta"})
 LOCAL: dict[str, Any] = {
     "use_safetensors": True,
     "output_loading_info": True,
@@ -95,10 +99,10 @@ class PretrainedEncoder:
 
         def vectors(batch: np.ndarray) -> Tensor:
             longest = int(lengths[batch[0]])
-            keep = torch.from_numpy(np.arange(longest) < lengths[batch][:, None]).to(self.device)
+            keep = placed(torch.from_numpy(np.arange(longest) < lengths[batch][:, None]), self.device)
             # Without padding no mask is needed, and attention is fastest.
-            mask = None if lengths[batch[-1]] == longest else keep.long()
-            ids = torch.from_numpy(tokens.padded(batch, tokenizer.pad)).to(self.device)
+            mask = None if lengths[batch[-1]] == longest else attention_mask(self.model, keep)
+            ids = placed(torch.from_numpy(tokens.padded(batch, tokenizer.pad)), self.device)
             states = self.model(ids, attention_mask=mask).last_hidden_state.float()
             return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
@@ -111,6 +115,14 @@ def _pooling_in_float32(model: Any) -> Any:
         model.pooler.float()
         model.pooler.register_forward_pre_hook(lambda _, given: tuple(one.float() for one in given))
     return model
+
+
+def attention_mask(model: Any, keep: Tensor) -> Tensor:
+    """The mask of padding as a transformers model takes it, from where tokens are (B, T)."""
+    config = model.config
+    if config.model_type in WHOLE_MASKS and config._attn_implementation == "sdpa":
+        return keep[:, None, None, :].expand(-1, 1, keep.shape[1], -1)
+    return keep.long()
 
 
 def open_checkpoint(

@@ -23,6 +23,7 @@ from orthoglot.encoders.base import (
     check_tokens,
     compute_dtype,
     in_length_order,
+    placed,
     resolve_device,
 )
 from orthoglot.encoders.folder import stated
@@ -227,7 +228,7 @@ class UseEncoder:
         tokens = pieces.surrounded([START], [END])
 
         def vectors(batch: np.ndarray) -> Tensor:
-            ids = torch.from_numpy(tokens.padded(batch, UNKNOWN)).to(self.device)
-            return self.model(ids, torch.from_numpy(tokens.lengths[batch]).to(self.device))
+            ids = placed(torch.from_numpy(tokens.padded(batch, UNKNOWN)), self.device)
+            return self.model(ids, placed(torch.from_numpy(tokens.lengths[batch]), self.device))
 
         return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors, done)

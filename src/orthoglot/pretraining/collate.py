@@ -31,6 +31,18 @@ class Chunk(NamedTuple):
     padded: bool
 
 
+class Hidden(NamedTuple):
+    """The tokens of a chunk that are to be predicted, found in host memory so that nothing waits for a device.
+
+    Attributes:
+        places: among the chunk's b T tokens, row after row (H,).
+        ids: what stood there (H,).
+    """
+
+    places: Tensor
+    ids: Tensor
+
+
 class TokenBatch(NamedTuple):
     """The sentences that a network reads in one step.
 
@@ -40,12 +52,12 @@ class TokenBatch(NamedTuple):
     Attributes:
         chunks: all sentences, longest first.
         rows: row of sentence i among the rows of all chunks (S,).
-        labels: of each chunk what to predict (b, T), -100 for nothing; empty where no token is hidden.
+        hidden: what to predict of each chunk; empty where no token is hidden.
     """
 
     chunks: tuple[Chunk, ...]
     rows: Tensor
-    labels: tuple[Tensor, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
 
 
 class EmsBatch(NamedTuple):
@@ -75,17 +87,23 @@ def encode_and_predict(
     Source: docs/papers.md#emma-x-mlm.
     """
     vectors, logits, expected = [], [], []
-    for chunk, labels in zip(batch.chunks, batch.labels, strict=True):
-        hidden = labels != IGNORED
-        found, predicted = network.predict(chunk.ids, chunk.padded, hidden)
+    for chunk, hidden in zip(batch.chunks, batch.hidden, strict=True):
+        found, predicted = network.predict(chunk.ids, chunk.padded, hidden.places)
         vectors.append(found)
         logits.append(predicted.float())
-        expected.append(labels[hidden])
+        expected.append(hidden.ids)
     every = torch.cat(expected)
     loss = functional.cross_entropy(torch.cat(logits), every, label_smoothing=smoothing, reduction="sum")
     # Processes average their gradients, and hide different numbers of tokens.
-    everywhere = added(torch.tensor(float(len(every)), device=every.device))
+    everywhere = added(torch.full((), float(len(every)), device=every.device))
     return torch.cat(vectors)[batch.rows], loss * processes() / everywhere
+
+
+def hidden_of(labels: np.ndarray, device: torch.device) -> Hidden:
+    """What to predict, from the id at each hidden place and -100 elsewhere (b, T)."""
+    flat = labels.ravel()
+    places = np.flatnonzero(flat != IGNORED)
+    return Hidden(*(placed(torch.from_numpy(found), device) for found in (places, flat[places])))
 
 
 def collate(
@@ -116,7 +134,7 @@ def collate(
         chunks.append(Chunk(ids, bool(lengths[rows[-1]] < ids.shape[1])))
         order.append(rows)
         if wanted is not None:
-            expected.append(placed(torch.from_numpy(wanted.padded(rows, IGNORED)), device))
+            expected.append(hidden_of(wanted.padded(rows, IGNORED), device))
     rows = np.argsort(np.concatenate(order), kind="stable")
     return TokenBatch(tuple(chunks), placed(torch.from_numpy(rows), device), tuple(expected))
 

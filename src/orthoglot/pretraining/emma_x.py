@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.encoders.memory import within_memory
 from orthoglot.encoders.training_settings import EmmaXSettings, TextPhase
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
@@ -26,7 +28,7 @@ from orthoglot.pretraining.tokenised import read_text
 from orthoglot.pretraining.trainer import Training, prepared, train_steps
 from orthoglot.pretraining.validation import validate
 from orthoglot.streams import derive
-from orthoglot.training.distributed import shared
+from orthoglot.training.distributed import processes, shared
 from orthoglot.training.progress import History
 
 # What learns in each training of Phase 1.
@@ -35,8 +37,15 @@ TURNS: Mapping[str, list[tuple[str, ...]]] = {
     "apart": [("encoder",), ("classifier",)],
     "classifier": [("classifier",)],
 }
-# (epoch, number of the first step) -> the epoch's batches from that one on
-MakeBatches = Callable[[int, int], Iterator[EmmaXBatch]]
+
+
+class MakeBatches(Protocol):
+    """(phase, epoch, number of the first step) -> the epoch's batches from that one on."""
+
+    def __call__(self, phase: Any, *, epoch: int, first: int) -> Iterator[EmmaXBatch]:  # noqa: D102
+        ...
+
+
 logger = logging.getLogger(__name__)
 
 
@@ -52,6 +61,7 @@ def pretrain_emma_x(
 
     Raises:
         ConfigError: `parallel.pairs` names a language pair that is not there.
+        DataError: a step does not fit into the device's memory.
     """
     names = [folder.name for folder in inputs.bitext]
     if unknown := sorted(set(settings.parallel.pairs) - set(names)):
@@ -70,16 +80,16 @@ def pretrain_emma_x(
         if text:
             logger.info("%s: %d sentences without known translations", name, sum(text.sizes))
 
-        first, second = settings.parallel, settings.text
+        first = settings.parallel
         # By label: the terms and the batches of a training of some parts.
         stages: dict[str, tuple[EmmaXModel, MakeBatches]] = {
             "-".join(["parallel", *learns]): (
                 ParallelModel(state, settings, frozenset(learns)),
-                partial(collator.pairs, first, "encoder" in learns),
+                partial(collator.pairs, hide="encoder" in learns),
             )
             for learns in TURNS[first.order]
         }
-        stages["text"] = TextModel(state, settings), partial(collator.text, second, text)
+        stages["text"] = TextModel(state, settings), partial(collator.text, text=text)
         history: History = []
         for label, (model, batches) in stages.items():
             if model.phase.steps:
@@ -130,7 +140,18 @@ def _train(
         for alarm in alarming(whole(rows)):
             logger.warning("%s: %s", name, alarm)
 
-    history = train_steps(
+    size = "known_pairs" if last and not phase.batch_size else "batch_size"
+
+    def attempt(few: int) -> None:
+        """A step of fewer sentences, after which this training does not go on."""
+        optimizer.zero_grad(set_to_none=True)
+        model.train()
+        some = batches(phase.model_copy(update={size: few}), epoch=0, first=0)
+        model(next(some))["total"].backward()
+        optimizer.step()
+
+    train = partial(
+        train_steps,
         settings,
         phase,
         replace(run, checkpoint=run.checkpoint / label, curves=run.curves and run.curves / label),
@@ -139,9 +160,17 @@ def _train(
         optimizer,
         schedule=phase.schedule,
         loss=shared(model),
-        batches=batches,
+        batches=lambda epoch, first: batches(phase, epoch=epoch, first=first),
         validate=validated,
         keep="last" if last else "best",
         watch=watch,
+    )
+    history = within_memory(
+        train,
+        where=name,
+        setting=f"{'text' if last else 'parallel'}.{size}",
+        size=getattr(phase, size),
+        attempt=attempt if processes() == 1 else None,
+        least=4,
     )
     return whole(history)

@@ -157,7 +157,7 @@ class EmmaXModel(PretrainingModel):
     def _all_terms(self, batch: EmmaXBatch) -> tuple[dict[str, Tensor], Comparison, Tensor | None]:
         compared = self._compare(batch)
         terms, sums = self._terms(compared, batch)
-        if batch.sentences.labels:
+        if batch.sentences.hidden:
             terms |= {"mlm": compared.mlm, "total": terms["total"] + self.mlm.weight * compared.mlm}
         return terms, compared, sums
 
@@ -171,7 +171,7 @@ class EmmaXModel(PretrainingModel):
         if self.training and "encoder" in self.learns:
             state.follow()
         with self.autocast(device):
-            if batch.sentences.labels:
+            if batch.sentences.hidden:
                 vectors, mlm = encode_and_predict(state.encoder, batch.sentences, self.mlm.smoothing)
             else:
                 vectors, mlm = encode_batch(state.encoder, batch.sentences), torch.zeros((), device=device)

@@ -17,15 +17,16 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from orthoglot.corpora.splitting import Split
-from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.base import placed, resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.encoders.pretrained import save_checkpoint
+from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.encoders.tokenizer_training import train_bpe
 from orthoglot.encoders.training_settings import MlmSettings
 from orthoglot.errors import DataError
-from orthoglot.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.pretraining.collate import Hidden, hidden_of
+from orthoglot.pretraining.masking import hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches
 from orthoglot.pretraining.tokenised import languages_of, monolingual
 from orthoglot.pretraining.trainer import train_steps
@@ -39,10 +40,11 @@ logger = logging.getLogger(__name__)
 
 
 class Masked(NamedTuple):
-    """Token ids with some hidden (B, T), and their labels: the id at hidden positions, -100 elsewhere."""
+    """Token ids with some hidden (B, T), whether any of them is padding, and what is hidden."""
 
     ids: Tensor
-    labels: Tensor
+    padded: bool
+    hidden: Hidden
 
 
 def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> PreTrainedTokenizerFast:
@@ -68,10 +70,9 @@ def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> Pr
 
 def masked_loss(model: XLMRobertaForMaskedLM, batch: Masked) -> dict[str, Tensor]:
     """Cross-entropy of the hidden tokens, nats per token; the head runs only where it is needed."""
-    keep = batch.ids != PAD
-    states = model.roberta(batch.ids, attention_mask=keep).last_hidden_state
-    hidden = batch.labels != IGNORED
-    loss = functional.cross_entropy(model.lm_head(states[hidden]), batch.labels[hidden])
+    keep = attention_mask(model.roberta, batch.ids != PAD) if batch.padded else None
+    states = model.roberta(batch.ids, attention_mask=keep).last_hidden_state.flatten(0, 1)
+    loss = functional.cross_entropy(model.lm_head(states[batch.hidden.places]), batch.hidden.ids)
     return {"mlm": loss, "total": loss}
 
 
@@ -174,7 +175,8 @@ def _fit(
         shown, labels = hidden_tokens(
             text.padded(rows, PAD), settings.mask_share, MASK, vocabulary, generator, special=len(SPECIAL)
         )
-        return Masked(*(torch.from_numpy(some).to(model.device) for some in (shown, labels)))
+        ids = placed(torch.from_numpy(shown), model.device)
+        return Masked(ids, bool((shown == PAD).any()), hidden_of(labels, model.device))
 
     def batches(epoch: int, first: int) -> Iterator[Masked]:
         for step, rows in enumerate(sampler.batches(epoch, train.lengths)[first:], start=first):
@@ -187,7 +189,7 @@ def _fit(
         total, tokens = 0.0, 0
         for rows in length_batches(np.arange(len(valid.lengths)), valid.lengths, count, generator):
             batch = masked(valid, rows, generator)
-            hidden = int((batch.labels != IGNORED).sum())
+            hidden = len(batch.hidden.ids)
             total += float(masked_loss(model, batch)["mlm"]) * hidden
             tokens += hidden
         return {"mlm": total / tokens, "total": total / tokens}

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from orthoglot.encoders.base import pool
 from orthoglot.encoders.ems import new_network
 from orthoglot.encoders.folder import stated
-from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint, with_token_head
+from orthoglot.encoders.pretrained import attention_mask, open_checkpoint, save_checkpoint, with_token_head
 from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
@@ -55,14 +55,14 @@ class SentenceNetwork(nn.Module):
         """Ids (B, T) to vectors (B, D), not normalised; `padded` says whether padding is among them."""
         return self._vectors(self._states(ids, padded), ids)
 
-    def predict(self, ids: Tensor, padded: bool, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors (B, D), and logits (H, V) of the H tokens where `hidden` (B, T) is true."""
+    def predict(self, ids: Tensor, padded: bool, places: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors (B, D), and logits (H, V) of the tokens at `places` (H,) among all B T, row after row."""
         assert self.token_head is not None
         states = self._states(ids, padded)
-        return self._vectors(states, ids), self.token_head(states[hidden])
+        return self._vectors(states, ids), self.token_head(states.flatten(0, 1)[places])
 
     def _states(self, ids: Tensor, padded: bool) -> Tensor:
-        mask = (ids != self.pad).long() if padded else None
+        mask = attention_mask(self.model, ids != self.pad) if padded else None
         return self.model(ids, attention_mask=mask).last_hidden_state
 
     def _vectors(self, states: Tensor, ids: Tensor) -> Tensor:

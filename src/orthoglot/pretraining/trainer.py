@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from orthoglot.corpora.splitting import Split
 from orthoglot.corpora.text import describe_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.encoders.memory import within_memory
 from orthoglot.encoders.training_settings import (
     MlmSettings,
     Phase,
@@ -135,6 +137,8 @@ def train_on_pairs(
         settings: its recipe.
         model: turns a batch into terms.
         make_batch: makes a batch of rows.
+    Raises:
+        DataError: a step does not fit into the device's memory.
     """
     corpus = training.corpus
     sampler = RowSampler(
@@ -165,7 +169,15 @@ def train_on_pairs(
         made = ((rows, make_batch("valid", rows, number)) for number, rows in held_out)
         return validate(model, made, corpus["valid"].sizes, dropout=settings.validation_dropout)
 
-    return train_steps(
+    def attempt(size: int) -> None:
+        """A step of fewer pairs, after which this training does not go on."""
+        optimizer.zero_grad(set_to_none=True)
+        model.train()
+        model(make_batch("train", np.arange(len(corpus["train"]))[:size], 0))["total"].backward()
+        optimizer.step()
+
+    train = partial(
+        train_steps,
         settings,
         settings,
         training.run,
@@ -176,6 +188,14 @@ def train_on_pairs(
         loss=shared(model),
         batches=batches,
         validate=validated,
+    )
+    return within_memory(
+        train,
+        where=training.name,
+        setting="batch_size",
+        size=settings.batch_size,
+        # Processes that train together wait for each other.
+        attempt=attempt if processes() == 1 else None,
     )
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from orthoglot.encoders.base import HostCopy
 from orthoglot.pretraining.model import PretrainingModel
 
 RETRIEVAL_ROWS = 1000
@@ -35,15 +36,21 @@ def validate(
     """
     model.train(dropout)
     sums: dict[str, float] = {}
-    vectors: Tensor | None = None
+    # Rows, terms and vectors of each batch: an accelerator is not waited for before the last one.
+    made: list[tuple[np.ndarray, dict[str, Tensor], HostCopy]] = []
     for rows, batch in batches:
         terms, found = model.terms(batch)
+        made.append((rows, terms, HostCopy(found.float())))
+    assert made, "no validation batch"
+    vectors: Tensor | None = None
+    for rows, terms, copy in made:
+        found = copy.wait()
         if vectors is None:
             vectors = torch.empty(2, sum(sizes), found.shape[1])
-        vectors[:, torch.from_numpy(rows)] = found.float().cpu().view(2, len(rows), -1)
+        vectors[:, torch.from_numpy(rows)] = found.view(2, len(rows), -1)
         for term, value in terms.items():
             sums[term] = sums.get(term, 0.0) + float(value) * len(rows)
-    assert vectors is not None, "no validation batch"
+    assert vectors is not None
     means = {term: value / sum(sizes) for term, value in sums.items()}
     found_first, error = retrieval(vectors, sizes)
     return {**means, "retrieval": found_first, "retrieval_error": error}

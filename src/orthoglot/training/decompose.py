@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,8 @@ from orthoglot.decomposers.base import ClosedForm, Decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Block, Moments, compute
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.base import placed, resolve_device
+from orthoglot.encoders.memory import within_memory
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
@@ -27,6 +29,7 @@ from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.endings import Ending, summary, warnings
+from orthoglot.training.gathering import fits, gathered
 from orthoglot.training.loop import Update, fit
 from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
@@ -276,9 +279,14 @@ def train(
 
     Returns:
         The maps' weights by name at the best epoch, and the history.
+    Raises:
+        DataError: a batch does not fit into the device's memory.
     """
     stopping = stopping_of(method, recipe)
-    vectors, k = data.vectors.to(device), len(data.languages)
+    home = device if fits(data.vectors, device) else torch.device("cpu")
+    if home != device:
+        logger.info("%s: the vectors exceed the device's memory and are read from the host's", name)
+    vectors, k = data.vectors.to(home), len(data.languages)
     dim = vectors.shape[1]
     maps = Maps(method.architecture, dim, stream(seed, "maps"), **method.own_settings)
     maps.to(device, vectors.dtype)
@@ -287,9 +295,14 @@ def train(
     objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))
     objective.to(device, vectors.dtype)
 
+    at_home = {
+        "train": data.train.map(lambda tensor: tensor.to(home)),
+        "valid": data.valid.map(lambda tensor: tensor.to(home)),
+    }
+
     def batches(split: Literal["train", "valid"], *epoch: int) -> list[Batch]:
         return make_batches(
-            getattr(data, split).map(lambda tensor: tensor.to(device)),
+            at_home[split],
             method.partners,
             batch_size=recipe.batch_size,
             drop_last=split == "train",
@@ -316,7 +329,19 @@ def train(
             means["without_opponents"] = without_opponents(means, method.terms)
         return means
 
-    history = fit(
+    def attempt(size: int) -> None:
+        some = make_batches(
+            at_home["train"].take(slice(0, size)),
+            method.partners,
+            batch_size=size,
+            drop_last=False,
+            order=Draws(seed),
+            partners=Draws(seed),
+        )
+        objective(pairs(some[0]))["total"].backward()
+
+    fit_maps = partial(
+        fit,
         model=nn.ModuleList([maps, objective]),
         updates=updates(maps, objective, recipe.learning_rate),
         # The maps do not move between a discriminator's update and theirs, so both use the same parts.
@@ -331,6 +356,13 @@ def train(
         checkpoint=checkpoint,
         batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
     )
+    history = within_memory(
+        fit_maps,
+        where=f"{name}, seed {seed}",
+        setting="batch_size",
+        size=recipe.batch_size,
+        attempt=attempt,
+    )
     return {name: tensor.cpu().numpy() for name, tensor in maps.state_dict().items()}, history
 
 
@@ -339,11 +371,14 @@ def pairs_of(maps: Maps, vectors: Tensor, batch: Batch, n_languages: int) -> Pai
 
     Args:
         maps: of D numbers.
-        vectors: (N, D), the matrix of which the batch names rows.
-        batch: B pairs.
+        vectors: (N, D), the matrix of which the batch names rows; on the device of the maps or in host memory.
+        batch: B pairs, where the vectors are.
         n_languages: K.
     """
-    parts = maps(vectors.index_select(0, batch.rows))
+    device = next(maps.parameters()).device
+    parts = maps(gathered(vectors, batch.rows, device))
+    if vectors.device.type != device.type:
+        batch = Batch(*(placed(getattr(batch, field.name), device) for field in fields(batch)))
     return Pairs(parts, batch.language_id, batch.other, batch.peer, batch.active, n_languages)
 
 

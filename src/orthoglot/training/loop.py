@@ -31,14 +31,14 @@ from orthoglot.training.progress import (
     refuse_divergence,
     refuse_infinite,
 )
+from orthoglot.training.repeatable import repeatable
 
 SECONDS_BETWEEN_SAVES = 30.0
 # Saving may take this share of a training's time: 1 / 20.
 SAVE_SHARE = 20
-# Steps between two points of a curve, and between two checks for divergence.
+# Steps between two points of a curve, and between two checks for divergence. The terms of these steps stay on an
+# accelerator until then: reading each would stop it.
 WINDOW = 50
-# Steps whose terms an accelerator keeps before they are read: reading each would stop it.
-STEPS_AT_ONCE = 16
 FILE = "training.pt"
 Keep = Literal["best", "last"]
 logger = logging.getLogger(__name__)
@@ -83,7 +83,8 @@ def fit(
     """Train until validation stops improving; the model is left in the state of its best epoch, or of its last.
 
     On a CPU a resumed run equals an uninterrupted one bit for bit: what a step sees and draws is a function of its
-    number, which is saved; each step seeds PyTorch's generators anew.
+    number, which is saved; each step seeds PyTorch's generators anew. On CUDA deterministic algorithms are used
+    (`orthoglot.training.repeatable`).
 
     Args:
         model: everything that is trained or has state (heads and discriminators too).
@@ -137,7 +138,7 @@ def fit(
     while len(history) < max_epochs and not out_of_patience(history, patience):
         epoch = len(history)
         where = f"{label}: epoch {epoch}"
-        with _own_generators(model):
+        with repeatable(model), _own_generators(model):
             steps = batches(epoch, progress.step)
             train = _train(model, updates, steps, seed, ticks, where, progress, saves, curves, comparable)
         valid = _validate(model, validate, seed, where)
@@ -216,21 +217,20 @@ def _train(
 
 
 class _Terms:
-    """Terms of the last steps, left on an accelerator until they are read together."""
+    """Terms of the last steps; a CPU's are read at once, an accelerator's together when `read` is called."""
 
     def __init__(self, model: nn.Module, where: str, progress: Progress):
         self.where = where
         self.progress = progress
         self.waiting: list[tuple[int, str, list[str], Tensor]] = []
-        on_cpu = all(tensor.device.type == "cpu" for tensor in model.parameters())
-        self.at_once = 1 if on_cpu else STEPS_AT_ONCE
+        self.on_cpu = all(tensor.device.type == "cpu" for tensor in model.parameters())
 
     def add(self, update: str, values: Mapping[str, Tensor], *, last: bool) -> None:
         """The terms of one update of the current step; only the last update's total counts."""
         kept = {name: value.detach().float() for name, value in values.items() if last or name != "total"}
         row = torch.stack(list(kept.values()))
         self.waiting.append((self.progress.step, update, list(kept), row))
-        if len(self.waiting) >= self.at_once:
+        if self.on_cpu:
             self.read()
 
     def read(self) -> None:
@@ -257,7 +257,7 @@ def _validate(
 ) -> dict[str, float]:
     """Validation in eval mode; its random draws are the same every time."""
     model.eval()
-    with torch.no_grad(), _own_generators(model):
+    with torch.no_grad(), repeatable(model), _own_generators(model):
         _seed_generators(derive(seed, "validation"))
         values = validate()
     refuse_infinite(f"{where}, validation", values)

@@ -12,6 +12,7 @@ from orthoglot.decomposers.modules import Maps
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL
 from orthoglot.training.batching import PairRows
+from orthoglot.training.gathering import gathered
 from orthoglot.training.progress import LOWEST_TOTAL, Criterion
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
 
@@ -69,8 +70,9 @@ class Retrieval:
         """P@1 with these maps on vectors (N, D); one pair of languages is held at a time."""
         found = []
         for (source, target, _), queries in zip(self.pools, self.queries, strict=True):
+            device = next(maps.parameters()).device
             meanings = [
-                maps(vectors.index_select(0, torch.from_numpy(side).to(vectors.device))).meaning
+                maps(gathered(vectors, torch.from_numpy(side).to(vectors.device), device)).meaning
                 for side in (source, target)
             ]
             first, second = (meaning.detach().cpu().numpy() for meaning in meanings)

@@ -1,0 +1,109 @@
+"""Part 4: sentences per second of our encoder against SentenceTransformer.encode with its best batch size."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gpu_parts import models
+from gpu_parts.measuring import seconds
+from gpu_parts.result import Part, needs
+from gpu_parts.same_results import real_encoders
+from orthoglot.encoders.folder import card
+from orthoglot.encoders.kinds import load_encoder
+
+BATCH_TOKENS = (8192, 16384, 32768, 65536)
+BATCH_ROWS = (32, 64, 128, 256, 512)
+
+
+def measure(part: Part) -> None:
+    """Both on the same checkpoint and the same text, in turn."""
+    needs("sentence_transformers")
+    part.notes.append(
+        "Sentences of random words with the lengths of real text, tokenisation included. Both ways take their best "
+        "batch size, found on a tenth of the text. Numbers of unit vectors differ by at most what the column says."
+    )
+    ratios: list[float] = []
+    for shape in part.size(("labse", "xlmr-large"), ("tiny",)):
+        with tempfile.TemporaryDirectory() as scratch, part.tried(shape):
+            folder = models.write_encoder(Path(scratch), shape, "mean")  # type: ignore[arg-type]
+            compare(
+                part,
+                shape,
+                folder,
+                models.sentences(part.size(20_000, 60), part.size(models.WORDS, 400)),
+                ratios,
+            )
+    for name, folder in {} if part.tiny else real_encoders().items():
+        with part.tried(name, optional=True):
+            compare(part, name, folder, models.sentences(20_000, 2000), ratios)
+    part.goal("ours / SentenceTransformer.encode, smallest", 1.2, min(ratios, default=None))
+
+
+def compare(part: Part, name: str, folder: Path, text: list[str], ratios: list[float]) -> None:
+    """Rows of one encoder in both precisions."""
+    described = card(folder)
+    checkpoint, prefix = Path(described["checkpoint"]), described["prefix"]
+    for precision in ("float32", "bfloat16"):
+        encoder = load_encoder(folder, str(part.device), precision)  # type: ignore[arg-type]
+        library = opened(folder if checkpoint == Path() else checkpoint, part.device, precision)
+        sample = text[: max(20, len(text) // 10)]
+
+        def ours(tokens: int, some: list[str]) -> np.ndarray:
+            return encoder.encode(some, "", tokens)  # noqa: B023
+
+        def theirs(rows: int, some: list[str]) -> np.ndarray:
+            with_prefix = [prefix + one for one in some]
+            return library.encode(with_prefix, batch_size=rows, show_progress_bar=False)  # noqa: B023
+
+        tokens = best(part, ours, part.size(BATCH_TOKENS, (1024,)), sample)
+        rows = best(part, theirs, part.size(BATCH_ROWS, (32,)), sample)
+        a, b = (unit(made) for made in (ours(tokens, sample), theirs(rows, sample)))
+        repeats = part.size(3, 1)
+        mine = seconds(lambda: ours(tokens, text), torch.device("cpu"), repeats=repeats, warmup=1)  # noqa: B023
+        other = seconds(lambda: theirs(rows, text), torch.device("cpu"), repeats=repeats, warmup=1)  # noqa: B023
+        ratios.append(other / mine)
+        part.row(
+            "Sentences per second",
+            encoder=name,
+            precision=precision,
+            **{
+                "ours": len(text) / mine,
+                "its tokens": tokens,
+                "SentenceTransformer": len(text) / other,
+                "its rows": rows,
+            },
+            **{"ratio": other / mine, "difference": float(np.abs(a - b).max())},
+        )
+
+
+def opened(folder: Path, device: torch.device, precision: str) -> Any:
+    """The library's model of the same folder: mean of the states, at most 256 tokens."""
+    from sentence_transformers import SentenceTransformer, models
+
+    if (folder / "modules.json").exists():
+        model = SentenceTransformer(str(folder), device=str(device))
+    else:
+        transformer: Any = models.Transformer(str(folder), max_seq_length=256)
+        pooling = models.Pooling(card(folder)["dim"], "mean")
+        model = SentenceTransformer(modules=[transformer, pooling], device=str(device))
+    return model.bfloat16() if precision == "bfloat16" else model
+
+
+def best(part: Part, encode: Any, sizes: tuple[int, ...], text: list[str]) -> int:
+    """The size with which the text takes least time; sizes that do not fit are left out."""
+    took = {}
+    for size in sizes:
+        with part.tried(f"batch of {size}", optional=True):
+            took[size] = seconds(lambda: encode(size, text), torch.device("cpu"), repeats=1, warmup=1)  # noqa: B023
+    return min(took, key=lambda size: took[size])
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of length 1."""
+    vectors = np.asarray(vectors, dtype=np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,0 +1,157 @@
+"""Clocks, peak rates and counts of a device."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+from unittest import mock
+
+import torch
+
+from gpu_parts.result import median
+
+Work = Callable[[], object]
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait for an accelerator."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def seconds(work: Work, device: torch.device, *, repeats: int = 5, warmup: int = 2) -> float:
+    """Median of several calls: by CUDA events on a GPU, else by the clock on the wall."""
+    for _ in range(warmup):
+        work()
+    found = []
+    for _ in range(repeats):
+        synchronise(device)
+        if device.type == "cuda":
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            first.record()
+            work()
+            last.record()
+            last.synchronize()
+            found.append(first.elapsed_time(last) / 1e3)
+        else:
+            started = time.perf_counter()
+            work()
+            found.append(time.perf_counter() - started)
+    return median(found)
+
+
+def matrix_rate(device: torch.device, dtype: torch.dtype, size: int) -> float:
+    """FLOP per second of a product of square matrices of this size."""
+    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    return 2 * size**3 / seconds(lambda: torch.mm(a, b), device)
+
+
+def bandwidth(device: torch.device, count: int) -> float:
+    """Bytes per second, read and written, of a copy of this many bytes within the device."""
+    a = torch.empty(count, dtype=torch.uint8, device=device)
+    b = torch.empty_like(a)
+    return 2 * count / seconds(lambda: b.copy_(a), device)
+
+
+class StepClock:
+    """Seconds of a training's steps: `tick` is called when a step begins.
+
+    On a GPU the ticks are CUDA events, so that nothing waits.
+    """
+
+    def __init__(self, device: torch.device):
+        self._device = device
+        self._ticks: list[Any] = []
+
+    def tick(self) -> None:
+        """A step begins."""
+        if self._device.type == "cuda":
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            self._ticks.append(event)
+        else:
+            self._ticks.append(time.perf_counter())
+
+    def seconds(self, warmup: int) -> float:
+        """Mean of the steps after the first `warmup`, but for the last, of which only the beginning is known."""
+        synchronise(self._device)
+        first, last = self._ticks[warmup], self._ticks[-1]
+        took = first.elapsed_time(last) / 1e3 if self._device.type == "cuda" else last - first
+        return took / (len(self._ticks) - 1 - warmup)
+
+
+@contextmanager
+def clocked(module: Any, name: str, device: torch.device) -> Iterator[StepClock]:
+    """Tick whenever `module.name` is called with gradients, as once in each step of a training."""
+    clock, called = StepClock(device), getattr(module, name)
+
+    def ticking(*arguments: Any, **more: Any) -> Any:
+        if torch.is_grad_enabled():
+            clock.tick()
+        return called(*arguments, **more)
+
+    setattr(module, name, ticking)
+    try:
+        yield clock
+    finally:
+        setattr(module, name, called)
+
+
+def waits(work: Work, device: torch.device) -> list[str]:
+    """Places, as file:line, where the work waits for the device; PyTorch's own sync debug mode finds them."""
+    if device.type != "cuda":
+        work()
+        return []
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            work()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    return [
+        f"{'/'.join(one.filename.split('/')[-3:])}:{one.lineno}"
+        for one in found
+        if "synchroniz" in str(one.message)
+    ]
+
+
+def profiled(work: Work, device: torch.device) -> dict[str, int]:
+    """Kernels that the work starts, calls that wait, and copies to the host, as the profiler counts them."""
+    from torch.profiler import ProfilerActivity, profile
+
+    kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device.type == "cuda" else [])]
+    with profile(activities=kinds) as found:
+        work()
+    counts = {event.key: event.count for event in found.key_averages()}
+
+    def total(*parts: str) -> int:
+        return sum(count for key, count in counts.items() if any(part in key for part in parts))
+
+    return {
+        "kernels": total("LaunchKernel"),
+        # The profiler itself waits once at its end.
+        "waits": total("StreamSynchronize", "DeviceSynchronize", "EventSynchronize"),
+        "copies to the host": total("Memcpy DtoH"),
+    }
+
+
+@contextmanager
+def not_repeatable() -> Iterator[None]:
+    """Let trainings use algorithms that need not give the same bits twice."""
+    with mock.patch("orthoglot.training.loop.repeatable", side_effect=lambda _: nullcontext()):
+        yield
+
+
+@contextmanager
+def peak_memory(device: torch.device) -> Iterator[dict[str, float]]:
+    """GiB that PyTorch has held at most within the block, under "GiB"; none on a CPU."""
+    found: dict[str, float] = {}
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    yield found
+    if device.type == "cuda":
+        found["GiB"] = torch.cuda.max_memory_allocated(device) / 2**30

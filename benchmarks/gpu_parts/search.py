@@ -1,0 +1,143 @@
+"""Part 5: nearest neighbours of a million vectors among a million, both directions."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from gpu_parts.measuring import seconds
+from gpu_parts.result import Part
+from orthoglot.tasks.neighbours import nearest
+
+# Seconds that one way may take; more is extrapolated from fewer rows.
+LIMIT = 100
+Both = tuple[np.ndarray, np.ndarray]
+
+
+def measure(part: Part) -> None:
+    """Every way on the same vectors; those that are too slow on a part of the rows."""
+    n, dim, k = part.size((1_000_000, 768, 4), (300, 16, 4))
+    draw = torch.Generator(part.device).manual_seed(0)
+    x = normalize(torch.randn(n, dim, device=part.device, generator=draw), dim=1)
+    y = normalize(x + 0.8 * torch.randn(n, dim, device=part.device, generator=draw) / dim**0.5, dim=1)
+    some = part.size(1000, 50)
+    exact = torch_alone(x[:some], y, k)[0]
+    part.notes.append(
+        f"{n:,} unit vectors of {dim} numbers on either side, k {k}. Recall is the share of the {k} exact neighbours "
+        f"of {some:,} rows. Where ours would take over {LIMIT} s it is measured on fewer rows and multiplied, as the "
+        "column says. Copies between host and device count."
+    )
+    found: dict[str, float] = {}
+    ways: dict[str, Callable[[Tensor, Tensor], Both]] = {
+        "ours": lambda a, b: ours(part, a, b, k),
+        "torch alone, float32": lambda a, b: torch_alone(a, b, k),
+        "faiss, flat index": lambda a, b: faiss_flat(part, a, b, k),
+        "faiss, IVF": lambda a, b: faiss_ivf(part, a, b, k),
+    }
+    for name, way in ways.items():
+        with part.tried(name, optional=name.startswith("faiss")):
+            rows = affordable(part, way, x, y) if name == "ours" else n
+            started = time.perf_counter()
+            forward, _ = way(x[:rows], y)
+            took = time.perf_counter() - started
+            found[name] = took * n / rows
+            part.row(
+                "Both directions",
+                way=name,
+                seconds=found[name],
+                **{"rows measured": rows, "recall": recall(forward[:some], exact)},
+            )
+    part.row("Peak", **{"the products alone, s": products(part, x, y)})
+    ratio = (
+        found["ours"] / found["faiss, flat index"] if {"ours", "faiss, flat index"} <= set(found) else None
+    )
+    part.goal("ours / faiss's flat index", 1, ratio, most=True)
+
+
+def ours(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
+    """The package's own search of today: on the device and with k neighbours if it can."""
+    a, b = x.cpu().numpy(), y.cpu().numpy()
+    if "device" in inspect.signature(nearest).parameters:
+        found = nearest(a, b, k, device=str(part.device))  # type: ignore[call-arg, arg-type]
+    else:
+        found = nearest(a, b)
+    return np.asarray(found.forward).reshape(len(a), -1), np.asarray(found.backward).reshape(len(b), -1)
+
+
+def affordable(part: Part, way: Callable[[Tensor, Tensor], Both], x: Tensor, y: Tensor) -> int:
+    """Rows of x that take at most the limit, from the time of a few; all of them if that is enough."""
+    few = min(len(x), part.size(2048, 50))
+    way(x[:few], y)
+    started = time.perf_counter()
+    way(x[:few], y)
+    took = time.perf_counter() - started
+    return min(len(x), max(few, int(few * LIMIT / took)))
+
+
+def torch_alone(x: Tensor, y: Tensor, k: int, block: int = 4096) -> Both:
+    """Products and topk of PyTorch, block by block, one pass for both directions."""
+    forward, values, rows = [], None, None
+    for first in range(0, len(x), block):
+        similarity = x[first : first + block] @ y.T
+        forward.append(similarity.topk(min(k, len(y)), dim=1).indices)
+        own = similarity.topk(min(k, len(similarity)), dim=0)
+        best, places = own.values.T, own.indices.T + first
+        if values is not None and rows is not None:
+            best, places = torch.cat([values, best], dim=1), torch.cat([rows, places], dim=1)
+        kept = best.topk(min(k, best.shape[1]), dim=1)
+        values, rows = kept.values, places.gather(1, kept.indices)
+    assert rows is not None
+    return torch.cat(forward).cpu().numpy(), rows.cpu().numpy()
+
+
+def faiss_flat(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
+    """faiss's exact index, a search in each direction."""
+    import faiss
+
+    found = []
+    for queries, others in ((x, y), (y, x)):
+        index = faiss.IndexFlatIP(x.shape[1])
+        if part.on_gpu:
+            index = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
+        index.add(others.cpu().numpy())
+        found.append(index.search(queries.cpu().numpy(), k)[1])
+    return found[0], found[1]
+
+
+def faiss_ivf(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
+    """faiss's inverted lists, 32 of 4 sqrt(n) of them searched, in each direction."""
+    import faiss
+
+    found = []
+    for queries, others in ((x, y), (y, x)):
+        lists = max(1, min(int(4 * len(others) ** 0.5), len(others) // 39))
+        quantiser = faiss.IndexFlatIP(x.shape[1])
+        index = faiss.IndexIVFFlat(quantiser, x.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
+        if part.on_gpu:
+            index = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
+        stored = others.cpu().numpy()
+        index.train(stored[: 100 * lists])
+        index.add(stored)
+        index.nprobe = 32
+        found.append(index.search(queries.cpu().numpy(), k)[1])
+    return found[0], found[1]
+
+
+def recall(found: np.ndarray, exact: np.ndarray) -> float:
+    """Share of the exact neighbours that were found, of as many as the way gives."""
+    width = found.shape[1]
+    return float(
+        np.mean([np.isin(one[:width], other).mean() for one, other in zip(exact, found, strict=True)])
+    )
+
+
+def products(part: Part, x: Tensor, y: Tensor) -> float:
+    """Seconds of the matrix products that an exact search cannot do without."""
+    rows = min(len(x), 4096)
+    return seconds(lambda: x[:rows] @ y.T, part.device, repeats=3) * len(x) / rows

@@ -1,0 +1,36 @@
+"""Vectors of a training's batches: from the device, or from host memory where they are too many for it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+# Share of the device's free memory that vectors may take; the rest is for maps, their optimiser and a step.
+SHARE = 0.8
+
+
+def fits(vectors: Tensor, device: torch.device) -> bool:
+    """Whether the vectors may stay on the device for the whole training."""
+    if device.type != "cuda":
+        return True
+    free, _ = torch.cuda.mem_get_info(device)
+    # PyTorch keeps what earlier tensors have left.
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return vectors.numel() * vectors.element_size() <= SHARE * (free + kept)
+
+
+def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
+    """Rows (R,) of vectors (N, D) on a device, (R, D): the same numbers wherever the vectors are.
+
+    From host memory they are copied through pinned memory, and nothing waits for the device.
+
+    Args:
+        vectors: on the device or in host memory.
+        rows: beside the vectors.
+        device: where the rows are wanted.
+    """
+    if vectors.device.type == device.type:
+        return vectors.index_select(0, rows)
+    found = torch.empty(len(rows), vectors.shape[1], dtype=vectors.dtype, pin_memory=device.type == "cuda")
+    torch.index_select(vectors, 0, rows, out=found)
+    return found.to(device, non_blocking=True)

@@ -1,0 +1,140 @@
+"""The command that proves and measures everything on a GPU, tried on a CPU with small sizes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gpu_parts import PARTS
+from gpu_parts.page import page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(output: Path, *arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(root / "benchmarks/gpu.py"), "--tiny", "--output", str(output), *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+
+
+def read(output: Path, name: str) -> dict:  # type: ignore[type-arg]
+    return json.loads((output / f"{name}.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    output = tmp_path_factory.mktemp("gpu")
+    return output, run(output)
+
+
+def test_every_part_runs_on_a_cpu(tried: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    output, found = tried
+    assert found.returncode == 0, found.stdout + found.stderr
+    for name in PARTS:
+        part = read(output, name)
+        assert part["state"] == "done", (name, part["reason"], part["failures"])
+        assert [one for one in part["failures"] if one["optional"] == "False"] == []
+        assert part["tables"]
+    assert sum(read(output, name)["CPU seconds"] for name in PARTS) < 60
+
+
+def test_a_cpu_gives_its_own_results_again(tried: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Loss terms, methods, encoders, retrieval and a killed training: all comparisons of the CPU with itself hold."""
+    tables = read(tried[0], "same-results")["tables"]
+    rows = [row for table in tables.values() for row in table["rows"]]
+    assert all(row["within"] for row in rows if "within" in row and "bfloat16" not in row["what"])
+    assert all(row["twice the same"] for row in rows if "twice the same" in row)
+    assert "Killed and resumed under torchrun" in tables
+    assert {row["what"] for row in tables["Waiting within steps"]["rows"]} >= {
+        "SEED",
+        "EMS",
+        "Emma-X, Phase 2",
+    }
+
+
+def test_goals_of_a_trial_are_neither_reached_nor_missed(
+    tried: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    goals = [goal for name in PARTS for goal in read(tried[0], name)["goals"]]
+    assert goals
+    assert all(goal["reached"] is None for goal in goals)
+
+
+def test_parts_that_are_done_are_not_run_again_and_others_are(
+    tried: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    for name in PARTS:
+        (tmp_path / f"{name}.json").write_bytes((tried[0] / f"{name}.json").read_bytes())
+    search = read(tmp_path, "search")
+    (tmp_path / "search.json").write_text(json.dumps({**search, "code": "of another commit"}))
+    (tmp_path / "workflow.json.partial").write_text("{")  # of a run that was killed while it wrote
+    before = {name: (tmp_path / f"{name}.json").stat().st_mtime_ns for name in PARTS}
+    found = run(tmp_path)
+    assert found.returncode == 0, found.stderr
+    changed = [name for name in PARTS if (tmp_path / f"{name}.json").stat().st_mtime_ns != before[name]]
+    assert changed == ["search"]
+    assert "encoding: done before" in found.stdout
+    assert read(tmp_path, "search")["code"] == search["code"]
+
+
+def test_a_broken_part_fails_the_run_and_the_others_still_run(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("src", "tests", "workflow", "catalogue", "params.yaml", "profiles"):
+        (copy / name).symlink_to(ROOT / name)
+    parts = copy / "benchmarks/gpu_parts"
+    parts.mkdir(parents=True)
+    (copy / "benchmarks/gpu.py").write_bytes((ROOT / "benchmarks/gpu.py").read_bytes())
+    for path in (ROOT / "benchmarks/gpu_parts").glob("*.py"):
+        (parts / path.name).write_bytes(path.read_bytes())
+    # One part raises, one kills its process, one lacks a module, and the last one is as it was.
+    (parts / "encoders.py").write_text("def measure(part):\n    raise ValueError('broken on purpose')\n")
+    (parts / "decomposers.py").write_text("import os\n\n\ndef measure(part):\n    os.kill(os.getpid(), 9)\n")
+    (parts / "encoding.py").write_text(
+        "from gpu_parts.result import needs\n\n\ndef measure(part):\n    needs('no_such_module')\n"
+    )
+    output = tmp_path / "out"
+    asked = ("encoders", "decomposers", "encoding", "search")
+    found = run(output, *(word for name in asked for word in ("--part", name)), root=copy)
+    assert found.returncode == 1
+    assert "failed: encoders, decomposers" in found.stdout
+    assert [read(output, name)["state"] for name in asked] == ["failed", "failed", "missing", "done"]
+    text = (output / "gpu.md").read_text()
+    assert "failed: ValueError: broken on purpose" in text
+    assert "failed: ended with status -9" in text
+    assert "missing: no_such_module cannot be imported" in text
+
+
+def test_the_page_is_made_of_the_files_alone() -> None:
+    part = {
+        **{
+            "part": "search",
+            "title": "Search",
+            "tiny": False,
+            "code": "c0de",
+            "commit": "abc",
+            "state": "done",
+        },
+        **{"reason": "", "device": "A GPU", "date": "2026-11-23", "seconds": 3.0, "notes": ["A note."]},
+        "environment": {"torch": "2.13.0", "CUDA": "13.0", "driver": "580"},
+        "goals": [
+            {"name": "a", "wanted": 1, "most": True, "found": 0.5, "unit": "s", "reached": True},
+            {"name": "b", "wanted": 60, "most": False, "found": 12.345, "unit": "%", "reached": False},
+            {"name": "c", "wanted": 2, "most": False, "found": None, "unit": "", "reached": None},
+        ],
+        "tables": {"T": {"columns": ["way", "n"], "rows": [{"way": "x|y", "n": 12345}, {"way": "z"}]}},
+        "failures": [{"what": "compile", "reason": "no compiler", "optional": "True"}],
+    }
+    text = page({"search": part})
+    assert "- 2026-11-23, A GPU, commit abc (code c0de); torch 2.13.0, CUDA 13.0, driver 580" in text
+    assert "| Search | a | at most 1 s | 0.5 s | reached |" in text
+    assert "| Search | b | at least 60 % | 12.3 % | missed |" in text
+    assert "| Search | c | at least 2 | – | not measured |" in text
+    assert "| Encoding | – | – | – | not measured |" in text
+    assert "| x\\|y | 12,345 |\n| z | – |" in text
+    assert "- compile: no compiler" in text
+    assert "3 s. A note." in text

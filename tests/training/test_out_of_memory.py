@@ -1,0 +1,90 @@
+"""A training whose batch does not fit: the message names the setting, and a size with which a real step was taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from cut_text import tokens_of
+from test_emma_x_training import EMMA
+from test_ems_training import SETTINGS, _train, word_for_word, write_folder
+
+from orthoglot.config import method_named
+from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.errors import DataError
+from orthoglot.pretraining.emma_x import pretrain_emma_x
+from orthoglot.pretraining.ems import EmsModel
+from orthoglot.streams import stream
+from orthoglot.training import decompose, loop
+from orthoglot.training.batching import PairRows
+from orthoglot.training.decompose import Data
+from orthoglot.training.settings import DecompositionSettings
+
+
+def exhausted(*_: Any) -> Any:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
+
+
+@pytest.fixture
+def _no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_train", exhausted)
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bitext") / "en-de"
+    return write_folder(folder, {"train": word_for_word(100, 0), "valid": word_for_word(30, 1)})
+
+
+@pytest.mark.usefixtures("_no_room")
+def test_a_decomposer() -> None:
+    every = torch.arange(40)
+    rows = PairRows(every, every + 40, torch.zeros_like(every), torch.ones_like(every))
+    data = Data(torch.randn(80, 4, generator=stream(1)), ["de", "en"], rows, rows)
+    recipe = DecompositionSettings(batch_size=32)
+    with pytest.raises(
+        DataError, match=r"^meat, seed 3: batch_size: 32 does not fit .*; batch_size: 16 fits$"
+    ):
+        decompose.train(
+            method_named("meat"), recipe, "meat", data, seed=3, device=torch.device("cpu"), checkpoint=None
+        )
+
+
+@pytest.mark.usefixtures("_no_room")
+def test_ems(bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, taken = [], EmsModel.forward
+
+    def forward(model: EmsModel, batch: Any) -> Any:
+        steps.append(len(batch.languages) // 2)
+        return taken(model, batch) if steps[-1] < 16 else exhausted()
+
+    monkeypatch.setattr(EmsModel, "forward", forward)
+    with pytest.raises(DataError, match=r"^toy: batch_size: 32 does not fit .*; batch_size: 8 fits$"):
+        _train([bitext], tmp_path, SETTINGS)
+    assert steps == [16, 8]
+
+
+@pytest.mark.usefixtures("_no_room")
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "x, parallel-encoder-classifier: parallel.batch_size: 16 does not fit"),
+        ({"parallel": {"steps": 0}}, "x, text: text.batch_size: 16 does not fit"),
+        (
+            {"parallel": {"steps": 0}, "text": {"text": "none", "batch_size": 0, "known_pairs": 16}},
+            "x, text: text.known_pairs: 16 does not fit",
+        ),
+    ],
+)
+def test_emma_x(bitext: Path, tmp_path: Path, changed: dict[str, Any], expected: str) -> None:
+    phases = {phase: getattr(EMMA, phase).model_copy(update=values) for phase, values in changed.items()}
+    settings = EMMA.model_copy(update=phases)
+    inputs = Inputs([bitext], tokens=tokens_of(settings, [bitext], tmp_path))
+    output = tmp_path / "encoder"
+    output.mkdir()
+    with pytest.raises(DataError) as error:
+        pretrain_emma_x(settings, "x", inputs, RunOptions("cpu", tmp_path / "state"), output)
+    assert str(error.value).startswith(expected)
+    assert str(error.value).endswith(": 8 fits")
