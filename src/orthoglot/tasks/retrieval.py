@@ -128,6 +128,6 @@ def hits(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray
     if kept.any():
         found = nearest(unit(source[kept]), unit(target[kept]))
         own = np.arange(kept.sum())
-        forward[kept] = found.forward == own
-        backward[kept] = found.backward == own
+        forward[kept] = found.forward[:, 0] == own
+        backward[kept] = found.backward[:, 0] == own
     return forward, backward
