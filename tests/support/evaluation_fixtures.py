@@ -22,6 +22,7 @@ SETTINGS = EvaluationSettings(
     tasks=["heldout", "tatoeba", "sts", "code-switched", "language-probe", "leakage", "geometry"],
     long_tail=["qac", "qab"],
     heldout_pairs=60,
+    mining_share=0.5,
     probe_sentences=50,
     probe_test_share=0.4,
     map_sentences=20,

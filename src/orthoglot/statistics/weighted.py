@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.statistics.records import ACCURACY, P_AT_1
+from orthoglot.statistics.records import ACCURACY, F1, MAP, P_AT_1
 
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
@@ -107,6 +107,16 @@ def ratio() -> Sums:
     return Sums(_with_ones, lambda sums: _divided(sums[1], sums[2]))
 
 
+def share_of(above: Sequence[tuple[int, float]], below: Sequence[int]) -> Sums:
+    """sum(w a) / sum(w b) of (N, C) counts: a the sum of columns times factors, b the sum of columns; 0 for 0 / 0."""
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        counted = sum(factor * values[:, column] for column, factor in above)
+        return _with_ones(np.asarray(counted), values[:, list(below)].sum(axis=1))
+
+    return Sums(moments, lambda sums: np.where(sums[2] > 0, sums[1] / np.where(sums[2] > 0, sums[2], 1), 0))
+
+
 def explained() -> Sums:
     """1 - sum(w r) / sum(w t) of (N, 2) squared residuals r and squared deviations t: at most 1, maybe negative."""
     return Sums(_with_ones, lambda sums: 1 - _divided(sums[1], sums[2]))
@@ -180,6 +190,14 @@ MEASURES: dict[str, tuple[Metric, ...]] = {
     P_AT_1: (Metric(P_AT_1, mean()),),
     ACCURACY: (Metric(ACCURACY, mean()),),
     "correlation": (Metric("pearson", pearson()), Metric("spearman", Spearman())),
+    # Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
+    "mining": (
+        Metric(F1, share_of([(0, 2)], [1, 2])),
+        Metric("precision", share_of([(0, 1)], [1])),
+        Metric("recall", share_of([(0, 1)], [2])),
+        Metric("F1:best", share_of([(3, 2)], [4, 2])),
+    ),
+    MAP: (Metric(MAP, mean()),),
     "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
     "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
     "norm:language": (Metric("norm:language", ratio(), scale=1),),
