@@ -101,6 +101,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
             entries[language, text] = (parts + noise) @ rotation
     write_pairs(root / "wide" / "nway.tsv.gz", rows)
 
+    (root / "pool").mkdir()
+    rows = []
+    for i in range(24):
+        meaning = rng.normal(size=MEANING)
+        for language in ("qaa", "qab", "qac"):
+            texts = f"question {language} {i}", f"answer {language} {i}"
+            rows.append(("question", language, f"q{i}", f"a{i}", texts[0]))
+            rows.append(("candidate", language, f"a{i}", f"a{i}", texts[1]))
+            for text in texts:
+                noise = 0.4 * rng.normal(size=MEANING + LANGUAGE)
+                parts = np.concatenate([meaning, 2 * own[language] + rng.normal(size=LANGUAGE)])
+                entries[language, text] = (parts + noise) @ rotation
+    write_pairs(root / "pool" / "pool.tsv.gz", rows)
+
     store = root / "store"
     store.mkdir()
     vectors = np.array(list(entries.values()), dtype=np.float32)
@@ -148,7 +162,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         root=root,
         store=store,
         bitext=bitext,
-        benchmarks=[root / "benchmark", root / "graded", root / "mixed", root / "wide"],
+        benchmarks=[root / "benchmark", root / "graded", root / "mixed", root / "wide", root / "pool"],
         decomposer=make,
         history=history,
     )

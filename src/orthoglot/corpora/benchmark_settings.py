@@ -299,7 +299,7 @@ class PoolSettings(Benchmark):
 
     kind: Literal["pool"]
     questions: str
-    """A TSV file whose first line names the columns lang, answer (the id of a sentence) and question."""
+    """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question."""
     candidates: str
     """A TSV file whose first line names the columns lang, id and sentence; translations share their id."""
     languages: Annotated[list[Language], Field(min_length=2)]

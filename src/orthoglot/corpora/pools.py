@@ -1,7 +1,7 @@
 """Questions, and one pool of sentences of many languages that answer them, as in LAReQA.
 
-A folder has `pool.tsv.gz`. Each line has what it is ("question" or "candidate"), its language, the id of the answer,
-and the text. Translations of a sentence share its id, so that each question has an answer in every language.
+A folder has `pool.tsv.gz`. Each line has what it is ("question" or "candidate"), its language, its id, the id of the
+answer, and the text. Translations share their ids, so that each question has an answer in every language.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class PoolSet:
 
     Attributes:
         name: of the benchmark.
-        questions: {language: distinct questions}.
+        questions: {language: questions}.
+        numbers: {language: id of each question}.
         answers: {language: id of the answer of each question}.
         candidates: {language: sentences}, of the same languages.
         ids: {language: id of each sentence}.
@@ -31,6 +32,7 @@ class PoolSet:
 
     name: str
     questions: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, Sequence[str]]
     answers: Mapping[str, Sequence[str]]
     candidates: Mapping[str, Sequence[str]]
     ids: Mapping[str, Sequence[str]]
@@ -48,17 +50,18 @@ def collect(settings: PoolSettings, paths: Mapping[str, Sequence[Path]], output:
             candidate of its own language.
     """
     ((questions, candidates),) = paths.values()
-    asked = _columns(questions, ["lang", "answer", "question"])
+    asked = _columns(questions, ["lang", "question_id", "answer", "question"])
     pool = _columns(candidates, ["lang", "id", "sentence"])
     known = {(language, name) for language, name, _ in pool}
     for what, path, rows in (("question", questions, asked), ("sentence", candidates, pool)):
         if missing := [code for code in settings.languages if code not in {row[0] for row in rows}]:
             raise DataError(f"{path}: no {what} in {', '.join(missing)}")
-    for language, answer, text in asked:
+    for language, _, answer, text in asked:
         if language in settings.languages and (language, answer) not in known:
             raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
     rows = [("question", *row) for row in dict.fromkeys(asked) if row[0] in settings.languages]
-    rows += [("candidate", *row) for row in dict.fromkeys(pool) if row[0] in settings.languages]
+    kept = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
+    rows += [("candidate", language, name, name, text) for language, name, text in kept]
     write_pairs(output / POOL, rows)
     own = sum(row[0] == "question" for row in rows)
     return {"questions": own, "candidates": len(rows) - own}
@@ -68,14 +71,14 @@ def read_pool(folder: Path) -> list[PoolSet]:
     """The set in a folder that `collect` wrote; none in one of another kind."""
     if not (folder / POOL).is_file():
         return []
-    texts: dict[str, dict[str, list[str]]] = {"question": {}, "candidate": {}}
-    names: dict[str, dict[str, list[str]]] = {"question": {}, "candidate": {}}
-    for what, language, name, text in read_rows(folder / POOL, 4):
-        texts[what].setdefault(language, []).append(text)
-        names[what].setdefault(language, []).append(name)
-    return [
-        PoolSet(folder.name, texts["question"], names["question"], texts["candidate"], names["candidate"])
-    ]
+    found: dict[str, dict[str, list[list[str]]]] = {"question": {}, "candidate": {}}
+    for what, language, *rest in read_rows(folder / POOL, 5):
+        found[what].setdefault(language, []).append(rest)
+    (numbers, answers, questions), (ids, _, candidates) = (
+        [{code: [row[place] for row in rows] for code, rows in one.items()} for place in range(3)]
+        for one in found.values()
+    )
+    return [PoolSet(folder.name, questions, numbers, answers, candidates, ids)]
 
 
 def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:

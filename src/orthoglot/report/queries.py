@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orthoglot.statistics.records import ALL, COMPARISON, F1, MAP, P_AT_1, PROPORTIONS, Record, unsign
+from orthoglot.statistics.records import (
+    ALL,
+    COMPARISON,
+    F1,
+    MAP,
+    P_AT_1,
+    PROPORTIONS,
+    SAME_LANGUAGE,
+    Record,
+    unsign,
+)
 from orthoglot.tasks.registry import NWAY, TASKS
 
 PROBE = "language-probe"
@@ -37,7 +47,7 @@ EXPLAINED = {
     GEOMETRY: "Do languages occupy the same space, and is all of it used?",
 }
 # Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
-PERCENT = (*PROPORTIONS, F1, MAP)
+PERCENT = (*PROPORTIONS, F1, MAP, SAME_LANGUAGE)
 # Metrics that methods are compared by.
 COMPARED = (*PERCENT, "pearson", "spearman")
 LEVEL = 0.05

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.statistics.records import ACCURACY, F1, MAP, P_AT_1
+from orthoglot.statistics.records import ACCURACY, F1, MAP, P_AT_1, SAME_LANGUAGE
 
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
@@ -90,6 +90,28 @@ class Metric(NamedTuple):
 def mean() -> Sums:
     """sum(w v) / sum(w) of (N, 1) values v."""
     return Sums(_with_ones, lambda sums: _divided(sums[1], sums[0]))
+
+
+def column(number: int) -> Sums:
+    """sum(w v) / sum(w) of one column v of (N, C) values."""
+    return Sums(lambda values: _with_ones(values[:, [number]]), lambda sums: _divided(sums[1], sums[0]))
+
+
+def skewness(number: int) -> Sums:
+    """Third central moment over the standard deviation cubed of one column of (N, C) values; NaN of a constant."""
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        own = values[:, [number]] - values[:, number].mean()  # keeps the sums exact
+        return _with_ones(own, own**2, own**3)
+
+    def finish(sums: np.ndarray) -> np.ndarray:
+        one, two, three = (_divided(part, sums[0]) for part in sums[1:])
+        variance = two - one**2
+        there = variance > CONSTANT
+        third = three - 3 * one * two + 2 * one**3
+        return np.where(there, third / np.where(there, variance, 1) ** 1.5, np.nan)
+
+    return Sums(moments, finish)
 
 
 def spread() -> Sums:
@@ -197,7 +219,16 @@ MEASURES: dict[str, tuple[Metric, ...]] = {
         Metric("recall", share_of([(0, 1)], [2])),
         Metric("F1:best", share_of([(3, 2)], [4, 2])),
     ),
-    MAP: (Metric(MAP, mean()),),
+    # Of each question: average precision among 20 and among all.
+    "lareqa": (Metric(MAP, column(0)), Metric("mAP", column(1))),
+    # Of each sentence in a pool of all languages, see `orthoglot.tasks.mixed_pool`.
+    "mixed-pool": (
+        Metric(SAME_LANGUAGE, column(0)),
+        Metric("coverage", column(1)),
+        Metric("reciprocal-rank", column(2)),
+        Metric("R-precision", column(3)),
+        Metric("hubness", skewness(4), scale=1),
+    ),
     "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
     "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
     "norm:language": (Metric("norm:language", ratio(), scale=1),),
