@@ -10,6 +10,7 @@ candidate, however many similarities there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
@@ -204,7 +205,8 @@ def candidates(
     Both lists have `keep` columns; a product is -inf where there are fewer rows. Threads take blocks of rows of x in
     turn.
     """
-    height, width = (max(GROUP, size // GROUP * GROUP) for size in tile)
+    # Every thread gets as many blocks of rows as the others, all about as high.
+    height, width = _even(len(x), tile[0], threads), _even(len(y), tile[1], 1)
     forward = _empty(len(x), keep, arrays)
 
     def work(first: int) -> tuple[Any, Any]:
@@ -226,6 +228,12 @@ def candidates(
     backward = arrays.take(numbers, best), arrays.take(values, best)
     get = arrays.get
     return (get(forward[0]), get(forward[1])), (get(backward[0]), get(backward[1]))
+
+
+def _even(length: int, most: int, times: int) -> int:
+    """The size of blocks, at most about `most`, of which a multiple of `times` makes up the length."""
+    blocks = times * math.ceil(length / (times * most))
+    return math.ceil(length / (blocks * GROUP)) * GROUP
 
 
 def _empty(rows: int, keep: int, arrays: Arrays) -> tuple[Any, Any]:
