@@ -19,7 +19,18 @@ PAIRS = ("qaa-qab", "qaa-qac")
 MEANING, LANGUAGE = 24, 8
 HOSTILE = "<script>alert(1)</script>"
 SETTINGS = EvaluationSettings(
-    tasks=["heldout", "tatoeba", "sts", "code-switched", "language-probe", "leakage", "geometry"],
+    tasks=[
+        "heldout",
+        "tatoeba",
+        "mining",
+        "lareqa",
+        "mixed-pool",
+        "sts",
+        "code-switched",
+        "language-probe",
+        "leakage",
+        "geometry",
+    ],
     long_tail=["qac", "qab"],
     heldout_pairs=60,
     mining_share=0.5,

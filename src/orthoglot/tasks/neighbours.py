@@ -24,7 +24,7 @@ TILE = (4096, 8192)
 # Each candidate is found by the maximum of so many entries of its row or column.
 GROUP = 16
 # Candidates that are kept in addition to the neighbours that are wanted.
-SPARE = 4
+SPARE = 2
 # More than rounding may move a float32 cosine, and more than `EQUAL`.
 NOISE = 1e-5
 # On multiples of 2^-26, products of rows of length 1 are sums of multiples of 2^-52, which float64 adds up exactly.
