@@ -8,7 +8,7 @@ from scipy.stats import skew
 
 from orthoglot.corpora.benchmarks import NwaySet
 from orthoglot.statistics.weighted import MEASURES
-from orthoglot.tasks.mixed_pool import MixedPool, in_pool
+from orthoglot.tasks.mixed_pool import MixedPool, in_pool, others
 
 LANGUAGES, LINES, WIDTH = 4, 30, 12
 METRICS = {metric.name: metric for metric in MEASURES["mixed-pool"]}
@@ -88,3 +88,9 @@ def test_keys_are_lines_whatever_the_language() -> None:
     keys = task().keys().reshape(LANGUAGES, LINES)
     assert (keys == keys[0]).all()
     assert len(set(keys[0].tolist())) == LINES
+
+
+def test_a_sentence_is_no_neighbour_of_its_own() -> None:
+    """Of sentences of one text, others may come first: then the last neighbour is too many."""
+    rows = np.array([[0, 2, 3], [0, 1, 2], [0, 1, 3], [0, 1, 3]])
+    assert others(rows).tolist() == [[2, 3], [0, 2], [0, 1], [0, 1]]

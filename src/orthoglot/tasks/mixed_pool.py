@@ -104,7 +104,7 @@ def in_pool(vectors: np.ndarray, languages: int, device: str = "cpu") -> np.ndar
     lines = total // languages
     language, line = np.divmod(np.arange(total), lines)
     wanted = min(max(NEIGHBOURS, languages - 1), total - 1)
-    near = _others(nearest(vectors, vectors, wanted + 1, device=device).forward)
+    near = others(nearest(vectors, vectors, wanted + 1, device=device).forward)
     first = near[:, :NEIGHBOURS]
     found = np.empty((total, 5))
     found[:, 0] = (language[first] == language[:, None]).mean(axis=1)
@@ -117,7 +117,7 @@ def in_pool(vectors: np.ndarray, languages: int, device: str = "cpu") -> np.ndar
     return found
 
 
-def _others(rows: np.ndarray) -> np.ndarray:
+def others(rows: np.ndarray) -> np.ndarray:
     """Neighbours (N, k + 1) without the sentence itself, or without the last one where it is not among them."""
     own = rows == np.arange(len(rows))[:, None]
     own[~own.any(axis=1), -1] = True
