@@ -99,8 +99,8 @@ def test_the_page_lists_the_licences_of_what_was_used(made: SimpleNamespace) -> 
 def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
     tags = Tags()
     tags.feed(made.page)
-    # Of two encoders the answer, five tasks, three maps and six of the text; training curves; three of the geometry.
-    assert tags.tags.count("svg") == 2 * (1 + 5 + 3 + 6) + 1 + 3
+    # Of two encoders the answer, eight tasks, three maps and six of the text; training curves; three of the geometry.
+    assert tags.tags.count("svg") == 2 * (1 + 8 + 3 + 6) + 1 + 3
     assert all(source.startswith(("#", "data:")) for source in tags.sources)
     assert len(made.page) < 2_000_000
 
@@ -205,7 +205,7 @@ def test_metrics_and_plots_are_queries_over_the_records(made: SimpleNamespace) -
     whole = cell["toy", "original", "tatoeba", "sentence"]
     assert metrics["toy"]["tatoeba"]["P@1"]["original"] == pytest.approx(whole, abs=1e-4)
     corner = pd.read_csv(made.output / "plots" / "corner.csv")
-    assert len(corner) == 2 * 2 * (4 + 2)
+    assert len(corner) == 2 * 2 * (7 + 2)
     assert set(corner["task"]) >= {"sts/graded/pearson", "sts/graded/spearman"}
     assert (corner[corner["task"] == "heldout"]["meaning"] > 90).all()
     hosted = corner[corner["method"] == "dream+oracle"].set_index(["encoder", "task"])

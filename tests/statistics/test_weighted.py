@@ -15,12 +15,15 @@ from orthoglot.statistics.weighted import (
     MEASURES,
     Spearman,
     Statistic,
+    column,
     explained,
     grouped,
     mean,
     mid_ranks,
     pearson,
     ratio,
+    share_of,
+    skewness,
     spread,
 )
 
@@ -101,6 +104,30 @@ def test_a_constant_has_no_correlation_however_it_is_rounded(statistic: Statisti
     assert np.isnan(plain(statistic, [(x, 0.7) for x in gold]))
     noisy = [(0.7, 1.0), (np.nextafter(0.7, 1), 2.0), (0.7, 3.0)]
     assert np.isnan(plain(statistic, noisy))
+
+
+def test_shares_of_counts_and_nothing_of_nothing() -> None:
+    # Correct, mined, gold: 3 correct of 4 mined, 5 gold pairs.
+    values = np.array([[1, 1, 1], [1, 2, 2], [1, 1, 1], [0, 0, 1]], dtype=float)
+    f1, precision, recall = share_of([(0, 2)], [1, 2]), share_of([(0, 1)], [1]), share_of([(0, 1)], [2])
+    ones = np.ones((4, 1))
+    assert taken(f1, values, ones) == pytest.approx(6 / 9)
+    assert taken(precision, values, ones) == pytest.approx(3 / 4)
+    assert taken(recall, values, ones) == pytest.approx(3 / 5)
+    # A draw that has only the last row twice mines nothing.
+    assert taken(precision, values, np.array([[0], [0], [0], [2]])) == 0
+    weights = np.array([[2], [0], [1], [3]])
+    repeated = np.repeat(values, weights[:, 0], axis=0)
+    assert taken(f1, values, weights) == pytest.approx(taken(f1, repeated, np.ones((6, 1))))
+
+
+def test_skewness_is_scipys_whatever_the_weights() -> None:
+    rng = np.random.default_rng(1)
+    values, weights = rng.exponential(size=(50, 3)) + 1000, rng.integers(0, 4, size=(50, 1))
+    repeated = np.repeat(values[:, 1], weights[:, 0])
+    assert taken(skewness(1), values, weights) == pytest.approx(stats.skew(repeated))
+    assert np.isnan(taken(skewness(0), np.ones((5, 1)), np.ones((5, 1))))
+    assert taken(column(1), values, weights) == pytest.approx(repeated.mean())
 
 
 def test_a_ratio_over_nothing_is_none() -> None:

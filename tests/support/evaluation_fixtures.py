@@ -19,9 +19,21 @@ PAIRS = ("qaa-qab", "qaa-qac")
 MEANING, LANGUAGE = 24, 8
 HOSTILE = "<script>alert(1)</script>"
 SETTINGS = EvaluationSettings(
-    tasks=["heldout", "tatoeba", "sts", "code-switched", "language-probe", "leakage", "geometry"],
+    tasks=[
+        "heldout",
+        "tatoeba",
+        "mining",
+        "lareqa",
+        "mixed-pool",
+        "sts",
+        "code-switched",
+        "language-probe",
+        "leakage",
+        "geometry",
+    ],
     long_tail=["qac", "qab"],
     heldout_pairs=60,
+    mining_share=0.5,
     probe_sentences=50,
     probe_test_share=0.4,
     map_sentences=20,
@@ -100,6 +112,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
             entries[language, text] = (parts + noise) @ rotation
     write_pairs(root / "wide" / "nway.tsv.gz", rows)
 
+    (root / "pool").mkdir()
+    rows = []
+    for i in range(24):
+        meaning = rng.normal(size=MEANING)
+        for language in ("qaa", "qab", "qac"):
+            texts = f"question {language} {i}", f"answer {language} {i}"
+            rows.append(("question", language, f"q{i}", f"a{i}", texts[0]))
+            rows.append(("candidate", language, f"a{i}", f"a{i}", texts[1]))
+            for text in texts:
+                noise = 0.4 * rng.normal(size=MEANING + LANGUAGE)
+                parts = np.concatenate([meaning, 2 * own[language] + rng.normal(size=LANGUAGE)])
+                entries[language, text] = (parts + noise) @ rotation
+    write_pairs(root / "pool" / "pool.tsv.gz", rows)
+
     store = root / "store"
     store.mkdir()
     vectors = np.array(list(entries.values()), dtype=np.float32)
@@ -147,7 +173,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         root=root,
         store=store,
         bitext=bitext,
-        benchmarks=[root / "benchmark", root / "graded", root / "mixed", root / "wide"],
+        benchmarks=[root / "benchmark", root / "graded", root / "mixed", root / "wide", root / "pool"],
         decomposer=make,
         history=history,
     )

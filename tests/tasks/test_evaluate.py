@@ -325,7 +325,7 @@ def test_a_task_without_a_benchmark_is_told(
     fewer = SimpleNamespace(**vars(world) | {"benchmarks": world.benchmarks[:1]})
     records = run(fewer, settings, tmp_path / "out", [], "original")
     assert "the task sts" in caplog.text
-    assert {r.task for r in records} == {"heldout", "tatoeba", "language-probe", "leakage"}
+    assert {r.task for r in records} == {"heldout", "tatoeba", "mining", "language-probe", "leakage"}
 
 
 def test_every_two_languages_of_one_text_find_each_other_in_both_directions(
@@ -354,3 +354,38 @@ def test_every_two_languages_of_one_text_find_each_other_in_both_directions(
     assert unsign(found["all"].signature)["units"] == "35"
     scores = read_scores(tmp_path / "out" / "scores.npz")
     assert len({one.keys.tobytes() for one in scores.values()}) == 1
+
+
+def test_mining_and_pools_have_records_that_tell_the_views_apart(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    tasks = ["mining", "paracrawl", "mixed-pool", "lareqa"]
+    chosen = settings.model_copy(update={"tasks": tasks, "margin_queries": 30})
+    decomposers = [world.decomposer("dream", seed) for seed in (1, 2)]
+    records = run(world, chosen, tmp_path / "out", decomposers, "dream")
+    overall = {"subset": "all", "seed": None}
+    for task, metric in (("mining", "F1"), ("paracrawl", "P@1"), ("lareqa", "mAP@20")):
+        datasets = {record.dataset for record in records if record.task == task}
+        for dataset in datasets:
+            meaning, language, sentence = (
+                value(records, task=task, dataset=dataset, metric=metric, view=view, **overall)
+                for view in ("meaning", "language", "sentence")
+            )
+            assert meaning > sentence > language, (task, dataset)
+    same = {
+        view: value(records, task="mixed-pool", metric="same-language", view=view, **overall)
+        for view in ("meaning", "language")
+    }
+    assert same["meaning"] < 60 < same["language"]
+    metrics = {task: {record.metric for record in records if record.task == task} for task in tasks}
+    assert metrics["mining"] == {"F1", "precision", "recall", "F1:best"}
+    assert metrics["mixed-pool"] == {"same-language", "coverage", "reciprocal-rank", "R-precision", "hubness"}
+    assert metrics["lareqa"] == {"mAP@20", "mAP"}
+    mined = next(one for one in records if one.task == "mining" and one.subset == "qaa-qab" and one.seed == 1)
+    facts = unsign(mined.signature)
+    assert (facts["search"], facts["threshold_from"], facts["gold"]) == ("exact", "other-half", "17")
+    assert mined.low is not None
+    assert mined.low <= mined.value <= (mined.high or 0)
+    # Questions of one language, whose ids are those of the other languages.
+    assert {one.subset for one in records if one.task == "lareqa"} == {"qaa", "qab", "qac", "all"}
+    assert {one.n for one in records if one.task == "lareqa" and one.subset == "all"} == {72}

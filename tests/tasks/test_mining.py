@@ -1,78 +1,138 @@
-"""Mining scores: values by hand, and definitions written as loops."""
+"""The protocol of BUCC on vectors whose pairs are known."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score
 
-from orthoglot.tasks.mining import average_precision, best_threshold, margins
+from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.corpora.mining_sets import MiningSet
+from orthoglot.errors import DataError
+from orthoglot.statistics.weighted import MEASURES
+from orthoglot.tasks.margins import best_threshold, mine
+from orthoglot.tasks.mining import Mining, diluted
+from orthoglot.tasks.neighbours import nearest
 
-
-def test_margin_by_hand_chooses_another_pair_than_the_cosine() -> None:
-    cosines = np.array([[0.9, 0.5], [0.8, 0.75]])
-    found = margins(cosines, k=2)
-    np.testing.assert_allclose(found, [[1.161290, 0.754717], [0.984615, 1.071429]], atol=1e-6)
-    assert cosines[1].argmax() == 0
-    assert found[1].argmax() == 1
+METRICS = {metric.name: metric for metric in MEASURES["mining"]}
 
 
-@pytest.mark.parametrize("k", [1, 3, 4, 9])
-def test_margin_is_the_definition(k: int) -> None:
-    cosines = np.random.default_rng(0).uniform(0.1, 1, size=(5, 4))
-    found = margins(cosines, k)
-    for i in range(5):
-        for j in range(4):
-            of_source = np.mean(sorted(cosines[i])[-k:])
-            of_target = np.mean(sorted(cosines[:, j])[-k:])
-            assert found[i, j] == pytest.approx(cosines[i, j] / (of_source / 2 + of_target / 2))
+def texts(n: int, m: int, gold: int, name: str = "bucc") -> MiningSet:
+    """The last `gold` sources translate the first targets."""
+    pairs = [(n - gold + one, one) for one in range(gold)]
+    return MiningSet(
+        name, "de", "en", [f"{name} d{i}" for i in range(n)], [f"{name} e{j}" for j in range(m)], pairs
+    )
 
 
-def test_threshold_by_hand() -> None:
-    found = best_threshold(np.array([1.05, 1.3, 1.1, 1.2]), np.array([False, True, False, True]), gold=3)
-    assert found.f1 == pytest.approx(0.8)
-    assert found.value == pytest.approx(1.15)
+def vectors(one: MiningSet, noise: float, seed: int = 1, width: int = 24) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x, y = (rng.normal(size=(len(side), width)) for side in (one.source_sentences, one.target_sentences))
+    for i, j in one.gold:
+        x[i] = y[j] + noise * rng.normal(size=width)
+    return {"source": (x + 1).astype(np.float32), "target": (y + 1).astype(np.float32)}
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=12),
-    st.integers(0, 3),
-)
-def test_no_other_threshold_is_better(pairs: list[tuple[int, bool]], missed: int) -> None:
-    scores = np.array([score for score, _ in pairs], dtype=float)
-    correct = np.array([hit for _, hit in pairs])
-    gold = int(correct.sum()) + missed
-    if gold == 0:
-        with pytest.raises(ValueError, match="0 gold"):
-            best_threshold(scores, correct, gold)
-        return
-
-    def f1(threshold: float) -> float:
-        kept = scores >= threshold
-        return 2 * (kept & correct).sum() / (kept.sum() + gold)
-
-    found = best_threshold(scores, correct, gold)
-    assert found.f1 == pytest.approx(max(map(f1, scores)))
-    assert f1(found.value) == pytest.approx(found.f1)
+def metric(name: str, counts: np.ndarray) -> float:
+    statistic: Any = METRICS[name].statistic
+    kept = counts[~np.isnan(counts).any(axis=1)]
+    return float(statistic.finish(statistic.moments(kept).sum(axis=0)[:, None])[0])
 
 
-def test_average_precision_by_hand() -> None:
-    assert average_precision(np.array([True, False, True, False]), k=20) == pytest.approx(0.833333, abs=1e-6)
-    for rank in (1, 2, 7, 20):
-        assert average_precision(np.arange(1, 31) == rank, k=20) == pytest.approx(1 / rank)
-    assert average_precision(np.arange(1, 31) == 21, k=20) == 0
+def test_close_translations_are_found_and_others_are_not() -> None:
+    one = texts(200, 300, 40)
+    task = Mining("mining", one, seed=1)
+    (counts,) = task.score(vectors(one, 0.1)).scores.values()
+    assert counts.shape == (200, 5)
+    assert counts[:, 2].sum() == 40
+    assert metric("F1", counts) > 0.95
+    far = task.score(vectors(one, 30.0)).scores["de-en"]
+    assert metric("F1", far) < 0.1
 
 
-def test_average_precision_over_all_candidates_is_scikit_learns() -> None:
-    relevant = np.random.default_rng(1).random(40) < 0.3
-    expected = average_precision_score(relevant, -np.arange(40))
-    assert average_precision(relevant, k=40) == pytest.approx(expected)
+def test_scores_are_those_of_the_protocol_step_by_step() -> None:
+    one = texts(150, 180, 40)
+    given = vectors(one, 0.9)
+    task = Mining("mining", one, seed=3)
+    result = task.score(given)
+    counts = result.scores["de-en"]
+    x, y = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in given.values())
+    mined = mine(x, y, nearest(x, y, 4))
+    pairs = list(zip(mined.sources.tolist(), mined.targets.tolist(), mined.margins.tolist(), strict=True))
+    hits = kept = 0
+    for half, other in (task.halves(), task.halves()[::-1]):
+        theirs = [(margin, (i, j) in one.gold) for i, j, margin in pairs if other[i]]
+        gold = sum(other[i] for i, _ in one.gold)
+        threshold = best_threshold(*map(np.array, zip(*theirs, strict=True)), gold).value
+        own = [(i, j) in one.gold for i, j, margin in pairs if half[i] and margin >= threshold]
+        hits, kept = hits + sum(own), kept + len(own)
+    assert 5 < hits < kept
+    assert metric("F1", counts) == pytest.approx(2 * hits / (kept + 40))
+    assert metric("precision", counts) == pytest.approx(hits / kept)
+    assert metric("recall", counts) == pytest.approx(hits / 40)
+    correct = np.array([(i, j) in one.gold for i, j, _ in pairs])
+    best = best_threshold(mined.margins, correct, 40)
+    assert metric("F1:best", counts) == pytest.approx(best.f1)
+    assert best.f1 >= metric("F1", counts)
+    assert task.facts("de-en")["threshold_from"] == "other-half"
 
 
-def test_what_is_undefined_is_refused() -> None:
-    with pytest.raises(ValueError, match="relevant"):
-        average_precision(np.zeros(3, dtype=bool), k=2)
-    with pytest.raises(ValueError, match="0 pairs"):
-        best_threshold(np.zeros(0), np.zeros(0, dtype=bool), gold=1)
+def test_a_training_set_decides_the_threshold_alone() -> None:
+    one, other = texts(100, 120, 20), texts(110, 130, 25, "train")
+    task = Mining("mining", replace(one, train=other), seed=1)
+    assert list(task.sides()) == ["source", "target", "train source", "train target"]
+    own, theirs = vectors(one, 0.8), vectors(other, 0.8, seed=2)
+    result = task.score(own | {f"train {side}": rows for side, rows in theirs.items()})
+    x, y = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in theirs.values())
+    mined = mine(x, y, nearest(x, y, 4))
+    correct = np.array([one in other.gold for one in zip(mined.sources, mined.targets, strict=True)])
+    threshold = best_threshold(mined.margins, correct, 25).value
+    assert float(str(result.facts["threshold"])) == pytest.approx(threshold, rel=1e-5)
+    assert task.facts("de-en")["threshold_from"] == "train"
+    # Other labels of the test set change what is correct, and no pair that is taken.
+    moved = replace(one, gold=[(0, 0)], train=other)
+    again = Mining("mining", moved, seed=1).score(
+        own | {f"train {side}": rows for side, rows in theirs.items()}
+    )
+    assert (again.scores["de-en"][:, 1] == result.scores["de-en"][:, 1]).all()
+    assert again.scores["de-en"][:, 0].sum() <= 1
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan])
+def test_what_has_no_direction_is_left_out_and_counted(bad: float) -> None:
+    one = texts(100, 120, 30)
+    given = vectors(one, 0.1)
+    given["source"][3] = bad
+    given["target"][0] = bad  # the translation of source 70
+    counts = Mining("mining", one, seed=1).score(given).scores["de-en"]
+    assert np.flatnonzero(np.isnan(counts).any(axis=1)).tolist() == [3, 70]
+    nothing = {side: np.full_like(rows, bad) for side, rows in given.items()}
+    assert np.isnan(Mining("mining", one, seed=1).score(nothing).scores["de-en"]).all()
+
+
+def test_a_constant_view_mines_nothing_correct_beyond_chance() -> None:
+    one = texts(100, 120, 30)
+    constant = {
+        side: np.ones((size, 8), dtype=np.float32) for side, size in (("source", 100), ("target", 120))
+    }
+    counts = Mining("mining", one, seed=1).score(constant).scores["de-en"]
+    assert metric("F1", counts) <= 0.1
+
+
+def test_too_few_gold_pairs_are_refused() -> None:
+    with pytest.raises(DataError, match="are needed to learn a threshold"):
+        Mining("mining", texts(100, 100, 6), seed=1)
+
+
+@pytest.mark.parametrize(("n", "share"), [(1000, 0.03), (501, 0.2), (10, 1.0), (7, 0.03)])
+def test_held_out_pairs_are_diluted_to_the_share(n: int, share: float) -> None:
+    pairs = PairSet("test", "de", "en", [f"d{i}" for i in range(n)], [f"e{i}" for i in range(n)])
+    found = diluted(pairs, share)
+    for side in (found.source_sentences, found.target_sentences):
+        assert len(found.gold) == pytest.approx(share * len(side), abs=1)
+        assert len(side) == pytest.approx((n + len(found.gold)) / 2, abs=2 + n * 0.02)
+    assert all(found.source_sentences[i][1:] == found.target_sentences[j][1:] for i, j in found.gold)
+    together = {text[1:] for text in found.source_sentences} & {text[1:] for text in found.target_sentences}
+    assert len(together) == len(found.gold)

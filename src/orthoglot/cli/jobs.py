@@ -322,6 +322,8 @@ def evaluate(job_file: JobFile) -> None:
             identity=identity(job.folder("encoder")),
             method=job.settings["method"],
             output=output,
+            # Only where it is asked for: the job reserves no GPU.
+            device=job.device if job.device.startswith("cuda") else "cpu",
         )
     )
 

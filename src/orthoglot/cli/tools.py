@@ -113,6 +113,34 @@ def encode(
     typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors: {output}", err=True)
 
 
+@app.command()
+def unbias(
+    vectors: Annotated[Path, typer.Argument(help="an .npy array of the encoder's vectors (N, dimension)")],
+    model: Annotated[Path, typer.Option(help="a decomposer's folder, or one of orthoglot fit")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the .npy array to write, of the same size")],
+    part: Annotated[Literal["meaning", "language"], typer.Option(help="which part to keep")] = "meaning",
+    language: Annotated[
+        str, typer.Option(help="language code of all vectors, where the method needs it")
+    ] = "",
+    languages: Annotated[
+        Path | None, typer.Option(help="UTF-8 text with the language code of each vector on a line")
+    ] = None,
+    partner: Annotated[
+        str | None, typer.Option(help="code of the other language, for a model centred per pair")
+    ] = None,
+) -> None:
+    """Take the language out of stored vectors. Example: orthoglot unbias old.npy --model my-labse -o new.npy"""
+    from orthoglot.apply.unbias import unbias as editing
+    from orthoglot.corpora.bitext import decoded
+    from orthoglot.decomposers.base import load_decomposer
+
+    if language and languages:
+        raise ConfigError("give --language or --languages, not both")
+    codes = list(decoded([languages.read_bytes()], str(languages))) if languages else language
+    count = editing(vectors, load_decomposer(model), output, part=part, languages=codes, partner=partner)
+    typer.echo(f"{count} vectors: {output}", err=True)
+
+
 @app.command("convert-laser")
 def convert_laser(
     weights: Annotated[Path, typer.Argument(help="laser2.pt, the official weights")],

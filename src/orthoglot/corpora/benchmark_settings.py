@@ -240,6 +240,81 @@ class NwaySettings(Benchmark):
         return {"any language": [filled(self.files, mini=world)]}
 
 
+class MiningSettings(Benchmark):
+    """Two lists of sentences, of which some translate each other: BUCC.
+
+    Source: docs/papers.md#protocol-bucc.
+    """
+
+    kind: Literal["mining"]
+    files: str
+    """A TSV file of ids and sentences, plain, .gz or .zst; `{name}` stands for a language pair, `{language}` for
+    one of its languages."""
+    gold: str
+    """A TSV file of pairs of ids, source first; `{name}` stands for a language pair."""
+    train_files: str = ""
+    """As `files`, of the set on which thresholds are learnt; without one, each half of the sentences learns them
+    for the other half."""
+    train_gold: str = ""
+    """As `gold`, of that set."""
+    header: bool = False
+    """Whether the first line of each file names its columns."""
+    pairs: Annotated[list[str], Field(min_length=1)]
+    """Language pairs, such as de-en."""
+
+    @model_validator(mode="after")
+    def _pairs_have_files(self) -> Self:
+        if bool(self.train_files) != bool(self.train_gold):
+            raise ValueError("train_files, train_gold: give both or none")
+        paths = self.paths()
+        if len({*map(tuple, paths.values())}) < len(self.pairs):
+            raise ValueError("pairs, files: the same for two pairs; tell them apart by {name}")
+        if any(len(set(own)) < len(own) for own in paths.values()):
+            raise ValueError("files: the same for two sides; tell them apart by {language}")
+        return self
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return {code for pair in self.pairs for code in parse_pair(pair)}
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """Source, target and gold of each pair, then the same of the set for thresholds; see `Benchmark.paths`."""
+        sets = [(self.files, self.gold, "files", "gold")]
+        if self.train_files:
+            sets.append((self.train_files, self.train_gold, "train_files", "train_gold"))
+        found: dict[str, list[str]] = {}
+        for pair in self.pairs:
+            for files, gold, name, name_of_gold in sets:
+                sides = [filled(files, name, name=pair, language=code) for code in parse_pair(pair)]
+                found.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair)])
+        return found
+
+
+class PoolSettings(Benchmark):
+    """Questions, and sentences of many languages in one pool that answer them: LAReQA.
+
+    Source: docs/papers.md#protocol-lareqa.
+    """
+
+    kind: Literal["pool"]
+    questions: str
+    """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question."""
+    candidates: str
+    """A TSV file whose first line names the columns lang, id and sentence; translations share their id."""
+    languages: Annotated[list[Language], Field(min_length=2)]
+    """The languages of the pool; others of the files are left out."""
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return set(self.languages)
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        return {"any language": [self.questions, self.candidates]}
+
+
 def graded_pair(pair: str) -> tuple[str, str]:
     """Source and target of a pair whose sides may be one language: "de-zh", "en-en".
 

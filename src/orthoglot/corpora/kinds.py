@@ -13,7 +13,9 @@ from orthoglot.corpora.benchmark_settings import (
     Benchmark,
     CodeSwitchedSettings,
     GradedSettings,
+    MiningSettings,
     NwaySettings,
+    PoolSettings,
     RetrievalSettings,
 )
 from orthoglot.corpora.settings import (
@@ -57,6 +59,8 @@ BENCHMARKS = {
         CodeSwitchedSettings, "orthoglot.corpora.benchmarks:collect_code_switched"
     ),
     "nway": BenchmarkKind(NwaySettings, "orthoglot.corpora.benchmarks:collect_nway"),
+    "mining": BenchmarkKind(MiningSettings, "orthoglot.corpora.mining_sets:collect"),
+    "pool": BenchmarkKind(PoolSettings, "orthoglot.corpora.pools:collect"),
 }
 
 if TYPE_CHECKING:

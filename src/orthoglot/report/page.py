@@ -30,7 +30,7 @@ from orthoglot.report.plots import History
 from orthoglot.report.tables import Section, Table
 from orthoglot.report.training_notes import training_notes
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import P_AT_1, PROPORTIONS, Record, read_records, unsign, write_records
+from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
@@ -327,7 +327,7 @@ def _figures(
     encoders = [encoder for encoder in records["encoder"].unique() if encoder in drawable]
     unit = f"{queries.metric_name(metric)} × 100"
     ways = NEAREST_ZERO
-    if metric in PROPORTIONS:
+    if metric in queries.PERCENT:
         unit = f"{queries.metric_name(metric)} (%)"
         ways = WHERE_BETTER[queries.better(task, "meaning"), queries.better(task, "language")]
     drawn = [(encoder, plots.corner(corners, encoder, label, unit, methods)) for encoder in encoders]

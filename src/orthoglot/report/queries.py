@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orthoglot.statistics.records import ALL, COMPARISON, P_AT_1, PROPORTIONS, Record, unsign
+from orthoglot.statistics.records import (
+    ALL,
+    COMPARISON,
+    F1,
+    MAP,
+    P_AT_1,
+    PROPORTIONS,
+    SAME_LANGUAGE,
+    Record,
+    unsign,
+)
 from orthoglot.tasks.registry import NWAY, TASKS
 
 PROBE = "language-probe"
@@ -26,14 +36,20 @@ EXPLAINED = {
     "tatoeba": "Of the test pairs of Tatoeba, how many sentences have their translation as nearest neighbour?",
     NWAY: "One text in many languages: how many sentences have their translation in another as neighbour?",
     "code-switched": "How many sentences whose words are of two languages have their translation as nearest neighbour?",
+    "mining": "Of two texts, a few sentences translate each other: how well are these pairs told from the rest?",
+    "paracrawl": "How many of some sentences have their translation as best candidate among very many?",
+    "lareqa": "How high does a pool of all languages rank the sentences that answer a question, in whatever language?",
+    "mixed-pool": "In a pool of all languages, does a sentence find its translations or sentences of its own language?",
     "sts": "How well do cosines of two sentences agree with people on how similar they are?",
     "qe": "How well do cosines of a sentence and its machine translation agree with people on how good it is?",
     PROBE: "How often does a linear classifier tell a sentence's language from its vector?",
     LEAKAGE: "What do the two parts share that each should have to itself?",
     GEOMETRY: "Do languages occupy the same space, and is all of it used?",
 }
+# Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
+PERCENT = (*PROPORTIONS, F1, MAP, SAME_LANGUAGE)
 # Metrics that methods are compared by.
-COMPARED = (*PROPORTIONS, "pearson", "spearman")
+COMPARED = (*PERCENT, "pearson", "spearman")
 LEVEL = 0.05
 
 
@@ -51,20 +67,18 @@ def rows(table: pd.DataFrame) -> Iterator[Any]:
 
 def metric_name(metric: str) -> str:
     """A metric in words: "P@1", "accuracy", "Spearman"."""
-    return metric if metric in PROPORTIONS else metric.capitalize()
+    return metric if metric in PERCENT else metric.capitalize()
 
 
 def label(task: str, dataset: str, metric: str) -> str:
     """A short name of a task on a data set: "heldout", "tatoeba/mini", "sts/sts17/pearson"."""
     name = task if dataset in ("test", task) else f"{task}/{dataset}"
-    return name if metric in PROPORTIONS else f"{name}/{metric}"
+    return name if metric in PERCENT else f"{name}/{metric}"
 
 
 def title(task: str, dataset: str, metric: str = P_AT_1) -> str:
     """A readable name of a task on a data set by a metric."""
-    details = [dataset] * (dataset not in ("test", task)) + [metric.capitalize()] * (
-        metric not in PROPORTIONS
-    )
+    details = [dataset] * (dataset not in ("test", task)) + [metric.capitalize()] * (metric not in PERCENT)
     return TITLES.get(task, task) + (f" ({', '.join(details)})" if details else "")
 
 
@@ -153,7 +167,7 @@ def significance(row: Any) -> str:
 
     A language view's correlation should be 0, and its difference does not say whether it came nearer.
     """
-    undirected = row.compared not in PROPORTIONS and row.view == "language"
+    undirected = row.compared not in PERCENT and row.view == "language"
     if row.p >= LEVEL or not row.agreed or undirected:
         return ""
     return "good" if (row.value > 0) == (better(row.task, row.view) == "higher") else "bad"

@@ -13,6 +13,7 @@ from orthoglot.report.queries import (
     GEOMETRY,
     LEAKAGE,
     LEVEL,
+    PERCENT,
     RETRIEVAL,
     SHAPES,
     TITLES,
@@ -236,7 +237,7 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
 
     columns = {
         "meaning": f"Meaning view {ARROWS[better(task, 'meaning')]}",
-        "language": f"Language view {ARROWS[better(task, 'language')] if metric in PROPORTIONS else '→ 0'}",
+        "language": f"Language view {ARROWS[better(task, 'language')] if metric in PERCENT else '→ 0'}",
         "sentence": "Sentence vector",
         "difference": "Meaning − original",
     }
@@ -351,6 +352,8 @@ def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str
             f"Points of {metric_name(metric)}. Both p are Holm-corrected over the rows of this table; the sign "
             "test counts one win or loss for each pivot sentence"
         )
+    elif metric in PERCENT:
+        scale = f"Points of {metric_name(metric)}. p is Holm-corrected over the rows of this table"
     else:
         scale = (
             f"Differences of {metric_name(metric)}'s correlations times 100, from -200 to 200. p is "
@@ -429,7 +432,7 @@ def _probability(p: float) -> Cell:
 def _clearly_best(values: pd.DataFrame, view: str, metric: str, direction: str) -> str | None:
     """The method whose whole interval is better than that of each other method, if there is one."""
     low, high = values["low"].to_numpy(), values["high"].to_numpy()
-    if view == "language" and metric not in PROPORTIONS:
+    if view == "language" and metric not in PERCENT:
         # The nearest to 0 is best; an interval that holds 0 reaches it.
         nearest = pd.DataFrame({"low": abs(low), "high": abs(high)})
         crossing, direction = (low <= 0) & (high >= 0), "lower"
@@ -449,11 +452,11 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
     name = metric_name(metric)
     scale = (
         f"{name[:1].upper()}{name[1:]} in percent"
-        if metric in PROPORTIONS
+        if metric in PERCENT
         else f"{name}'s correlation with the gold scores times 100, from -100 to 100"
     )
     parts = [f"{scale}, chance {float(facts['chance']):.2g}"]
-    if metric not in PROPORTIONS:
+    if metric not in PERCENT:
         parts.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
         parts.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
     if any(int(one.get("undefined", 0)) for one in signatures):

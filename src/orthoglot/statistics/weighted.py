@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.statistics.records import ACCURACY, P_AT_1
+from orthoglot.statistics.records import ACCURACY, F1, MAP, P_AT_1, SAME_LANGUAGE
 
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
@@ -92,6 +92,28 @@ def mean() -> Sums:
     return Sums(_with_ones, lambda sums: _divided(sums[1], sums[0]))
 
 
+def column(number: int) -> Sums:
+    """sum(w v) / sum(w) of one column v of (N, C) values."""
+    return Sums(lambda values: _with_ones(values[:, [number]]), lambda sums: _divided(sums[1], sums[0]))
+
+
+def skewness(number: int) -> Sums:
+    """Third central moment over the standard deviation cubed of one column of (N, C) values; NaN of a constant."""
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        own = values[:, [number]] - values[:, number].mean()  # keeps the sums exact
+        return _with_ones(own, own**2, own**3)
+
+    def finish(sums: np.ndarray) -> np.ndarray:
+        one, two, three = (_divided(part, sums[0]) for part in sums[1:])
+        variance = two - one**2
+        there = variance > CONSTANT
+        third = three - 3 * one * two + 2 * one**3
+        return np.where(there, third / np.where(there, variance, 1) ** 1.5, np.nan)
+
+    return Sums(moments, finish)
+
+
 def spread() -> Sums:
     """sqrt(sum(w (v - m)^2) / sum(w)), m the weighted mean: the standard deviation of (N, 1) values v."""
 
@@ -105,6 +127,16 @@ def spread() -> Sums:
 def ratio() -> Sums:
     """sum(w a) / sum(w b) of (N, 2) values (a, b), b not negative."""
     return Sums(_with_ones, lambda sums: _divided(sums[1], sums[2]))
+
+
+def share_of(above: Sequence[tuple[int, float]], below: Sequence[int]) -> Sums:
+    """sum(w a) / sum(w b) of (N, C) counts: a the sum of columns times factors, b the sum of columns; 0 for 0 / 0."""
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        counted = sum(factor * values[:, column] for column, factor in above)
+        return _with_ones(np.asarray(counted), values[:, list(below)].sum(axis=1))
+
+    return Sums(moments, lambda sums: np.where(sums[2] > 0, sums[1] / np.where(sums[2] > 0, sums[2], 1), 0))
 
 
 def explained() -> Sums:
@@ -180,6 +212,23 @@ MEASURES: dict[str, tuple[Metric, ...]] = {
     P_AT_1: (Metric(P_AT_1, mean()),),
     ACCURACY: (Metric(ACCURACY, mean()),),
     "correlation": (Metric("pearson", pearson()), Metric("spearman", Spearman())),
+    # Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
+    "mining": (
+        Metric(F1, share_of([(0, 2)], [1, 2])),
+        Metric("precision", share_of([(0, 1)], [1])),
+        Metric("recall", share_of([(0, 1)], [2])),
+        Metric("F1:best", share_of([(3, 2)], [4, 2])),
+    ),
+    # Of each question: average precision among 20 and among all.
+    "lareqa": (Metric(MAP, column(0)), Metric("mAP", column(1))),
+    # Of each sentence in a pool of all languages, see `orthoglot.tasks.mixed_pool`.
+    "mixed-pool": (
+        Metric(SAME_LANGUAGE, column(0)),
+        Metric("coverage", column(1)),
+        Metric("reciprocal-rank", column(2)),
+        Metric("R-precision", column(3)),
+        Metric("hubness", skewness(4), scale=1),
+    ),
     "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
     "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
     "norm:language": (Metric("norm:language", ratio(), scale=1),),

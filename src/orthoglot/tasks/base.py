@@ -27,10 +27,17 @@ EQUAL = 1e-6
 
 
 class TaskData(NamedTuple):
-    """What tasks are made from: the unseen held-out pairs by language pair, and benchmark folders."""
+    """What tasks are made from.
+
+    Attributes:
+        held_out: the unseen held-out pairs by language pair.
+        benchmarks: folders.
+        device: of searches, which changes no result.
+    """
 
     held_out: Mapping[str, UnseenPairs]
     benchmarks: Sequence[Path]
+    device: str = "cpu"
 
 
 class Result(NamedTuple):

@@ -61,6 +61,7 @@ def evaluate(
     identity: str,
     method: str,
     output: Path,
+    device: str = "cpu",
 ) -> None:
     """Evaluate one method on one encoder's vectors.
 
@@ -76,13 +77,14 @@ def evaluate(
         method: name for the records.
         output: gets records.jsonl, scores.npz (see `write_scores`), map.npz (2-D points of a sample) and, for the task
             geometry, text-maps.npz.
+        device: of searches for neighbours; changes no result.
     Raises:
         DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
     """
     store = EmbeddingStore.open(embeddings, identity)
     models: Models = {_seed(folder): _decomposer(folder, store) for folder in decomposers} or {0: None}
     held_out = read_held_out(bitext)
-    tasks = make_tasks(settings, held_out, benchmarks)
+    tasks = make_tasks(settings, held_out, benchmarks, device)
     label = f"evaluate {encoder} {method}"
     found = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
     sources = {folder.name: source for folder in benchmarks if (source := read_source(folder))}
@@ -104,14 +106,17 @@ def evaluate(
 
 
 def make_tasks(
-    settings: EvaluationSettings, held_out: Mapping[str, UnseenPairs], benchmarks: Sequence[Path]
+    settings: EvaluationSettings,
+    held_out: Mapping[str, UnseenPairs],
+    benchmarks: Sequence[Path],
+    device: str = "cpu",
 ) -> list[AnyTask]:
     """The tasks that the settings name, on the data at hand, in the order of the registry.
 
     Raises:
         DataError: no task has data.
     """
-    data = TaskData(held_out, benchmarks)
+    data = TaskData(held_out, benchmarks, device)
     tasks: list[AnyTask] = []
     for name, entry in TASKS.items():
         if name in settings.tasks:

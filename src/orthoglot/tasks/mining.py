@@ -1,86 +1,211 @@
-"""Scores of bitext mining: margin of a cosine over its neighbours, best threshold by F1, average precision."""
+"""Mining of translations out of two lists of sentences of which few translate each other: the protocol of BUCC."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.corpora.mining_sets import MiningSet, read_mining
+from orthoglot.decomposers.base import unit
+from orthoglot.errors import DataError
+from orthoglot.streams import derive
+from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.heldout import distinct
+from orthoglot.tasks.margins import Mined, best_threshold, mine
+from orthoglot.tasks.search import search
 
-class Threshold(NamedTuple):
-    """The cut of a ranked list that has the best F1.
+if TYPE_CHECKING:
+    from orthoglot.tasks.settings import EvaluationSettings
+
+NEIGHBOURS = 4
+# A half with fewer gold pairs teaches no threshold.
+FEWEST_GOLD = 5
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Mining:
+    """One language pair's lists, mined by ratio margin with 4 neighbours, one-to-one ("max").
+
+    Pairs whose margin is at least a threshold count as mined. F1 = 2 correct / (mined + gold), precision and recall,
+    0 to 100, chance near 0. The threshold has the best F1 on the set's own training set; without one, source
+    sentences are halved by chance and each half learns the threshold for the other. "F1:best" has the threshold with
+    the best F1 on the very pairs that it is scored on, which is optimistic; EMS reports it. Items are source sentences.
+
+    Higher is better for the meaning view, lower for the language view.
 
     Attributes:
-        value: halfway between the last score kept and the first one dropped; the last score if none is dropped.
-        f1: 2 P R / (P + R), in [0, 1].
+        name: of the task.
+        texts: sentences and gold pairs.
+        seed: of the halves.
+        device: of the search.
+
+    Source: docs/papers.md#protocol-bucc.
     """
 
-    value: float
-    f1: float
+    name: str
+    texts: MiningSet
+    seed: int
+    device: str = "cpu"
+    measure: str = "mining"
+
+    def __post_init__(self) -> None:
+        """Each half needs gold pairs to learn a threshold from."""
+        if (
+            not self.texts.train
+            and min(found := [len(_gold(self.texts, half)) for half in self.halves()]) < FEWEST_GOLD
+        ):
+            raise DataError(
+                f"{self.name} {self.dataset} {self.texts.pair}: halves with {found[0]} and {found[1]} gold pairs, "
+                f"{FEWEST_GOLD} are needed to learn a threshold"
+            )
+
+    @property
+    def dataset(self) -> str:
+        """Benchmark folder, or "test"."""
+        return self.texts.name
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """The two lists, and those of the training set."""
+        sets = {"": self.texts, **({"train ": self.texts.train} if self.texts.train else {})}
+        return {
+            f"{name}{side}": (sentences, language)
+            for name, one in sets.items()
+            for side, (language, sentences) in zip(
+                ("source", "target"),
+                ((one.source, one.source_sentences), (one.target, one.target_sentences)),
+                strict=True,
+            )
+        }
+
+    def keys(self) -> np.ndarray:
+        """(N,) uint64 of the source sentences."""
+        return keys_of(self.texts.source_sentences)
+
+    def halves(self) -> list[np.ndarray]:
+        """Two (N,) masks of the source sentences, which depend on the seed and the sentence alone."""
+        first = np.array(
+            [derive(self.seed, "mining", key) % 2 == 0 for key in self.keys().tolist()], dtype=bool
+        )
+        return [first, ~first]
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """(N, 5) counts of correct, mined and gold pairs, and of correct and mined ones with the best threshold.
+
+        NaN for a source sentence that has no direction, or whose translation has none.
+        """
+        texts = self.texts
+        everyone = np.ones(len(texts.source_sentences), dtype=bool)
+        pairs, correct, facts = self._mined(texts, vectors["source"], vectors["target"])
+        if texts.train:
+            train = texts.train
+            own, hits, _ = self._mined(train, vectors["train source"], vectors["train target"])
+            parts = [(everyone, _threshold(own.margins, hits, len(train.gold)))]
+        else:
+            first, second = self.halves()
+            learnt = [
+                _threshold(
+                    pairs.margins[half[pairs.sources]], correct[half[pairs.sources]], len(_gold(texts, half))
+                )
+                for half in (second, first)
+            ]
+            parts = list(zip((first, second), learnt, strict=True))
+        best = _threshold(pairs.margins, correct, len(texts.gold))
+        kept = np.zeros(len(pairs.margins), dtype=bool)
+        for half, threshold in parts:
+            kept |= half[pairs.sources] & (pairs.margins >= threshold)
+        at_best = pairs.margins >= best
+        n = len(everyone)
+        columns = [pairs.sources[correct & kept], pairs.sources[kept], np.array([i for i, _ in texts.gold])]
+        columns += [pairs.sources[correct & at_best], pairs.sources[at_best]]
+        counts = np.stack([np.bincount(rows, minlength=n) for rows in columns], axis=1).astype(np.float64)
+        lost = ~usable(vectors["target"])
+        counts[~usable(vectors["source"])] = np.nan
+        counts[[i for i, j in texts.gold if lost[j]]] = np.nan
+        facts |= {"threshold": ",".join(f"{threshold:.6g}" for _, threshold in parts)}
+        return Result({texts.pair: counts}, facts)
+
+    def facts(self, subset: str) -> dict[str, object]:
+        """How pairs are scored and chosen, and the sizes."""
+        texts = self.texts
+        return {
+            "margin": "ratio",
+            "k": NEIGHBOURS,
+            "strategy": "max",
+            "threshold_from": "train" if texts.train else "other-half",
+            "sources": len(texts.source_sentences),
+            "targets": len(texts.target_sentences),
+            "gold": len(texts.gold),
+            "chance": 0,
+        }
+
+    def _mined(
+        self, texts: MiningSet, source: np.ndarray, target: np.ndarray
+    ) -> tuple[Mined, np.ndarray, dict[str, object]]:
+        """Pairs by number of sentence, whether each is a gold pair, and facts of the search."""
+        kept = [np.flatnonzero(usable(side)) for side in (source, target)]
+        empty = np.empty(0, dtype=np.int64)
+        if not all(map(len, kept)):
+            return Mined(empty, empty, np.empty(0)), np.empty(0, dtype=bool), {"search": "none"}
+        x, y = (unit(side[rows]) for side, rows in zip((source, target), kept, strict=True))
+        nearest, facts = search(x, y, NEIGHBOURS, device=self.device)
+        found = mine(x, y, nearest)
+        pairs = Mined(kept[0][found.sources], kept[1][found.targets], found.margins)
+        gold = set(texts.gold)
+        both = zip(pairs.sources.tolist(), pairs.targets.tolist(), strict=True)
+        return pairs, np.array([one in gold for one in both], dtype=bool), facts
 
 
-def margins(cosines: np.ndarray, k: int) -> np.ndarray:
-    """Ratio margin of every pair of sentences.
+def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+    """Benchmarks of mining, and sets made of held-out pairs; a warning names those with too few gold pairs."""
+    tasks: list[Task] = [
+        Mining(name, texts, settings.seed, data.device)
+        for folder in data.benchmarks
+        for texts in read_mining(folder)
+    ]
+    for pair, unseen in data.held_out.items():
+        texts = diluted(distinct(pair, unseen, len(unseen.pairs))[0], settings.mining_share)
+        try:
+            tasks.append(Mining(name, texts, settings.seed, data.device))
+        except DataError as error:
+            logger.warning("%s; the pair is left out", error)
+    return tasks
 
-    margin(x, y) = cos(x, y) / [ sum_(z in NN_k(x)) cos(x, z) / 2k + sum_(z in NN_k(y)) cos(y, z) / 2k ]
 
-    Args:
-        cosines: of sources and targets, (N, M).
-        k: nearest neighbours on the other side, at most N or M of them.
-    Returns:
-        (N, M), higher is better; 1 where a pair is as close as its neighbours are.
-    Source: Artetxe and Schwenk 2019, Margin-based Parallel Corpus Mining, Eq. 3.
+def diluted(pairs: PairSet, share: float) -> MiningSet:
+    """Two lists made of N sentence pairs, of which g are in both lists and the others in one: as in BUCC.
+
+    Of the others every second one gives its source sentence and the rest their targets, so that a list has (N + g) / 2
+    sentences; g = share N / (2 - share) makes the gold pairs the wanted share of it. The pairs of both lists are spread
+    evenly over the N.
     """
-    rows = _mean_of_largest(cosines, k, axis=1)
-    columns = _mean_of_largest(cosines, k, axis=0)
-    return cosines / ((rows + columns) / 2)
+    n = len(pairs.source_sentences)
+    gold = round(share * n / (2 - share))
+    whole = set(np.linspace(0, n - 1, gold).round().astype(int).tolist()) if gold else set()
+    sources: list[str] = []
+    targets: list[str] = []
+    both = []
+    for row in range(n):
+        if row in whole:
+            both.append((len(sources), len(targets)))
+        alone = row % 2
+        if row in whole or alone == 0:
+            sources.append(pairs.source_sentences[row])
+        if row in whole or alone == 1:
+            targets.append(pairs.target_sentences[row])
+    return MiningSet(pairs.name, pairs.source, pairs.target, sources, targets, both)
 
 
-def best_threshold(scores: np.ndarray, correct: np.ndarray, gold: int) -> Threshold:
-    """The threshold on the scores of mined pairs with the best F1, as in BUCC.
-
-    Args:
-        scores: of the pairs found (N,), in any order.
-        correct: whether each of them is a gold pair (N,).
-        gold: number of gold pairs, found or not.
-    Raises:
-        ValueError: no pair, or no gold pair.
-    """
-    if not len(scores) or gold < 1:
-        raise ValueError(f"{len(scores)} pairs and {gold} gold pairs: nothing to find a threshold for")
-    order = np.argsort(-np.asarray(scores), kind="stable")
-    ranked = np.asarray(scores, dtype=np.float64)[order]
-    f1 = 2 * np.cumsum(np.asarray(correct, dtype=bool)[order]) / (np.arange(1, len(order) + 1) + gold)
-    # A threshold keeps all pairs of one score or none of them.
-    f1[:-1][ranked[:-1] == ranked[1:]] = -1
-    best = int(f1.argmax())
-    return Threshold(float(ranked[best : best + 2].mean()), float(f1[best]))
+def _gold(texts: MiningSet, half: np.ndarray) -> list[tuple[int, int]]:
+    """The gold pairs whose source sentence is in a half."""
+    return [pair for pair in texts.gold if half[pair[0]]]
 
 
-def average_precision(relevant: np.ndarray, k: int) -> float:
-    """AP@k of one query: the mean of the precision at the rank of each relevant candidate.
-
-    AP@k = sum_(r <= k, r relevant) (relevant among the first r) / r / min(k, relevant in all)
-
-    Args:
-        relevant: whether each candidate is relevant, best candidate first (N,).
-        k: candidates that count.
-    Returns:
-        In [0, 1]; 1 / r for one relevant candidate at rank r.
-    Raises:
-        ValueError: no candidate is relevant.
-    """
-    hits = np.asarray(relevant, dtype=bool)
-    if not hits.any():
-        raise ValueError("no candidate is relevant: average precision is undefined")
-    first = hits[:k]
-    precision = np.cumsum(first) / np.arange(1, len(first) + 1)
-    return float(precision[first].sum() / min(k, hits.sum()))
-
-
-def _mean_of_largest(cosines: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """Mean of the k largest along an axis, which stays with length 1."""
-    size = cosines.shape[axis]
-    k = min(k, size)
-    largest = np.partition(cosines, size - k, axis=axis).take(range(size - k, size), axis=axis)
-    return largest.mean(axis=axis, keepdims=True)
+def _threshold(margins: np.ndarray, correct: np.ndarray, gold: int) -> float:
+    """The best threshold; above all margins where no pair was mined."""
+    return best_threshold(margins, correct, gold).value if len(margins) else np.inf

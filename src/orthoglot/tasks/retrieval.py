@@ -32,6 +32,7 @@ class Retrieval(PairTask):
         pivot: which side identifies an item; "line" where the same lines exist in many languages.
         dropped: by reason, how many pairs were left out.
         both: whether the target side queries too.
+        device: of the search.
 
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-code-switching.
     """
@@ -39,6 +40,7 @@ class Retrieval(PairTask):
     pivot: Literal["source", "target", "line"] = "source"
     dropped: Mapping[str, int] = field(default_factory=dict)
     both: bool = True
+    device: str = "cpu"
     measure: str = P_AT_1
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class Retrieval(PairTask):
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """Hits of the source's queries, and of the target's, on {"source": (N, D), "target": (N, D)}."""
-        forward, backward = hits(vectors["source"], vectors["target"])
+        forward, backward = hits(vectors["source"], vectors["target"], self.device)
         found = {f"{self.pairs.source}->{self.pairs.target}": forward}
         if self.both:
             found[f"{self.pairs.target}->{self.pairs.source}"] = backward
@@ -83,33 +85,38 @@ def heldout(name: str, settings: EvaluationSettings, data: TaskData) -> list[Tas
     for pair, unseen in data.held_out.items():
         pairs, repeated = distinct(pair, unseen, settings.heldout_pairs)
         dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
-        tasks.append(Retrieval(name, pairs, dropped=dropped))
+        tasks.append(Retrieval(name, pairs, dropped=dropped, device=data.device))
     return tasks
 
 
 def tatoeba(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
     """Benchmarks of sentence pairs, both directions."""
     found = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder)]
-    return [Retrieval(name, pairs, pivot="target") for pairs in found]
+    return [Retrieval(name, pairs, pivot="target", device=data.device) for pairs in found]
 
 
 def code_switched(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
     """Benchmarks of sentences of two languages, which query their pivot."""
     found = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder, CODE_SWITCHED)]
-    return [Retrieval(name, pairs, pivot="target", both=False) for pairs in found]
+    return [Retrieval(name, pairs, pivot="target", both=False, device=data.device) for pairs in found]
 
 
 def nway(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
     """Every two languages of the texts that benchmarks have in many languages."""
     texts = [text for folder in data.benchmarks for text in read_nway(folder)]
     return [
-        Retrieval(name, PairSet(text.name, a, b, text.sentences[a], text.sentences[b]), pivot="line")
+        Retrieval(
+            name,
+            PairSet(text.name, a, b, text.sentences[a], text.sentences[b]),
+            pivot="line",
+            device=data.device,
+        )
         for text in texts
         for a, b in combinations(text.sentences, 2)
     ]
 
 
-def hits(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def hits(source: np.ndarray, target: np.ndarray, device: str = "cpu") -> tuple[np.ndarray, np.ndarray]:
     """Which rows find their own translation.
 
     hit_i = [argmax_j cos(x_i, y_j) = i], ties to the lowest j, for x = source and for x = target.
@@ -117,6 +124,7 @@ def hits(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Args:
         source: (N, D).
         target: (N, D), row i translates row i of `source`.
+        device: of the search.
     Returns:
         Two (N,) int8: 1 hit, 0 miss, -1 left out, as a side of the pair is zero or not finite (such a pair
         is no candidate either).
@@ -126,8 +134,8 @@ def hits(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray
     forward = np.full(len(kept), LEFT_OUT, dtype=np.int8)
     backward = forward.copy()
     if kept.any():
-        found = nearest(unit(source[kept]), unit(target[kept]))
+        found = nearest(unit(source[kept]), unit(target[kept]), device=device)
         own = np.arange(kept.sum())
-        forward[kept] = found.forward == own
-        backward[kept] = found.backward == own
+        forward[kept] = found.forward[:, 0] == own
+        backward[kept] = found.backward[:, 0] == own
     return forward, backward

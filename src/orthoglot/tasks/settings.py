@@ -29,5 +29,12 @@ class EvaluationSettings(ResamplingSettings):
     """Sentences of each language in the task `language-probe`, at most."""
     probe_test_share: Share = 0.5
     """Share of these that the probe is tested on; it learns from the others."""
+    mining_share: Share = 0.03
+    """Gold pairs in a set for the task `mining` that is made of held-out pairs, as a share of either side's sentences
+    [BUCC 2018: 0.020 to 0.033]."""
+    margin_queries: Count = 2000
+    """Queries of the task `paracrawl`, at most [EMS: 2,000]."""
+    margin_candidates: Count = 200_000
+    """Sentences that they are searched among, at most [EMS: 200,000]."""
     map_sentences: Count = 200
     """Sentences of each language pair in the report's maps, at most."""

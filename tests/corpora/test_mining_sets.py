@@ -1,0 +1,128 @@
+"""Lists to be mined: the files of BUCC in, distinct sentences and gold pairs out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from orthoglot.corpora.benchmark_settings import MiningSettings
+from orthoglot.corpora.benchmarks import collect, read_all, read_benchmark, sentence_keys
+from orthoglot.corpora.mining_sets import read_mining
+from orthoglot.errors import ConfigError, DataError
+
+REAL = Path(__file__).parents[3] / "shared/data_more/bucc2018"
+
+
+def settings(folder: Path, **changed: Any) -> MiningSettings:
+    values = {
+        "kind": "mining",
+        "files": f"{folder}/{{name}}.test.{{language}}",
+        "gold": f"{folder}/{{name}}.test.gold",
+        "pairs": ["de-en"],
+        "licence": "none",
+    }
+    return MiningSettings.model_validate(values | changed)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    texts = {
+        "de-en.test.de": "d1\tHallo\nd2\tTschüs\nd3\tHallo\nd4\tBaum\n",
+        "de-en.test.en": "e1\tTree\ne2\tBye\ne3\tHello\n",
+        "de-en.test.gold": "d1\te3\nd4\te1\nd3\te3\n",
+    }
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+        (folder / name.replace("test", "train")).write_text(text)
+    return folder
+
+
+def test_the_same_text_is_one_sentence_and_its_pairs_are_counted_once(files: Path, tmp_path: Path) -> None:
+    output = tmp_path / "bucc"
+    output.mkdir()
+    collect(settings(files), None, output)
+    (found,) = read_mining(output)
+    assert (found.name, found.pair, found.train) == ("bucc", "de-en", None)
+    assert found.source_sentences == ["Hallo", "Tschüs", "Baum"]
+    assert found.target_sentences == ["Tree", "Bye", "Hello"]
+    assert found.gold == [(0, 2), (2, 0)]
+    counts = json.loads((output / "counts.json").read_text())["de-en mining"]
+    assert counts == {"sources": 3, "targets": 3, "repeated": 1, "gold": 2, "gold_repeated": 1}
+
+
+def test_the_set_for_thresholds_belongs_to_it_and_other_readers_leave_both_out(
+    files: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "bucc"
+    output.mkdir()
+    train = {
+        "train_files": f"{files}/{{name}}.train.{{language}}",
+        "train_gold": f"{files}/{{name}}.train.gold",
+    }
+    collect(settings(files, **train), None, output)
+    (found,) = read_mining(output)
+    assert found.train is not None
+    assert found.train.gold == found.gold
+    assert len(found.sides()) == 4
+    assert read_benchmark(output) == []
+    assert read_all(output) == [found]
+    assert {"hallo", "tree"} <= sentence_keys([output])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("de-en.test.gold", "d1\te9\n", "'e9'"),
+        ("de-en.test.gold", "d1\te1\te2\n", "3 columns"),
+        ("de-en.test.de", "d1\tHallo\nd1\tBaum\n", "'d1' again"),
+        ("de-en.test.en", "e1\t \n", "line 1 has no sentence"),
+    ],
+)
+def test_wrong_files_are_refused(name: str, text: str, message: str, files: Path, tmp_path: Path) -> None:
+    (files / name).write_text(text)
+    output = tmp_path / "bucc"
+    output.mkdir()
+    with pytest.raises(DataError, match=message):
+        collect(settings(files), None, output)
+
+
+def test_gold_pairs_there_must_be(files: Path, tmp_path: Path) -> None:
+    for path in files.iterdir():
+        path.write_text(path.read_text() if "gold" not in path.name else "de\ten\n")
+        path.write_text(path.read_text() if "gold" in path.name else f"id\ttext\n{path.read_text()}")
+    output = tmp_path / "bucc"
+    output.mkdir()
+    with pytest.raises(DataError, match="no pair"):
+        collect(settings(files, header=True), None, output)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"train_files": "x.{language}"}, "give both"),
+        ({"files": "one"}, "two sides"),
+        ({"gold": "{what}"}, "what"),
+        ({"pairs": ["de-en", "de-en"]}, "tell them apart"),
+    ],
+)
+def test_wrong_settings_are_refused(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises((ValidationError, ConfigError), match=message):
+        settings(tmp_path, **changed)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data_more/bucc2018 is not there")
+def test_real_bucc(tmp_path: Path) -> None:
+    output = tmp_path / "bucc2018"
+    output.mkdir()
+    names = {"files": f"{REAL}/{{name}}.dev.{{language}}.tsv.gz", "gold": f"{REAL}/{{name}}.dev.gold.tsv.gz"}
+    collect(settings(REAL, **names, pairs=["zh-en"], header=True), None, output)
+    (found,) = read_mining(output)
+    assert len(found.gold) == 257
+    assert len(found.source_sentences) <= 8624
+    assert len(found.target_sentences) <= 13589
