@@ -39,6 +39,8 @@ from orthoglot.training.settings import MethodSettings
             "start 'discriminant' needs two maps",
         ),
         ({"architecture": "discriminant", "centre": "pair"}, "'none', 'overall' or 'language'"),
+        ({"architecture": "turned_discriminant", "centre": "overall"}, "centre 'overall' does nothing"),
+        ({"architecture": "discriminant", "turn": 0.5}, "turn does nothing"),
         ({"architecture": "lir", "rank": 0}, "greater than"),
         ({"architecture": "whitening", "shrinkage": 1.1}, "less than or equal to 1"),
         ({"architecture": "whitening", "shrinkage": -0.1}, "greater than or equal to 0"),

@@ -81,7 +81,7 @@ class MethodSettings(Settings):
         form, trained = self._closed_form(), self._trained()
         own = form.settings if form else trained.settings if trained else ()
         taken = (*own, *TRAINED_SETTINGS) if trained else own
-        if form and self.centre == ("overall" if form.by_language else "language"):
+        if form and "centre" in own and self.centre == ("overall" if form.by_language else "language"):
             raise ValueError(f"centre {self.centre!r} does nothing with architecture {self.architecture!r}")
         if self.start == "discriminant" and trained and set(trained.maps) != {"meaning", "language"}:
             raise ValueError("start 'discriminant' needs two maps, of meaning and of language")
