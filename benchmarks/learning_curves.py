@@ -70,7 +70,7 @@ def draw(table: pd.DataFrame, wanted: list[str], methods: list[str]) -> str:
         "columns": 2,
         "spec": {"width": 320, "height": 240, "layer": layers},
         "resolve": {"scale": {"y": "independent"}},
-        "config": {"background": "white", "legend": {"orient": "bottom", "columns": 5}},
+        "config": {"background": "white", "legend": {"orient": "bottom", "columns": 5, "symbolOpacity": 1}},
     }
     return str(vl_convert.vegalite_to_svg(spec))
 

@@ -132,7 +132,7 @@ def test_a_broken_catalogue_is_refused_by_name(content: bytes, cause: str, tmp_p
     path.write_bytes(content)
     with pytest.raises(DataError, match=cause) as refused:
         list(read_catalogue(path))
-    assert "rule" in cause or str(path) in str(refused.value)
+    assert str(path) in str(refused.value)
     (tmp_path / "de.mo").write_bytes(b"\xde\x12\x04\x95" + b"\xff" * 40)
     with pytest.raises(DataError, match=r"de\.mo"):
         list(read_catalogue(tmp_path / "de.mo"))

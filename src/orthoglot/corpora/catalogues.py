@@ -84,7 +84,7 @@ def read_catalogue(path: Path) -> Iterator[Item]:
 def _entries(path: Path) -> Iterator[tuple[Key, list[Item]]]:
     """The entries of a catalogue: by what their program looks them up, and their forms."""
     catalogue = opened(path)
-    singular = _form_of_one(catalogue.metadata.get("Plural-Forms", ""))
+    singular = _form_of_one(catalogue.metadata.get("Plural-Forms", ""), path)
     for entry in catalogue:
         reason = "obsolete" if entry.obsolete else "fuzzy" if getattr(entry, "fuzzy", False) else ""
         forms = _forms(entry, singular)
@@ -165,8 +165,8 @@ def _forms(entry: Any, singular: int | None) -> Iterator[tuple[str, str]]:
         yield entry.msgid if number is not None and number == singular else entry.msgid_plural, text
 
 
-def _form_of_one(rule: str) -> int | None:
-    """The form that a catalogue's plural rule has for one thing, if it has another for two.
+def _form_of_one(rule: str, path: Path) -> int | None:
+    """The form that the plural rule of a catalogue has for one thing, if it has another for two.
 
     Without a rule, it is that of English.
 
@@ -179,5 +179,5 @@ def _form_of_one(rule: str) -> int | None:
         form = gettext.c2py(stated)
         one, two = form(1), form(2)
     except (ValueError, ZeroDivisionError) as error:
-        raise DataError(f"not a rule of plural forms: {rule!r} ({error})") from error
+        raise DataError(f"{path}: not a rule of plural forms: {rule!r} ({error})") from error
     return int(one) if one != two else None

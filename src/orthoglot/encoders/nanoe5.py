@@ -93,7 +93,14 @@ def open_packed(path: Path) -> tuple[BertModel, PreTrainedTokenizerFast]:
         with torch.device("meta"):
             model = BertModel(config, add_pooling_layer=False)
         model.load_state_dict(_weights(read, model), assign=True)
-    except (struct.error, ValueError, UnicodeDecodeError, RuntimeError) as error:
+        # No weights, so not in the state, and without values on the device "meta".
+        places = {
+            "position_ids": torch.arange(positions),
+            "token_type_ids": torch.zeros(positions, dtype=torch.long),
+        }
+        for name, values in places.items():
+            model.embeddings.register_buffer(name, values[None], persistent=False)
+    except (struct.error, ValueError, KeyError, UnicodeDecodeError, RuntimeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
     return model, tokenizer
 
