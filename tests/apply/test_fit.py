@@ -31,6 +31,7 @@ from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.corpora.prepare import read_split
 from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
+from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.training.settings import DecompositionSettings
@@ -209,12 +210,14 @@ def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
     assert {p.relative_to(tmp_path): c for p, c in before.items()} == {
         p.relative_to(done[0]): c for p, c in twin.items()
     }
-    run(tmp_path, checkpoint, texts, name="centering")
-    assert json.loads((tmp_path / "model/decomposer.json").read_text())["method"] == "centering"
     monkeypatch.setattr(module, "decompose", forbidden)
-    run(tmp_path, checkpoint, texts, name="centering")
-    with pytest.raises(NotAgain):
-        run(tmp_path, checkpoint, texts, name="centering", seed=2)
+    run(tmp_path, checkpoint, texts)
+    with pytest.raises(ConfigError, match=r"model: holds another model \(seed, en-gn\); remove it"):
+        run(tmp_path, checkpoint, texts, name="centering")
+    assert {path: path.read_bytes() for path in before} == before
+    shutil.rmtree(tmp_path / "model")
+    with pytest.raises(NotAgain):  # the vectors are found
+        run(tmp_path, checkpoint, texts, seed=2)
 
 
 def test_several_pairs_share_pivots_and_several_texts_a_pair(checkpoint: Path, tmp_path: Path) -> None:
@@ -264,6 +267,18 @@ def test_language_that_the_encoder_never_saw_is_warned_of_and_then_served(
     assert json.loads((home / "encoder.json").read_text())["languages"] == ["en"]
     with pytest.raises(ConfigError, match="says pooling, prefix; leave the options out"):
         copy_encoder(Checkpoint(str(home), pooling="cls", prefix="q: "), ["en"], tmp_path)
+
+
+def test_the_languages_of_a_checkpoint_are_those_of_its_readme(
+    checkpoint: Path, text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stated = Path(shutil.copytree(checkpoint, tmp_path / "stated"))
+    (stated / "README.md").write_text("---\nlanguage: [deu, multilingual, en]\n---\n")
+    with caplog.at_level(logging.WARNING):
+        run(tmp_path, stated, texts_by_pair([str(text)], ["en-gn"]), name="centering")
+    assert "never saw gn (it covers de, en)" in caplog.text
+    assert json.loads((tmp_path / "model/fit.json").read_text())["languages_new_to_the_encoder"] == ["gn"]
+    assert card(tmp_path / "model/encoder")["languages"] == ["de", "en", "gn"]
 
 
 def test_linked_checkpoint_is_copied_without_other_formats(checkpoint: Path, tmp_path: Path) -> None:

@@ -123,6 +123,27 @@ def test_units_of_xliff_1_2(tmp_path: Path) -> None:
         read(path, "en-ru")
 
 
+def test_a_language_that_the_file_does_not_state_is_that_of_the_sides(tmp_path: Path) -> None:
+    units = """<trans-unit id="1"><source>Tree</source><target xml:lang="de-AT">Baum</target></trans-unit>
+    <trans-unit id="2"><source>Tree</source><target xml:lang="fr">Arbre</target></trans-unit>
+    <trans-unit id="3"><source>Wood</source><target>Holz</target></trans-unit>"""
+    path = write(tmp_path / "m.xlf", XLIFF.replace(' target-language="de"', ""), units)
+    other = LeftOut("other_languages")
+    assert read(path) == [("Tree", "Baum"), other, other, other]
+    assert read(path, "fr-en") == [other, ("Arbre", "Tree"), other, ("Arbre", "Tree")]
+    with pytest.raises(DataError, match=r"its languages are .*en-US-\(not stated\)"):
+        read(path, "en-ru")
+
+
+def test_a_unit_without_a_source_or_not_to_be_translated_is_left_out(tmp_path: Path) -> None:
+    units = """<trans-unit id="1"><target>Baum</target></trans-unit>
+    <trans-unit id="2" translate="no"><source>Tree</source><target>Tree</target></trans-unit>
+    <group translate="no"><trans-unit id="3"><source>Oak</source><target>Eiche</target></trans-unit></group>
+    <trans-unit id="4"><source>Wood</source><target>Holz</target></trans-unit>"""
+    path = write(tmp_path / "m.xlf", XLIFF, units)
+    assert read(path)[:4] == [LeftOut("untranslated")] * 3 + [("Wood", "Holz")]
+
+
 def test_units_of_xliff_2(tmp_path: Path) -> None:
     units = """<segment id="1" state="final"><source>A <pc id="1">red</pc> <ph id="2" disp="%s"/></source>
       <target>Ein <pc id="1">roter</pc> <ph id="2" disp="%s"/></target></segment>

@@ -6,6 +6,7 @@ import json
 import logging
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import Pooling, PretrainedSettings, SentenceTransformersSettings
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import canonical
 
 DEFAULT_TOKENS = 128
 POOLED = ("Transformer", "Pooling", "Normalize")
@@ -104,7 +106,7 @@ def _link(encoder: Checkpoint, output: Path) -> None:
     shared: dict[str, Any] = {
         "checkpoint": encoder.place,
         "revision": encoder.revision,
-        "languages": [],
+        "languages": _stated_languages(place),
         "max_tokens": encoder.max_tokens or limit or DEFAULT_TOKENS,
         "prefix": encoder.prefix,
         "licence": encoder.licence,
@@ -146,9 +148,23 @@ def stated_limit(transformer: Path) -> int | None:
 
 def licence_of(home: Path) -> str:
     """The licence that the README of an encoder's checkpoint states; "not stated" where it states none."""
-    readme = checkpoint_folder(home, card(home)) / "README.md"
+    return str(_stated(checkpoint_folder(home, card(home))).get("license", "not stated"))
+
+
+def _stated_languages(place: Path) -> list[str]:
+    """The languages that the README of a checkpoint lists, sorted; none where it lists none that is known."""
+    stated = _stated(place).get("language") or []
+    found = set()
+    for name in [stated] if isinstance(stated, str) else stated:
+        with suppress(ConfigError):  # "multilingual", "code"
+            found.add(canonical(str(name)))
+    return sorted(found)
+
+
+def _stated(place: Path) -> dict[str, Any]:
+    """The facts at the top of a checkpoint's README; none where there is no README, or a damaged one."""
+    readme = place / "README.md"
     try:
-        stated = metadata_load(readme) if readme.is_file() else None
+        return (metadata_load(readme) if readme.is_file() else None) or {}
     except (ValueError, yaml.YAMLError):
-        stated = None
-    return str((stated or {}).get("license", "not stated"))
+        return {}

@@ -53,7 +53,7 @@ def fit(
 
     The folder holds decomposer.json, weights.safetensors and history.jsonl as a workflow's decomposer does, the
     encoder under encoder/ (a checkpoint folder is copied, a hub id at a commit stays one), records.jsonl, and
-    fit.json, which says what it was made of. The same call finds it done.
+    fit.json, which says what it was made of. The same call finds it done; another one does not replace it.
 
     Args:
         encoder: whose vectors are split.
@@ -70,7 +70,7 @@ def fit(
     Returns:
         Held-out retrieval, as `orthoglot.apply.measure.retrieval`.
     Raises:
-        ConfigError: `output` is something else, or a setting is wrong.
+        ConfigError: `output` is something else or another model, or a setting is wrong.
         DataError: text that cannot be read, or leaves too little to train or to measure on.
     """
     if output.exists() and not (output / MADE).is_file():
@@ -115,6 +115,10 @@ def fit(
     if receipts.read_key(output) == key:
         logger.info("%s: done already", output)
         return read_records(output / RECORDS)
+    if output.exists():
+        raise ConfigError(
+            f"{output}: holds another model ({_about(output)}); remove it or name another folder"
+        )
     vectors = checkpoint / "embeddings"
     _stage(
         vectors,
@@ -179,6 +183,15 @@ def digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
+
+
+def _about(model: Path) -> str:
+    """Method and language pairs of a fitted model."""
+    try:
+        made = json.loads((model / MADE).read_text(encoding="utf-8"))
+        return f"{made['method']['name']}, {', '.join(made['bitext'])}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{MADE} is damaged"
 
 
 def _stage(folder: Path, key: str, work: Callable[[Path], None]) -> None:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from orthoglot.corpora.bitext import Item, LeftOut
 from orthoglot.corpora.messages import plain
-from orthoglot.corpora.xml_memory import child, elements, local, text
+from orthoglot.corpora.xml_memory import XML_LANG, child, elements, local, text
 from orthoglot.errors import DataError
 from orthoglot.languages import locales
 
 if TYPE_CHECKING:
     from orthoglot.corpora.sources import Source
-
-XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(origin: Source, source: str, target: str) -> Iterator[Item]:

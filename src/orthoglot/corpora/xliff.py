@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from orthoglot.corpora.bitext import Item, LeftOut
 from orthoglot.corpora.messages import plain
-from orthoglot.corpora.xml_memory import child, elements, local, text
+from orthoglot.corpora.xml_memory import XML_LANG, child, elements, local, text
 from orthoglot.errors import DataError
 from orthoglot.languages import locales
 
@@ -23,8 +23,9 @@ LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang"
 def read_xliff(origin: Source, source: str, target: str) -> Iterator[Item]:
     """A pair for each <trans-unit> of version 1.2 and each <segment> of version 2.0; a file from the pivot or into it.
 
-    Left out is a unit of a file in other languages (`other_languages`), one that says that it is not finished
-    (`fuzzy`), and what `orthoglot.corpora.messages.plain` leaves out.
+    Left out is a unit in other languages or in none that is stated (`other_languages`), one with an empty side or
+    that is not to be translated (`untranslated`), one that says that it is not finished (`fuzzy`), and what
+    `orthoglot.corpora.messages.plain` leaves out.
 
     Raises:
         DataError: the file cannot be read, or no unit is in both languages.
@@ -33,17 +34,18 @@ def read_xliff(origin: Source, source: str, target: str) -> Iterator[Item]:
     found = False
     held: set[str] = set()
     for unit, around in elements(path, "xliff", {"trans-unit", "segment"}):
-        stated = _languages(around)
+        stated = _languages(unit, around)
         sides = "source", "target"
         if _are(stated, (target, source)):
             sides = "target", "source"
         elif not _are(stated, (source, target)):
-            held.add("-".join(stated))
+            held.add("-".join(name or "(not stated)" for name in stated))
             yield LeftOut("other_languages")
             continue
         found = True
         first, second = (text(child(unit, side)) for side in sides)
-        if not text(child(unit, "target")).strip():
+        kept = all(one.get("translate") != "no" for one in (*around, unit))
+        if not (kept and first.strip() and second.strip()):
             yield LeftOut("untranslated")
         elif _is_unfinished(unit):
             yield LeftOut("fuzzy")
@@ -56,21 +58,28 @@ def read_xliff(origin: Source, source: str, target: str) -> Iterator[Item]:
         )
 
 
-def _languages(around: Sequence[Element]) -> list[str]:
-    """Source and target language of the innermost element that states them; "" for one that is not stated."""
+def _languages(unit: Element, around: Sequence[Element]) -> list[str]:
+    """Languages of source and target; "" for one that is not stated.
+
+    They are those of the innermost element around the unit that states them, or what the sides say themselves, as
+    version 1.2 lets a file leave out the target's.
+    """
+    outer = ["", ""]
     for element in reversed(around):
         names = LANGUAGES.get(local(element), ())
         if any(element.get(name) for name in names):
-            return [element.get(name, "") for name in names]
-    return ["", ""]
+            outer = [element.get(name, "") for name in names]
+            break
+    sides = (child(unit, name) for name in ("source", "target"))
+    return [
+        name or ("" if side is None else side.get(XML_LANG, ""))
+        for name, side in zip(outer, sides, strict=True)
+    ]
 
 
 def _are(stated: Sequence[str], pair: Sequence[str]) -> bool:
-    """Whether stated languages are a pair's; version 1.2 lets the target be left out."""
-    first, second = (
-        bool(locales(code, [name], any_script=True)) for code, name in zip(pair, stated, strict=True)
-    )
-    return first and (second or not stated[1])
+    """Whether stated languages are a pair's."""
+    return all(bool(locales(code, [name], any_script=True)) for code, name in zip(pair, stated, strict=True))
 
 
 def _is_unfinished(unit: Element) -> bool:

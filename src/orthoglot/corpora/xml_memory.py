@@ -13,6 +13,7 @@ from orthoglot.corpora.messages import TAG, placeholder
 from orthoglot.errors import DataError
 
 # Elements whose content is text, of TMX and XLIFF; the content of the others is a program's code.
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 SPANS = {"g", "hi", "mrk", "pc"}
 # Attributes in which XLIFF keeps the code that an empty element stands for.
 CODES = ("equiv-text", "disp", "equiv")
