@@ -6,7 +6,7 @@
 Vectors are random, of length 1, with 768 dimensions; half of y are noisy copies of x. Each run is a process of its
 own, the ways in turn within a round. All have the same number of threads: ours as two searches of one thread each,
 the others as their libraries use them. faiss and sentence-transformers search twice, once in each direction.
-`paraphrases` is `paraphrase_mining_embeddings` on x alone, whose work is that of one direction, and ours beside it is
+`paraphrases` is `paraphrase_mining_embeddings` on x alone, whose work is that of one direction, and ours next to it is
 x against x.
 
 Printed are wall-clock and CPU seconds, their ratio to ours, the memory that a run needs beyond the vectors, the share

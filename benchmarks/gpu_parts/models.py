@@ -141,7 +141,7 @@ def write_encoder(folder: Path, shape: Shape, pooling: str) -> Path:
     built.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
-    names = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), SPECIAL, strict=False))
+    names = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), SPECIAL[:4], strict=True))
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=built, cls_token="<s>", sep_token="</s>", model_max_length=512, **names
     ).save_pretrained(folder)

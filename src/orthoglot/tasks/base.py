@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Cosines that differ by less are equal: of float32 vectors, the difference is rounding.
 EQUAL = 1e-6
+# Similarities held at once: 64 MiB of float64.
+BLOCK_ENTRIES = 1 << 23
 
 
 class TaskData(NamedTuple):

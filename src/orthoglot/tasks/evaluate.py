@@ -31,8 +31,6 @@ from orthoglot.tasks.settings import EvaluationSettings
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
 MAP = "map.npz"
-
-
 TEXT_MAPS = "text-maps.npz"
 logger = logging.getLogger(__name__)
 
@@ -248,13 +246,13 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
     """In words, how a trained method departs from the papers' reading of its terms; empty if it does not."""
     found = []
     if (centre := details.get("centre", "none")) != "none":
-        found.append(f" of vectors with centre {centre}")
+        found.append(f"of vectors with centre {centre}")
     if "start" in details:
-        found.append(" from the discriminant")
+        found.append("from the discriminant")
     if (stopping := details.get("stopping", "total")) != "total":
-        found.append(f" stopped by {stopping}")
-    found += [f" with {name} {details[name]}" for name in named(architecture).settings if name in details]
-    return ",".join(found)
+        found.append(f"stopped by {stopping}")
+    found += [f"with {name} {details[name]}" for name in named(architecture).settings if name in details]
+    return " " + ", ".join(found) if found else ""
 
 
 def make_map(

@@ -10,15 +10,13 @@ import numpy as np
 
 from orthoglot.corpora.pools import PoolSet, read_pool
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.ranking import average_precision, ranks
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings
 
 DEPTH = 20
-# Similarities held at once: 64 MiB of float64.
-BLOCK_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy as np
 
 from orthoglot.corpora.benchmarks import NwaySet, read_nway
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.base import EQUAL, Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.base import BLOCK_ENTRIES, EQUAL, Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.neighbours import nearest
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 10
 POOL = "pool"
-# Similarities held at once: 64 MiB of float64.
-BLOCK_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Exact nearest neighbours by inner product, in tiles of the similarity matrix, both directions in one pass.
 
 Each tile of x y^T is computed once, in float32, and gives candidates to its rows and to its columns. A matrix product
-rounds differently with other tiles and on other devices. Candidates too close to be told apart are therefore compared
+rounds differently with other tiles and on other devices. Candidates too close to distinguish are therefore compared
 again in exact arithmetic, so that the neighbours depend on neither.
 
 Memory in addition to the vectors and the results: at most 256 MiB for each thread, and 100 bytes per vector and
