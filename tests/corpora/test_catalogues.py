@@ -140,6 +140,23 @@ def test_a_broken_catalogue_is_refused_by_name(content: bytes, cause: str, tmp_p
         list(read_catalogue(tmp_path / "no.po"))
 
 
+WHOLE = 'msgid "Good day"\nmsgstr "Guten Tag"\n\nmsgid "to you \\"all\\""\nmsgstr ""\n"an euch "\n"\\"alle\\""\n'
+
+
+def test_a_catalogue_that_was_cut_off_is_refused_unless_a_line_was_complete(tmp_path: Path) -> None:
+    path = tmp_path / "de.po"
+    whole = ["an euch ", 'an euch "alle"']
+    for end in range(WHOLE.index("you"), len(WHOLE) + 1):
+        path.write_text(WHOLE[:end], encoding="utf-8")
+        if WHOLE[:end].rstrip("\n").endswith(('an euch "', 'alle\\""')):
+            assert [item for item in read_catalogue(path)][-1].target in whole  # type: ignore[union-attr]
+        elif WHOLE[:end].rstrip("\n").endswith('msgstr ""'):
+            assert list(read_catalogue(path))[-1] == LeftOut("untranslated")
+        else:
+            with pytest.raises(DataError, match=r"de\.po"):
+                list(read_catalogue(path))
+
+
 def test_catalogues_are_found_by_their_path_in_the_order_of_preference() -> None:
     names = [
         "a/locale/pt_BR/LC_MESSAGES/django.po",

