@@ -15,6 +15,7 @@ from orthoglot.decomposers import sparse_autoencoder
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.sparse_autoencoder import split, suppress
+from orthoglot.errors import ConfigError
 from orthoglot.streams import stream
 from orthoglot.training.decompose import fit_decomposer
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
@@ -80,6 +81,29 @@ def test_latents_that_fire_for_nearly_all_sentences_of_one_language_are_left_out
         assert suppress(WEIGHTS, halves, ["de", "en"], **SETTINGS)["kept"][1] == expected
 
 
+def test_a_direction_of_one_language_is_taken_away_and_the_rest_stays() -> None:
+    generator = np.random.default_rng(0)
+    axes = np.linalg.qr(generator.normal(size=(4, 4)))[0]
+    weights = {
+        "encoder.weight": np.concatenate([axes, -axes]),
+        "decoder.weight": np.concatenate([axes, -axes]).T,
+    }
+    content = generator.normal(size=(400, 3))
+    offset = np.repeat([[0.0, 3.0]], 200, axis=0).T.reshape(-1, 1)
+    vectors = np.concatenate([content, offset], axis=1) @ axes
+    english, german = vectors[:200], vectors[200:]
+    settings = {"expansion": 2, "active": 4, "firing": 0.95}
+    found = suppress(weights, [(english, german, ("en", "de"))], ["de", "en"], **settings)
+    assert np.flatnonzero(found["kept"] == 0).tolist() == [3]
+    meaning, language = split({**weights, **found}, vectors)
+    np.testing.assert_allclose(meaning, content @ axes[:3], atol=1e-6)
+    np.testing.assert_allclose(language, offset @ axes[3:], atol=1e-6)
+    # With nothing to leave out the editing is the autoencoder, here the identity.
+    found = suppress(weights, [(english, english[::-1], ("en", "de"))], ["de", "en"], **settings)
+    assert found["kept"].all()
+    np.testing.assert_allclose(split({**weights, **found}, vectors)[0], vectors, atol=1e-6)
+
+
 @pytest.fixture(scope="module")
 def world() -> World:
     return make_world()
@@ -98,6 +122,12 @@ def test_training_reconstructs_and_editing_brings_the_languages_nearer(world: Wo
     assert {name: found.details[name] for name in method.own_settings} == method.own_settings
     found.save(tmp_path)
     loaded = load_decomposer(tmp_path)
+    for before, after in zip(
+        found.transform(world.source.numpy(), "qaa"),
+        loaded.transform(world.source.numpy(), "qaa"),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(before, after)
     means = {}
     for part in ("sentence", "meaning"):
         sides = [
@@ -108,6 +138,26 @@ def test_training_reconstructs_and_editing_brings_the_languages_nearer(world: Wo
         distance = np.linalg.norm(sides[0].mean(axis=0) - sides[1].mean(axis=0))
         means[part] = distance / np.sqrt(rows.var(axis=0).sum())
     assert means["meaning"] < 0.95 * means["sentence"]
+
+
+def test_a_seed_gives_the_same_autoencoder_again(world: World) -> None:
+    recipe = DecompositionSettings(batch_size=256, max_epochs=2)
+    first, again, other = (
+        fit_decomposer(
+            LANGSAE, recipe, "langsae", world.data, seed=seed, device=torch.device("cpu"), checkpoint=None
+        )[0]
+        for seed in (1, 1, 2)
+    )
+    assert set(first.weights) == {"encoder.weight", "decoder.weight", "kept", "active"}
+    for name, array in first.weights.items():
+        np.testing.assert_array_equal(array, again.weights[name])
+    assert not np.array_equal(first.weights["encoder.weight"], other.weights["encoder.weight"])
+
+
+@pytest.mark.parametrize(("name", "value"), [("expansion", 0), ("active", 0), ("firing", 0), ("firing", 1.1)])
+def test_a_wrong_setting_is_named(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=rf"methods\.langsae\.{name}: "):
+        config.load(config.shipped(), {"methods": {"langsae": {name: value}}})
 
 
 def test_its_settings_are_needed_and_do_nothing_elsewhere() -> None:
