@@ -36,16 +36,17 @@ def test_a_model_on_cuda_is_trained_with_them_and_an_error_restores_the_state() 
 
     with pytest.raises(ValueError, match="in between"):
         fail()
-    assert seen == [(True, True, False)]
+    assert seen == [(True, False, False)]
     assert state() == before
 
 
-def test_who_forbids_all_others_keeps_that() -> None:
-    torch.use_deterministic_algorithms(True)
+@pytest.mark.parametrize("warns", [False, True])
+def test_who_forbids_all_others_or_asks_for_warnings_keeps_that(warns: bool) -> None:
+    torch.use_deterministic_algorithms(True, warn_only=warns)
     try:
         with repeatable(ON_CUDA):
-            assert state() == (True, False, False)
-        assert state()[:2] == (True, False)
+            assert state() == (True, warns, False)
+        assert state()[:2] == (True, warns)
     finally:
         torch.use_deterministic_algorithms(False)
 

@@ -13,8 +13,9 @@ from torch import nn
 def repeatable(model: nn.Module) -> Iterator[None]:
     """Within the block a model on CUDA is computed by deterministic algorithms, so that a training can be repeated.
 
-    PyTorch warns where it has none. Memory is not filled with a fixed value first, which this would do as well.
-    Nothing changes for a model on a CPU, which repeats its bits in any case.
+    PyTorch raises where it has none. It must not only warn, as attention then adds up its gradients in any order: who
+    has asked for warnings before gets them. Memory is not filled with a fixed value first, which this would do as
+    well. Nothing changes for a model on a CPU, which repeats its bits in any case.
     """
     if not any(tensor.is_cuda for tensor in model.parameters()):
         yield
@@ -22,7 +23,7 @@ def repeatable(model: nn.Module) -> Iterator[None]:
     enabled = torch.are_deterministic_algorithms_enabled()
     warns = torch.is_deterministic_algorithms_warn_only_enabled()
     fills = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
-    torch.use_deterministic_algorithms(True, warn_only=warns or not enabled)
+    torch.use_deterministic_algorithms(True, warn_only=warns)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
         yield
