@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from gpu_parts.measuring import seconds
-from gpu_parts.result import Part
+from gpu_parts.result import MissingError, Part
 from orthoglot.tasks.neighbours import nearest
 
 # Seconds that one way may take; more is extrapolated from fewer rows.
@@ -99,11 +100,22 @@ def torch_alone(x: Tensor, y: Tensor, k: int, block: int = 2048) -> Both:
     return torch.cat(forward).cpu().numpy(), rows.cpu().numpy()
 
 
-def faiss_flat(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
-    """faiss's exact index, a search in each direction."""
+def opened(part: Part) -> tuple[Any, Any]:
+    """faiss, and on a GPU what its indexes share there.
+
+    Raises:
+        MissingError: the faiss that is installed cannot use a GPU.
+    """
     import faiss
 
-    found, resources = [], faiss.StandardGpuResources() if part.on_gpu else None
+    if part.on_gpu and not hasattr(faiss, "StandardGpuResources"):
+        raise MissingError("faiss is here without CUDA; docs/gpu.md says how faiss-gpu is installed")
+    return faiss, faiss.StandardGpuResources() if part.on_gpu else None
+
+
+def faiss_flat(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
+    """faiss's exact index, a search in each direction."""
+    (faiss, resources), found = opened(part), []
     for queries, others in ((x, y), (y, x)):
         index = faiss.IndexFlatIP(x.shape[1])
         if part.on_gpu:
@@ -115,9 +127,7 @@ def faiss_flat(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
 
 def faiss_ivf(part: Part, x: Tensor, y: Tensor, k: int) -> Both:
     """faiss's inverted lists, 32 of 4 sqrt(n) of them searched, in each direction."""
-    import faiss
-
-    found, resources = [], faiss.StandardGpuResources() if part.on_gpu else None
+    (faiss, resources), found = opened(part), []
     for queries, others in ((x, y), (y, x)):
         lists = max(1, min(int(4 * len(others) ** 0.5), len(others) // 39))
         quantiser = faiss.IndexFlatIP(x.shape[1])

@@ -127,9 +127,10 @@ def run(part: Part) -> None:
         )
         part.notes.append(
             "Jobs with the GPU are the processes that nvidia-smi lists. Where it lists none, as in some "
-            "containers, their number is 0 and only the memory counts."
+            "containers, their number is 0, says nothing, and only the memory counts."
         )
-        part.goal("jobs with the GPU at once", 1, float(watcher.most), most=True)
+        most = float(watcher.most) if watcher.seen else None
+        part.goal("jobs with the GPU at once", 1, most, most=True)
         part.goal("memory left after the last job", 64, float(left), unit="MiB", most=True)
         if status:
             raise RuntimeError(f"snakemake ended with {status}: {(place / 'output.txt').read_text()[-400:]}")
