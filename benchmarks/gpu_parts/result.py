@@ -80,6 +80,11 @@ class Part:
         """Since the part began."""
         return time.monotonic() - self.started
 
+    @property
+    def failed(self) -> int:
+        """Pieces that did not work and had to."""
+        return sum(one["optional"] == "False" for one in self.failures)
+
     def size(self, full: T, tiny: T) -> T:
         """The size to work with."""
         return tiny if self.tiny else full
@@ -108,11 +113,12 @@ class Part:
             found: None if it was not measured.
             unit: of both.
             most: whether less is better.
-            finished: whether what was measured came to its end; a goal of the whole is missed otherwise.
+            finished: whether what was measured came to its end. If not, or if a piece of the part has failed before, the
+                goal is missed.
         """
         reached = None
         if found is not None and self.on_gpu and not self.tiny:
-            reached = finished and (found <= wanted if most else found >= wanted)
+            reached = finished and not self.failed and (found <= wanted if most else found >= wanted)
         self.goals.append(
             {"name": name, "wanted": wanted, "most": most, "found": found, "unit": unit, "reached": reached}
         )
@@ -173,9 +179,8 @@ def run_part(name: str, output: Path, tiny: bool) -> None:
     except Exception as error:
         state, reason = FAILED, f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
         traceback.print_exc()
-    needed = [one for one in (part.failures if part else []) if one["optional"] == "False"]
-    if state == DONE and needed:
-        state, reason = FAILED, f"{len(needed)} of its pieces failed"
+    if state == DONE and part and part.failed:
+        state, reason = FAILED, f"{part.failed} of its pieces failed"
     content = (
         part.content(name, state, reason)
         if part

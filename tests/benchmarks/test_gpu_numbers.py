@@ -100,3 +100,19 @@ def test_a_difference_that_is_too_large_or_bits_that_differ_fail_the_part(
         "the same bits": "dream",
     }
     assert [goal["found"] for goal in part.goals[:2]] == [1, 1]
+
+
+def test_no_goal_is_reached_where_a_piece_that_it_needs_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Part, "on_gpu", property(lambda _: True))
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    part = Part(tiny=True)
+    part.tiny = False
+    with part.tried("a variant", optional=True):
+        raise ValueError("no compiler")
+    part.goal("waits", 0, 0.0, most=True)
+    part.goal("ratio", 30, 29.0)
+    part.goal("to the end", 5, 4.0, most=True, finished=False)
+    with part.tried("a comparison"):
+        raise ValueError("broken")
+    part.goal("differences", 0, 0.0, most=True)
+    assert [goal["reached"] for goal in part.goals] == [True, False, False, False]

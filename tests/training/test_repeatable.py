@@ -13,7 +13,9 @@ from torch import nn
 from orthoglot.encoders.base import resolve_device
 from orthoglot.training.repeatable import repeatable
 
-ON_CUDA: Any = SimpleNamespace(parameters=lambda: iter([SimpleNamespace(is_cuda=True)]))
+ON_CUDA: Any = SimpleNamespace(
+    parameters=lambda: iter([SimpleNamespace(is_cuda=True, device=torch.device("cpu"))])
+)
 
 
 def state() -> tuple[bool, bool, bool]:
@@ -49,6 +51,20 @@ def test_who_forbids_all_others_or_asks_for_warnings_keeps_that(warns: bool) -> 
         assert state()[:2] == (True, warns)
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def test_where_cublas_was_used_before_without_its_workspace_a_training_goes_on_with_warnings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("... you must set an environment variable: CUBLAS_WORKSPACE_CONFIG=:4096:8 ...")
+
+    before = state()
+    with monkeypatch.context() as patched:
+        patched.setattr(torch, "mm", refuse)
+        with repeatable(ON_CUDA):
+            assert state() == (True, True, False)
+    assert state() == before
 
 
 def test_nothing_changes_on_a_cpu() -> None:
