@@ -113,8 +113,8 @@ class Part:
             found: None if it was not measured.
             unit: of both.
             most: whether less is better.
-            finished: whether what was measured came to its end. If not, or if a piece of the part has failed before, the
-                goal is missed.
+            finished: whether what was measured came to its end. If not, or if a piece of the part has failed before, it
+                is missed.
         """
         reached = None
         if found is not None and self.on_gpu and not self.tiny:

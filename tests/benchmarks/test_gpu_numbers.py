@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import ems as ems_benchmark
 import numpy as np
 import pytest
 import torch
 from gpu_parts import ROOT, decomposers, models, same_results, search, vectors
-from gpu_parts.result import Part
+from gpu_parts.result import MissingError, Part
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -116,3 +119,10 @@ def test_no_goal_is_reached_where_a_piece_that_it_needs_has_failed(monkeypatch: 
         raise ValueError("broken")
     part.goal("differences", 0, 0.0, most=True)
     assert [goal["reached"] for goal in part.goals] == [True, False, False, False]
+
+
+def test_a_faiss_that_knows_no_gpu_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Part, "on_gpu", property(lambda _: True))
+    monkeypatch.setitem(sys.modules, "faiss", ModuleType("faiss"))
+    with pytest.raises(MissingError, match="faiss-gpu"):
+        search.opened(Part(tiny=True))
