@@ -5,7 +5,8 @@ python benchmarks/gpu.py --part search --output FOLDER   # one part; may be repe
 python benchmarks/gpu.py --tiny --output FOLDER          # every part on small sizes, on a CPU too: a trial
 
 Each part runs in a process of its own and leaves FOLDER/NAME.json; the page FOLDER/gpu.md is made of these files
-alone. A part whose file is there, of the same code, settings and device, is not run again. Nothing is downloaded:
+alone. A part whose file is there, of the same code, settings and device, is not run again; one that is stopped leaves
+what it has measured. The exit status is 1 if a part is not done. Nothing is downloaded:
 networks have random weights, and me5-small is used where `orthoglot checkpoint` has put it. docs/gpu.md describes the
 parts.
 """
@@ -15,19 +16,22 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from gpu_parts import PARTS
 from gpu_parts.page import write_page
 from gpu_parts.result import finished, run_part, stopped
 
-# Of a part, in seconds.
-LIMIT = 600
+# Of a part and of all, in seconds.
+LIMIT, ALL = 600, 2400
 
 
 def main() -> int:
-    """Run the parts that are missing, one after the other; 1 if one of them failed."""
+    """Run the parts that are missing, one after the other; 1 if one of them is not done."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -41,28 +45,39 @@ def main() -> int:
     # The server of processes imports what all parts need once, and never touches a GPU.
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["gpu_parts.result", "gpu_parts.models"])
-    failed = []
+    started, left = time.monotonic(), []
     for name in chosen.part or PARTS:
         if finished(name, chosen.output, chosen.tiny):
             say(f"{name}: done before")
             continue
+        limit = min(LIMIT, ALL - (time.monotonic() - started))
+        if limit <= 0:
+            say(f"{name}: no time left of {ALL} s; run the command again")
+            left.append(name)
+            continue
         say(f"{name}: running")
+        (chosen.output / f"{name}.json").unlink(missing_ok=True)
         process = processes.Process(target=run_part, args=(name, chosen.output, chosen.tiny))
         process.start()
-        process.join(LIMIT)
-        if process.is_alive():
-            process.terminate()
-            process.join()
-            stopped(name, chosen.output, chosen.tiny, f"stopped after {LIMIT} s")
+        try:
+            process.join(limit)
+            late = process.is_alive()
+        finally:
+            # With what it has started.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid or 0, signal.SIGKILL)
+        process.join()
+        if late:
+            stopped(name, chosen.output, chosen.tiny, f"stopped after {limit:.0f} s")
         elif process.exitcode not in (0, 1):
             stopped(name, chosen.output, chosen.tiny, f"ended with status {process.exitcode}")
         if process.exitcode:
-            failed.append(name)
-        say(f"{name}: {'failed' if process.exitcode else 'done'}")
+            left.append(name)
+        say(f"{name}: {'not done' if process.exitcode else 'done'}")
         write_page(chosen.output)
     write_page(chosen.output)
-    say(f"{chosen.output / 'gpu.md'}" + (f"; failed: {', '.join(failed)}" if failed else ""))
-    return bool(failed)
+    say(f"{chosen.output / 'gpu.md'}" + (f"; not done: {', '.join(left)}" if left else ""))
+    return bool(left)
 
 
 def say(line: str) -> None:

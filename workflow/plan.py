@@ -246,9 +246,11 @@ class Plan:
 
     def gpus(self, key: str) -> int:
         """How many GPUs the job takes."""
-        device = self.params.device
-        there = device.startswith("cuda") or (device == "auto" and any(Path("/dev").glob("nvidia[0-9]*")))
-        encoder = self.of_key(key).settings.get("encoder")
+        job, device = self.of_key(key), self.params.device
+        # Evaluations search on a GPU only where it is asked for.
+        found = device == "auto" and job.verb != "evaluate" and any(Path("/dev").glob("nvidia[0-9]*"))
+        there = device.startswith("cuda") or found
+        encoder = job.settings.get("encoder")
         return int(there) * (encoder.get("processes", 1) if isinstance(encoder, dict) else 1)
 
     @functools.cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # The package as it is here, the straightforward loop, the plan of the workflow.
 for _folder in ("workflow", "tests/support", "benchmarks", "src"):
     sys.path.insert(0, str(ROOT / _folder))
+
+# cuBLAS repeats its bits only with a workspace of fixed size, and reads this when it is first used.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 # Title by name; a name is that of the module, with a hyphen for an underscore.
 PARTS = {

@@ -39,8 +39,9 @@ def measure(part: Part) -> None:
     rates = {name: matrix_rate(part.device, dtype, part.size(8192, 64)) for name, dtype in dtypes.items()}
     part.row("The device", **{f"{name} products, TFLOP/s": rate / 1e12 for name, rate in rates.items()})
     part.notes.append(
-        "MFU: the products that real tokens need (padding earns nothing), three times the forward pass, over the "
-        "measured rate of one square product of the same precision. Steps include collation, optimiser and the loop; "
+        "MFU: the products that tokens need, with the two around a sentence (padding earns nothing), three times the "
+        "forward pass, over the measured rate of one square product of the same precision. Steps include collation, "
+        "optimiser and the loop; "
         f"validation is left out. Hours are of {PAPER_STEPS:,} steps of 152 pairs on this one device."
     )
     used, hours = [], []
@@ -100,7 +101,7 @@ def ems(part: Part, name: str, precision: str, rate: float, way: str = "ours") -
                 clock.tick()
                 found = np.concatenate([side.lengths[rows] for side in training.corpus["train"].sides])
                 tokens.append(int(found.sum()))
-                flops.append(flops_of(found))
+                flops.append(flops_of(found + 2))
             return collator(training.corpus[split], rows, np.random.default_rng(number))
 
         trainer.train_on_pairs(training, own, model, make_batch)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import hashlib
 import importlib
 import json
 import logging
+import os
 import platform
 import resource
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -53,6 +55,7 @@ class Part:
         goals: each with a name, what is wanted and what was found.
         notes: sentences for the page, such as tolerances and extrapolations.
         failures: what did not work, and why.
+        save: keeps what has been found so far, after each piece.
     """
 
     def __init__(self, tiny: bool):
@@ -65,6 +68,7 @@ class Part:
         self.goals: list[dict[str, Any]] = []
         self.notes: list[str] = []
         self.failures: list[dict[str, str]] = []
+        self.save: Callable[[], object] = lambda: None
 
     @property
     def on_gpu(self) -> bool:
@@ -75,6 +79,11 @@ class Part:
     def seconds(self) -> float:
         """Since the part began."""
         return time.monotonic() - self.started
+
+    @property
+    def failed(self) -> int:
+        """Pieces that did not work and had to."""
+        return sum(one["optional"] == "False" for one in self.failures)
 
     def size(self, full: T, tiny: T) -> T:
         """The size to work with."""
@@ -104,11 +113,12 @@ class Part:
             found: None if it was not measured.
             unit: of both.
             most: whether less is better.
-            finished: whether what was measured came to its end; a goal of the whole is missed otherwise.
+            finished: whether what was measured came to its end. If not, or if a piece of the part has failed before, it
+                is missed.
         """
         reached = None
         if found is not None and self.on_gpu and not self.tiny:
-            reached = finished and (found <= wanted if most else found >= wanted)
+            reached = finished and not self.failed and (found <= wanted if most else found >= wanted)
         self.goals.append(
             {"name": name, "wanted": wanted, "most": most, "found": found, "unit": unit, "reached": reached}
         )
@@ -134,6 +144,7 @@ class Part:
         gc.collect()
         if self.on_gpu:
             torch.cuda.empty_cache()
+        self.save()
 
     def content(self, name: str, state: str, reason: str = "") -> dict[str, Any]:
         """The file of a part that has ended."""
@@ -152,12 +163,14 @@ class Part:
 
 
 def run_part(name: str, output: Path, tiny: bool) -> None:
-    """In a process of its own: measure a part and write its file; exits with 1 if it failed."""
+    """In a process and a group of its own: measure a part and write its file; exits with 1 if it is not done."""
+    os.setsid()
     logging.basicConfig(level=logging.ERROR, force=True)
     torch.set_num_threads(1 if tiny else torch.get_num_threads())
     part, state, reason = None, DONE, ""
     try:
         part = Part(tiny)
+        part.save = lambda: write(output, name, part.content(name, FAILED, "not finished"))
         module = importlib.import_module(f"gpu_parts.{name.replace('-', '_')}")
         module.measure(part)
     except (MissingError, ModuleNotFoundError) as error:
@@ -166,9 +179,8 @@ def run_part(name: str, output: Path, tiny: bool) -> None:
     except Exception as error:
         state, reason = FAILED, f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
         traceback.print_exc()
-    needed = [one for one in (part.failures if part else []) if one["optional"] == "False"]
-    if state == DONE and needed:
-        state, reason = FAILED, f"{len(needed)} of its pieces failed"
+    if state == DONE and part and part.failed:
+        state, reason = FAILED, f"{part.failed} of its pieces failed"
     content = (
         part.content(name, state, reason)
         if part
@@ -176,12 +188,16 @@ def run_part(name: str, output: Path, tiny: bool) -> None:
     )
     write(output, name, content)
     sys.stdout.flush()
-    sys.exit(int(state == FAILED))
+    sys.exit(int(state != DONE))
 
 
 def stopped(name: str, output: Path, tiny: bool, reason: str) -> None:
-    """The file of a part whose process was ended."""
-    write(output, name, {**identity(name, tiny), "state": FAILED, "reason": reason})
+    """The file of a part whose process was ended, with what it had found."""
+    try:
+        found = json.loads((output / f"{name}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        found = identity(name, tiny)
+    write(output, name, {**found, "state": FAILED, "reason": reason})
 
 
 def finished(name: str, output: Path, tiny: bool) -> bool:
@@ -202,6 +218,7 @@ def write(output: Path, name: str, content: dict[str, Any]) -> None:
         partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
+@functools.cache
 def identity(name: str, tiny: bool) -> dict[str, Any]:
     """What a result depends on, the commit for the reader."""
     return {
@@ -224,6 +241,7 @@ def code() -> str:
     return found.hexdigest()[:16]
 
 
+@functools.cache
 def environment(device: torch.device) -> dict[str, str]:
     """Device, driver and versions."""
     found = {"python": platform.python_version()}
@@ -233,13 +251,12 @@ def environment(device: torch.device) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     if device.type == "cuda":
-        about = torch.cuda.get_device_properties(device)
+        # Asking PyTorch would make this process one that has the GPU.
+        asked = ("GPU", "name"), ("GPU memory", "memory.total"), ("driver", "driver_version")
         found |= {
-            "GPU": about.name,
-            "GPU memory": f"{about.total_memory / 2**30:.0f} GiB",
-            "CUDA": str(torch.version.cuda),
-            "driver": output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
-        }
+            what: output_of("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader")
+            for what, query in asked
+        } | {"CUDA": str(torch.version.cuda)}
     return found
 
 

@@ -22,7 +22,7 @@ from gpu_parts import ROOT, models, vectors
 from gpu_parts.measuring import profiled, waits
 from gpu_parts.result import Part
 from orthoglot import config
-from orthoglot.decomposers.base import Decomposition
+from orthoglot.decomposers.base import Decomposition, unit
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.training_settings import EmmaXSettings, EmsSettings
@@ -35,6 +35,7 @@ from orthoglot.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextM
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Text
 from orthoglot.streams import Draws, stream
+from orthoglot.tasks.neighbours import nearest
 from orthoglot.tasks.retrieval import hits
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, make_batches
@@ -43,8 +44,10 @@ from orthoglot.training.settings import DecompositionSettings
 CPU = torch.device("cpu")
 EIGHT = {"steps": 8, "validate_every": 8, "warmup_steps": 2, "sampling_temperature": 1.0}
 LANGUAGES = 4
+# Columns that say whether bits are equal.
+SAME = ("twice the same", "from host memory the same")
 # Relative differences |a - b| / |a| in float32, and in bfloat16, which keeps 8 bits.
-TERM, GRADIENT, ENCODED, TRAINED, BFLOAT16 = 1e-5, 1e-4, 1e-4, 2e-2, 5e-2
+TERM, GRADIENT, ENCODED, TRAINED, BFLOAT16 = 1e-5, 1e-4, 1e-4, 5e-3, 5e-2
 
 
 def measure(part: Part) -> None:
@@ -60,11 +63,10 @@ def measure(part: Part) -> None:
         with part.tried(name):
             piece(part)
         part.row("Time", piece=name, seconds=part.seconds - before)
-    worst = [row for table in part.tables.values() for row in table["rows"] if row.get("within") is False]
+    rows = [row for table in part.tables.values() for row in table["rows"]]
+    worst = [row["what"] for row in rows if row.get("within") is False]
     part.goal("comparisons outside their tolerance", 0, float(len(worst)), most=True)
-    again = [
-        row for table in part.tables.values() for row in table["rows"] if row.get("twice the same") is False
-    ]
+    again = [row["what"] for row in rows for same in SAME if row.get(same) is False]
     part.goal("trainings that do not repeat their bits", 0, float(len(again)), most=True)
     counted = part.tables.get("Waiting within steps", {"rows": []})["rows"]
     part.goal(
@@ -73,10 +75,9 @@ def measure(part: Part) -> None:
         float(sum(row["places"] for row in counted)) if counted else None,
         most=True,
     )
-    if worst and part.on_gpu:
-        part.failures.append(
-            {"what": "tolerances", "reason": f"{len(worst)} rows are outside", "optional": "False"}
-        )
+    for what, which in {"tolerances": worst, "the same bits": again}.items():
+        if which:
+            part.failures.append({"what": what, "reason": ", ".join(which), "optional": "False"})
 
 
 def difference(a: Tensor, b: Tensor) -> float:
@@ -306,17 +307,24 @@ def encoder_steps(part: Part) -> None:
             "Emma-X, Phase 1": lambda device: train_emma_x(part, emma, "parallel", device, next(places)),
             "Emma-X, Phase 2": lambda device: train_emma_x(part, emma, "text", device, next(places)),
         }
+        starts = {
+            "EMS": ems_model(part, ems, CPU, next(places))[1],
+            "Emma-X": emma_x_state(part, emma, CPU, next(places))[1],
+        }
         for name, train in ways.items():
             with part.tried(name):
                 a, b, again = train(CPU), train(part.device), train(part.device)
-                whole = [key for key in a if a[key].is_floating_point()]
-                first, second = (torch.cat([one[key].flatten() for key in whole]) for one in (a, b))
+                start = starts[name.partition(",")[0]].encoder.named_parameters(prefix="encoder")
+                whole = {key: value.detach() for key, value in start}
+                first, second = (
+                    torch.cat([(one[key] - whole[key]).flatten() for key in whole]) for one in (a, b)
+                )
                 compared(
                     part,
                     "Encoders after eight steps",
                     name,
                     difference(first, second),
-                    GRADIENT,
+                    TRAINED,
                     **{"twice the same": equal(b, again)},
                 )
                 counted(part, name, lambda: train(part.device), 8)  # noqa: B023
@@ -386,7 +394,11 @@ def retrieval(part: Part) -> None:
     found = []
     for device in (CPU, part.device):
         meaning = copy.deepcopy(maps).to(device)(made.vectors.to(device)).meaning.detach().cpu().numpy()
-        found.append(np.concatenate(hits(meaning[:pairs], meaning[len(meaning) // 2 :][:pairs])))
+        sides = meaning[:pairs], meaning[len(meaning) // 2 :][:pairs]
+        found.append(np.concatenate(hits(*sides, str(device))))
+    x, y = map(unit, sides)
+    on_cpu, here = (np.stack(nearest(x, y, 4, device=str(device))) for device in (CPU, part.device))
+    compared(part, "Retrieval", "share of other neighbours of the same", float((on_cpu != here).mean()), 0)
     compared(part, "Retrieval", "share of other hits", float((found[0] != found[1]).mean()), 1e-3)
 
 

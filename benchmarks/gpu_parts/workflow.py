@@ -31,7 +31,7 @@ COPIED = (
 LIMIT = 540
 PRESET = "mini"
 # The rules that ask for a GPU.
-USING = ("pretrain", "embed", "decompose")
+USING = ("pretrain", "embed", "decompose", "evaluate")
 
 
 def measure(part: Part) -> None:
@@ -106,8 +106,8 @@ def run(part: Part) -> None:
             try:
                 status = process.wait(max(10, LIMIT - part.seconds))
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGTERM)
-                status = process.wait(30)
+                os.killpg(process.pid, signal.SIGKILL)
+                status = process.wait()
         watcher.stop()
         took = time.monotonic() - started
         time.sleep(2)
@@ -121,14 +121,16 @@ def run(part: Part) -> None:
                 "jobs with the GPU at once, at most": watcher.most,
                 "processes that had it": len(watcher.seen),
                 "memory at most, MiB": watcher.memory,
+                "memory between jobs at most, MiB": watcher.between - idle,
                 "memory left afterwards, MiB": left,
             },
         )
         part.notes.append(
             "Jobs with the GPU are the processes that nvidia-smi lists. Where it lists none, as in some "
-            "containers, their number is 0 and only the memory counts."
+            "containers, their number is 0, says nothing, and only the memory counts."
         )
-        part.goal("jobs with the GPU at once", 1, float(watcher.most), most=True)
+        most = float(watcher.most) if watcher.seen else None
+        part.goal("jobs with the GPU at once", 1, most, most=True)
         part.goal("memory left after the last job", 64, float(left), unit="MiB", most=True)
         if status:
             raise RuntimeError(f"snakemake ended with {status}: {(place / 'output.txt').read_text()[-400:]}")
@@ -141,20 +143,23 @@ class Watcher(threading.Thread):
         most: processes that had it at once.
         seen: all processes that had it.
         memory: MiB that were in use at most.
+        between: MiB that were in use at most while no process had it.
     """
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.most, self.memory = 0, 0
+        self.most, self.memory, self.between = 0, 0, used()
         self.seen: set[int] = set()
         self._own, self._end = {os.getpid()}, threading.Event()
 
     def run(self) -> None:
         """See `threading.Thread.run`."""
         while not self._end.wait(0.5):
-            found = processes() - self._own
+            found, memory, after = processes() - self._own, used(), processes() - self._own
             self.seen |= found
-            self.most, self.memory = max(self.most, len(found)), max(self.memory, used())
+            self.most, self.memory = max(self.most, len(found)), max(self.memory, memory)
+            if not found | after:
+                self.between = max(self.between, memory)
 
     def stop(self) -> None:
         """Look no more."""

@@ -15,6 +15,20 @@ from gpu_parts.page import page
 ROOT = Path(__file__).resolve().parents[2]
 
 
+KILLED = """
+import os
+import subprocess
+from pathlib import Path
+
+
+def measure(part):
+    with part.tried("a piece"):
+        part.row("T", n=1)
+    Path("{place}").write_text(str(subprocess.Popen(["sleep", "600"]).pid))
+    os.kill(os.getpid(), 9)
+"""
+
+
 def run(output: Path, *arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(root / "benchmarks/gpu.py"), "--tiny", "--output", str(output), *arguments]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -93,7 +107,7 @@ def test_a_broken_part_fails_the_run_and_the_others_still_run(tmp_path: Path) ->
         (parts / path.name).write_bytes(path.read_bytes())
     # One part raises, one kills its process, one lacks a module, and the last one is as it was.
     (parts / "encoders.py").write_text("def measure(part):\n    raise ValueError('broken on purpose')\n")
-    (parts / "decomposers.py").write_text("import os\n\n\ndef measure(part):\n    os.kill(os.getpid(), 9)\n")
+    (parts / "decomposers.py").write_text(KILLED.format(place=str(tmp_path / "child")))
     (parts / "encoding.py").write_text(
         "from gpu_parts.result import needs\n\n\ndef measure(part):\n    needs('no_such_module')\n"
     )
@@ -101,7 +115,11 @@ def test_a_broken_part_fails_the_run_and_the_others_still_run(tmp_path: Path) ->
     asked = ("encoders", "decomposers", "encoding", "search")
     found = run(output, *(word for name in asked for word in ("--part", name)), root=copy)
     assert found.returncode == 1
-    assert "failed: encoders, decomposers" in found.stdout
+    assert "not done: encoders, decomposers, encoding" in found.stdout
+    # What it had measured is kept, and what it had started is ended.
+    assert read(output, "decomposers")["tables"]["T"]["rows"] == [{"n": 1}]
+    child = Path("/proc") / (tmp_path / "child").read_text() / "stat"
+    assert not child.exists() or child.read_text().split()[2] == "Z"
     assert [read(output, name)["state"] for name in asked] == ["failed", "failed", "missing", "done"]
     text = (output / "gpu.md").read_text()
     assert "failed: ValueError: broken on purpose" in text

@@ -13,7 +13,9 @@ from torch import nn
 from orthoglot.encoders.base import resolve_device
 from orthoglot.training.repeatable import repeatable
 
-ON_CUDA: Any = SimpleNamespace(parameters=lambda: iter([SimpleNamespace(is_cuda=True)]))
+ON_CUDA: Any = SimpleNamespace(
+    parameters=lambda: iter([SimpleNamespace(is_cuda=True, device=torch.device("cpu"))])
+)
 
 
 def state() -> tuple[bool, bool, bool]:
@@ -36,18 +38,33 @@ def test_a_model_on_cuda_is_trained_with_them_and_an_error_restores_the_state() 
 
     with pytest.raises(ValueError, match="in between"):
         fail()
-    assert seen == [(True, True, False)]
+    assert seen == [(True, False, False)]
     assert state() == before
 
 
-def test_who_forbids_all_others_keeps_that() -> None:
-    torch.use_deterministic_algorithms(True)
+@pytest.mark.parametrize("warns", [False, True])
+def test_who_forbids_all_others_or_asks_for_warnings_keeps_that(warns: bool) -> None:
+    torch.use_deterministic_algorithms(True, warn_only=warns)
     try:
         with repeatable(ON_CUDA):
-            assert state() == (True, False, False)
-        assert state()[:2] == (True, False)
+            assert state() == (True, warns, False)
+        assert state()[:2] == (True, warns)
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def test_where_cublas_was_used_before_without_its_workspace_a_training_goes_on_with_warnings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("... you must set an environment variable: CUBLAS_WORKSPACE_CONFIG=:4096:8 ...")
+
+    before = state()
+    with monkeypatch.context() as patched:
+        patched.setattr(torch, "mm", refuse)
+        with repeatable(ON_CUDA):
+            assert state() == (True, True, False)
+    assert state() == before
 
 
 def test_nothing_changes_on_a_cpu() -> None:

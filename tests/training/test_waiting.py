@@ -1,6 +1,6 @@
-"""No step of a training looks at a number on its device, which would make the host wait for it.
+"""What trainings do on CUDA, tried without it: no step looks at a number, none needs what cannot be repeated.
 
-Tensors of the meta device have no numbers, so that a step that looks at one fails.
+To look at a number on a device makes the host wait. Tensors of the meta device have none, so that such a step fails.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gpu_parts.models import continued
 from test_emma_x_training import EMMA
 from test_ems_training import SETTINGS, untrained
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from orthoglot.config import load, shipped
 from orthoglot.decomposers.modules import Maps
@@ -63,13 +64,29 @@ def there(value: Any) -> Any:
     return value
 
 
+class Repeatable(TorchDispatchMode):
+    """Refuses operations of which PyTorch has no deterministic algorithm for CUDA, where a training would end."""
+
+    NONE = frozenset(
+        ("histc", "bincount", "put", "put_", "median", "kthvalue", "nll_loss2d_forward", "_embedding_bag")
+    )
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = function.overloadpacket.__name__
+        sums = name in ("cumsum", "cumsum_", "logcumsumexp") and args[0].is_floating_point()
+        assert not sums, name
+        assert name not in self.NONE, name
+        return function(*args, **(kwargs or {}))
+
+
 def step(losses: list[Any], batch: Any, model: nn.Module) -> None:
     """Losses, gradients and the terms that are kept for later."""
     terms = loop._Terms(model, "a step", Progress())
-    for loss in losses:
-        values = loss(batch)
-        terms.add("update", values, last=True)
-        values["total"].backward()
+    with Repeatable():
+        for loss in losses:
+            values = loss(batch)
+            terms.add("update", values, last=True)
+            values["total"].backward()
     assert len(terms.waiting) == len(losses)
     with pytest.raises(NotImplementedError):
         terms.read()  # which is what waits

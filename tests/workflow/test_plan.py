@@ -765,12 +765,19 @@ def test_a_benchmark_in_a_language_without_pairs_is_refused_by_name_where_a_meth
     assert keys(values)
 
 
-def test_gpus_of_a_job_follow_the_device_and_the_processes(values: dict[str, Any]) -> None:
+def test_gpus_of_a_job_follow_the_device_and_the_processes(
+    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     values["device"] = "cuda"
     values["encoders"]["ems-mini"]["processes"] = 4
     plan = Plan(config.check(values))
-    wanted = {"models/mini/encoders/ems-mini": 4, "embeddings/mini/ems-mini": 1}
+    scores = next(folder for folder in plan.jobs if folder.startswith("evaluations/mini/ems-mini/"))
+    wanted = {"models/mini/encoders/ems-mini": 4, "embeddings/mini/ems-mini": 1, scores: 1}
     assert {folder: plan.gpus(plan.jobs[folder].key) for folder in wanted} == wanted
     values["device"] = "cpu"
     plan = Plan(config.check(values))
-    assert plan.gpus(plan.jobs["embeddings/mini/ems-mini"].key) == 0
+    assert [plan.gpus(plan.jobs[folder].key) for folder in wanted] == [0, 0, 0]
+    # Under auto the device of evaluations is the CPU, also where there is a GPU.
+    monkeypatch.setattr(Path, "glob", lambda *_: iter([Path("/dev/nvidia0")]))
+    plan.params = config.check(values | {"device": "auto"})
+    assert [plan.gpus(plan.jobs[folder].key) for folder in wanted] == [4, 1, 0]

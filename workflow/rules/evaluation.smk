@@ -18,6 +18,7 @@ rule evaluate:
     resources:
         mem_mb=8000,
         runtime=240,
+        gpu=gpu,
     params:
         job=job(),
     shell:

@@ -322,7 +322,7 @@ def evaluate(job_file: JobFile) -> None:
             identity=identity(job.folder("encoder")),
             method=job.settings["method"],
             output=output,
-            # Only where it is asked for: the job reserves no GPU.
+            # Only where it is asked for: under auto the job reserves no GPU.
             device=job.device if job.device.startswith("cuda") else "cpu",
         )
     )

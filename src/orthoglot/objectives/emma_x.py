@@ -5,6 +5,8 @@ Ranks run from 1 (paraphrase) to N (unrelated), as in the paper; the authors' co
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import torch
 from torch import Tensor
 
@@ -133,7 +135,8 @@ def prior_ranks(shares: Tensor, prior: Tensor) -> Tensor:
         prior: pi (N,).
     Source: docs/papers.md#emma-x-virtual, docs/papers.md#emma-x-virtual-rank.
     """
-    ends = prior.cumsum(0)[:-1].contiguous()
+    # CUDA has no deterministic algorithm for a cumulative sum. On a CPU it adds up in float64, too.
+    ends = torch.stack(list(accumulate(prior.double())))[:-1].to(prior.dtype)
     return torch.bucketize(shares, ends, right=True) + 1
 
 

@@ -4,8 +4,8 @@ Each tile of x y^T is computed once, in float32, and gives candidates to its row
 rounds differently with other tiles and on other devices. Candidates too close to distinguish are therefore compared
 again in exact arithmetic, so that the neighbours depend on neither.
 
-Memory in addition to the vectors and the results: at most 256 MiB for each thread, and 100 bytes per vector and
-candidate, however many similarities there are.
+Memory in addition to the vectors and the results: at most 256 MiB for each thread, 4 GiB on a GPU, and 100 bytes per
+vector and candidate, however many similarities there are.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import numpy as np
 
 from orthoglot.tasks.base import EQUAL
 
-# Rows and columns of a tile: 128 MiB of float32.
-TILE = (4096, 8192)
+# Rows and columns of a tile: 128 MiB of float32. On a GPU 2 GiB, so that copying a tile's columns takes less time than
+# their products.
+TILE, GPU_TILE = (4096, 8192), (32768, 16384)
 # Each candidate is found by the maximum of so many entries of its row or column.
 GROUP = 16
-# Candidates that are kept in addition to the neighbours that are wanted.
+# Candidates that are kept in addition to the neighbours that are wanted, and to half as many: distant neighbours are
+# close to each other.
 SPARE = 2
 # More than rounding may move a float32 cosine, and more than `EQUAL`.
 NOISE = 1e-5
@@ -156,7 +158,7 @@ def nearest(
     *,
     device: str = "cpu",
     threads: int = 1,
-    tile: tuple[int, int] = TILE,
+    tile: tuple[int, int] | None = None,
 ) -> Nearest:
     """The k nearest neighbours of each row of x in y, and of each row of y in x.
 
@@ -169,12 +171,13 @@ def nearest(
         k: neighbours, at least 1.
         device: "cpu", "cuda", ...: where the products are computed; the result is the same.
         threads: that search at once on a CPU, each of which may itself compute products with several threads.
-        tile: rows and columns of a tile; the result is the same.
+        tile: rows and columns of a tile, None for a size that suits the device; the result is the same.
     Source: docs/papers.md#protocol-retrieval.
     """
     x, y = (np.ascontiguousarray(side, dtype=np.float32) for side in (x, y))
     arrays: Arrays = OfNumpy() if device == "cpu" else OfTorch(device)
-    forward, backward = candidates(x, y, k + SPARE, arrays, tile, threads)
+    tile = tile or (TILE if device == "cpu" else GPU_TILE)
+    forward, backward = candidates(x, y, k + k // 2 + SPARE, arrays, tile, threads)
     return Nearest(_settle(*forward, x, y, k), _settle(*backward, y, x, k))
 
 

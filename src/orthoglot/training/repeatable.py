@@ -13,19 +13,37 @@ from torch import nn
 def repeatable(model: nn.Module) -> Iterator[None]:
     """Within the block a model on CUDA is computed by deterministic algorithms, so that a training can be repeated.
 
-    PyTorch warns where it has none. Memory is not filled with a fixed value first, which this would do as well.
-    Nothing changes for a model on a CPU, which repeats its bits in any case.
+    PyTorch raises where it has none. It must not only warn, as attention then adds up its gradients in any order: who
+    has asked for warnings before gets them. PyTorch also only warns where cuBLAS has been used without
+    `CUBLAS_WORKSPACE_CONFIG` (`orthoglot.encoders.base.resolve_device`), which nothing can change any more. Memory is
+    not filled with a fixed value first, which this would do as well. Nothing changes for a model on a CPU, which
+    repeats its bits in any case.
     """
-    if not any(tensor.is_cuda for tensor in model.parameters()):
+    device = next((tensor.device for tensor in model.parameters() if tensor.is_cuda), None)
+    if device is None:
         yield
         return
     enabled = torch.are_deterministic_algorithms_enabled()
     warns = torch.is_deterministic_algorithms_warn_only_enabled()
     fills = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
-    torch.use_deterministic_algorithms(True, warn_only=warns or not enabled)
+    torch.use_deterministic_algorithms(True, warn_only=warns)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
+        if not warns and not _products_repeat(device):
+            torch.use_deterministic_algorithms(True, warn_only=True)
         yield
     finally:
         torch.use_deterministic_algorithms(enabled, warn_only=warns)
         torch.utils.deterministic.fill_uninitialized_memory = fills  # type: ignore[attr-defined]
+
+
+def _products_repeat(device: torch.device) -> bool:
+    """Whether PyTorch accepts cuBLAS as deterministic in this process, which it decides at the first product."""
+    one = torch.ones(1, 1, device=device)
+    try:
+        torch.mm(one, one)
+    except RuntimeError as error:
+        if "CUBLAS_WORKSPACE_CONFIG" not in str(error):
+            raise
+        return False
+    return True
