@@ -124,7 +124,7 @@ def answered(probe: Score | None = None) -> list[Row]:
 
 def test_the_first_table_has_three_columns_per_encoder() -> None:
     found = headline_table(answered())
-    assert found.groups == [("", 1), ("a: Retrieval of test pairs (x)", 3), ("b: Held-out retrieval", 3)]
+    assert found.groups == [("", 1), ("a: Retrieval (x)", 3), ("b: Held-out retrieval", 3)]
     assert found.starts == {1, 4}
     original, lsar = found.rows
     assert [cell.text for cell in original] == ["original", "80.0", *["–"] * 5]
@@ -139,7 +139,7 @@ def test_the_first_table_has_three_columns_per_encoder() -> None:
     ]
     assert [cell.small for cell in (original[0], lsar[0])] == ["undivided vector", "closed form, best"]
     assert lsar[2] == ("+2.1", "[+1.0, +3.0]", "good")
-    assert "| Method | a: Retrieval of test pairs (x): By meaning ↑ |" in markdown([found])
+    assert "| Method | a: Retrieval (x): By meaning ↑ |" in markdown([found])
     assert "Language read" not in found.note
 
 
@@ -178,7 +178,7 @@ def test_a_caption_states_the_data_of_each_encoder() -> None:
 
 def test_only_tatoeba_is_called_so() -> None:
     assert title("tatoeba", "tatoeba") == "Tatoeba retrieval"
-    assert title("tatoeba", "mini-tatoeba") == "Retrieval of test pairs (mini-tatoeba)"
+    assert title("tatoeba", "mini-tatoeba") == "Retrieval (mini-tatoeba)"
     assert not [text for text in EXPLAINED.values() if "people" in text or "Tatoeba" in text]
 
 
