@@ -42,4 +42,4 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf data embeddings models evaluations ablation tables results/receipt results/report.html results/records.* results/tables.md logs checkpoints exported .snakemake .cache
+	rm -rf data embeddings models evaluations ablation tables results/receipt results/report.html results/records.* results/tables.md results/figures logs checkpoints exported .snakemake .cache

@@ -36,7 +36,8 @@ STAGES = {
 }
 # Files that users name as targets, by verb.
 FILES = {
-    "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv",
+    "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv "
+    "figures/answer.svg figures/training.svg",
     "tabulate": "{paper}-table.html",
 }
 PUBLISHED = SOURCE / "orthoglot/papers/published"
@@ -512,6 +513,7 @@ class Plan:
                 "methods": [(name, self.params.methods[name].host) for name in self.params.losses],
                 "selected": self.preset.methods if self.params.loss == config.ALL else [self.params.loss],
                 "licences": self._licences(),
+                "invented": [name for name in self.benchmarks if self.params.benchmarks[name].invented],
                 "evaluation": settings,
             },
             inputs={

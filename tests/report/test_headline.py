@@ -150,3 +150,26 @@ def test_an_encoder_is_summed_up_in_a_sentence() -> None:
     assert third.startswith("finds most with meat: 90.0 %")
     whole = [record for record in better if record.method == "original"]
     assert sentences(headline(frame(whole))) == []
+
+
+def test_a_language_that_can_be_read_from_the_meaning_is_stated() -> None:
+    records = levels("e", "heldout", {"original": 80, "meat": 90, "discriminant": 92})
+    for method, view, value in (
+        ("original", "sentence", 99.0),
+        ("discriminant", "meaning", 96.0),
+        ("discriminant", "sentence", 99.0),
+        ("discriminant", "language", 40.0),
+    ):
+        about = "language-probe", "test", "all", "accuracy"
+        records += over_seeds("e", method, view, *about, values=[value])
+    found = headline(frame(records))
+    assert {row.method: row.probe and row.probe.value for row in found} == {
+        "original": 99,
+        "discriminant": 96,
+        "meat": None,
+    }
+    ((_, line),) = sentences(found)
+    assert line.endswith(
+        "From that meaning a linear classifier reads the language of 96.0 % of sentences, from the undivided vector "
+        "of 99.0 %."
+    )

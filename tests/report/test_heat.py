@@ -51,6 +51,16 @@ def test_a_small_change_is_pale() -> None:
     assert found.rows[0][1][1].shade == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("others", [1, 2, 6])
+def test_one_method_far_from_all_others_does_not_bleach_them(others: int) -> None:
+    whole = {"en->de": 80.0, "en->gn": 60.0}
+    values = {"original": whole, "far": {name: value - 40 for name, value in whole.items()}}
+    values |= {f"near {n}": {name: value + 4 for name, value in whole.items()} for n in range(others)}
+    (found,) = heat_maps(frame(scored("heldout", "P@1", values)), *PLACE)
+    assert found.scale == pytest.approx(4)
+    assert [one.shade for _, squares in found.rows for one in squares] == [0.0, -1.0, *[1.0] * others] * 2
+
+
 def test_directions_between_any_two_languages_count_for_both() -> None:
     values = {"seed": {"a->b": 10.0, "b->a": 20.0, "a->c": 30.0, "c->a": 40.0, "b->c": 50.0, "c->b": 60.0}}
     (found,) = heat_maps(frame(scored("nway", "P@1", values)), "nway", "nway", "P@1")

@@ -4,20 +4,21 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-import vl_convert
 import yaml
-from dvc_render.vega_templates import get_template
 
 from orthoglot.errors import DataError
-from orthoglot.report import page
+from orthoglot.report import page, queries
 from orthoglot.report.page import report
 from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import comparisons, frame, overall, rows, significance, verdict
@@ -231,7 +232,7 @@ def test_same_inputs_same_bytes(
         inputs = made.folders[:3], made.histories, world.bitext, "title", settings
         report(*inputs, **ABOUT, output=tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
-    assert len(files) == 7
+    assert len(files) == 9
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
     assert "1970-01-02" in (tmp_path / "one" / "report.html").read_text()
@@ -383,6 +384,30 @@ def test_no_or_doubled_evaluations_are_refused(
         report([made.folders[0]] * 2, [], [], "t", settings, **ABOUT, output=tmp_path)
 
 
+def test_captions_say_what_is_drawn_and_what_was_generated(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    line = "A line leads to a method from the one that it adds to."
+    assert line in made.page
+    assert queries.INVENTED not in made.page
+    folder = tmp_path / "seed1"
+    folder.mkdir()
+    details = {"shrinkage": 1.0, "power": 0.0, "centre": "overall"}
+    stated = {"encoder": "<i>", "method": "discriminant", "details": details}
+    (folder / "decomposer.json").write_text(json.dumps(stated))
+    about = {**ABOUT, "invented": ["graded"], "decomposers": [folder]}
+    report(made.folders[:2], [], [], "t", settings, **about, output=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert line not in page
+    assert page.count(queries.INVENTED) == 1
+    assert page.index("<h2>Semantic similarity (graded") < page.index(queries.INVENTED)
+    assert "<p>discriminant on &lt;i&gt;: its meaning part is the undivided vector less the mean" in page
+    assert (
+        "P@1 and accuracy have Wilson&#39;s interval" in page
+        or "P@1 and accuracy have Wilson's interval" in page
+    )
+
+
 def test_a_method_that_the_report_does_not_know_is_refused(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
@@ -424,23 +449,34 @@ def test_trainings_that_ended_too_early_are_listed(
     assert "may have ended too early" not in made.page
 
 
-def test_dvc_draws_the_plots_with_the_reports_templates(made: SimpleNamespace) -> None:
+def test_dvc_and_snakemake_show_the_pictures_of_the_report(made: SimpleNamespace) -> None:
     root = Path(__file__).parents[2]
-    plots = {
-        name: about
-        for entry in yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["evaluation"]["plots"]
-        for name, about in entry.items()
-    }
-    assert set(plots) == {"results/plots/corner.csv", "results/plots/curves.csv"}
-    for name, about in plots.items():
-        template = get_template(str(root / about["template"]))
-        assert template.has_anchor("data")
-        file = made.output / name.removeprefix("results/")
-        values = pd.read_csv(file, dtype=str, keep_default_na=False)
-        # DVC gives every value as text.
-        texts, numbers = (
-            (root / about["template"]).read_text().replace('"<DVC_METRIC_DATA>"', data)
-            for data in (json.dumps(values.to_dict("records")), pd.read_csv(file).to_json(orient="records"))
-        )
-        assert vl_convert.vegalite_to_svg(texts) == vl_convert.vegalite_to_svg(numbers)
-        assert {about["x"], about["y"]} <= set(values)
+    stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["evaluation"]
+    pictures = {f"results/figures/{name}.svg" for name in ("answer", "training")}
+    assert {name for entry in stage["plots"] for name in entry} == pictures
+    rule = (root / "workflow/rules/evaluation.smk").read_text()
+    assert set(re.findall(r'report\(\s*"(\S+svg)"', rule)) == pictures
+    opening = made.page.split('<section id="answer">')[1].split("</section>")[0]
+    training = made.page.split('<section id="training">')[1].split("</section>")[0]
+    for name, shown in (("answer", opening), ("training", training)):
+        picture = (made.output / "figures" / f"{name}.svg").read_text()
+        marks = re.compile(r'd="(M[^"]+)"[^>]* (?:fill|stroke)="(#[0-9a-f]{6})"')
+        drawn = Counter(marks.findall("".join(re.findall("<svg.*?</svg>", shown, flags=re.DOTALL))))
+        assert drawn.total() > 5
+        assert drawn <= Counter(marks.findall(picture))
+        # As a file it has no page to take a colour from, and loads nothing.
+        assert '<rect width="' in picture
+        assert 'fill="white"' in picture
+        assert not re.search(r'(href|src)="|<script', picture)
+    answer = ElementTree.fromstring((made.output / "figures/answer.svg").read_text())
+    headings = [unescape(one) for one in re.findall("<h3>(.*?)</h3>", opening)]
+    assert len(headings) == 2
+    assert set(headings) < {one.text for one in answer.iter()}
+
+
+def test_a_run_without_a_picture_says_so_in_its_files(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    report(made.folders[:1], [], [], "original only", settings, **ABOUT, output=tmp_path)
+    assert "no training in this run" in (tmp_path / "figures/training.svg").read_text()
+    assert "no retrieval by two views in this run" in (tmp_path / "figures/answer.svg").read_text()

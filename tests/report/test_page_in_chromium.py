@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
+from orthoglot.report.headline import Row, Score
 from orthoglot.report.maps import Panel
 from orthoglot.report.page import TEMPLATE, render
-from orthoglot.report.tables import Cell, Table
+from orthoglot.report.tables import Cell, Table, headline_table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -33,6 +34,9 @@ field.value = "word 1";
 field.dispatchEvent(new Event("input"));
 found.filtered = column().length;
 found.wide = document.documentElement.scrollWidth > innerWidth;
+document.querySelector("main").style.width = "400px";
+const change = document.querySelector("#answer tbody tr").cells[2].getBoundingClientRect();
+found.change = change.right < document.querySelector("#answer .scroll").getBoundingClientRect().right;
 document.body.append(`FOUND ${JSON.stringify(found)} END`);
 """
 
@@ -40,12 +44,19 @@ document.body.append(`FOUND ${JSON.stringify(found)} END`);
 def opened(tmp_path: Path) -> tuple[str, str]:
     """The document after its scripts, and what the browser logged of them."""
     rows = [[Cell(f"word {n}"), Cell("–" if n == 3 else f"{1000 * n:,}")] for n in (2, 10, 3, *range(11, 18))]
-    empty = {name: [] for name in ("answers", "tasks", "alarms")}
+    empty = {name: [] for name in ("answers", "tasks", "alarms", "choices", "training_notes")}
     gone = dict.fromkeys(("pictures", "curves", "votes", "verdict"), None)
     table = Table("Corpora", "", ["Name", "Count"], rows)
     panel = Panel(["e"], Markup("<svg></svg>"), {"a": "red"})
     nothing = Table("", "", [], [])
-    about = {"title": "t", "question": "q", "overview": [nothing], "hosts": nothing, "facts": {}}
+    whole, by_language, change = Score(92.4, 91.5, 94.1), Score(22.4, 20.2, 24.9), Score(-10.4, -11.3, -10.5)
+    family = "meat-centred", "MEAT", "best"
+    answer = [
+        Row(encoder, *family, "heldout", "test", whole, by_language, change, "bad")
+        for encoder in ("a", "b", "c")
+    ]
+    overview = [headline_table(answer)]
+    about = {"title": "t", "question": "q", "overview": overview, "hosts": nothing, "facts": {}}
     page = render(
         TEMPLATE, **empty, **gone, **about, text_maps_caption="", maps=[panel], corpora={"corpora": table}
     )
@@ -79,3 +90,5 @@ def test_tables_sort_and_filter_by_keyboard_and_the_console_stays_empty(tmp_path
     # The words "word" and "1" are in the rows 10 to 17.
     assert '"filtered":8' in shown
     assert '"wide":false' in shown
+    # On a phone the change and its interval are seen without sliding the table.
+    assert '"change":true' in shown

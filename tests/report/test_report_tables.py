@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from generated_records import a_run, over_seeds
 from orthoglot.report.corpus_tables import corpus_table, text_table
 from orthoglot.report.headline import Row, Score
 from orthoglot.report.plots import method_styles
-from orthoglot.report.queries import better, frame, overall, where
+from orthoglot.report.queries import EXPLAINED, better, frame, overall, title, where
 from orthoglot.report.tables import (
     Table,
     headline_table,
@@ -99,10 +100,10 @@ def test_means_over_tasks_have_a_row_per_method_and_columns_per_encoder() -> Non
     assert [cell.text for cell in found.rows[0]][2] == "–"
 
 
-def test_the_first_table_has_three_columns_per_encoder() -> None:
+def answered(probe: Score | None = None) -> list[Row]:
     whole = Score(80.04, 79.0, 81.0)
     by_language, change = Score(0.14, 0.0, 0.3), Score(2.06, 1.0, 3.0)
-    rows = [
+    return [
         Row("a", "original", "undivided vector", "undivided", "tatoeba", "x", whole, None, None, ""),
         Row(
             "a",
@@ -115,16 +116,20 @@ def test_the_first_table_has_three_columns_per_encoder() -> None:
             by_language,
             change,
             "good",
+            probe,
         ),
         Row("b", "lsar", "closed form", "best", "heldout", "test", Score(50, 49, 51), by_language, None, ""),
     ]
-    found = headline_table(rows)
-    assert found.groups == [("", 2), ("a: Tatoeba retrieval (x)", 3), ("b: Held-out retrieval", 3)]
+
+
+def test_the_first_table_has_three_columns_per_encoder() -> None:
+    found = headline_table(answered())
+    assert found.groups == [("", 1), ("a: Retrieval (x)", 3), ("b: Held-out retrieval", 3)]
+    assert found.starts == {1, 4}
     original, lsar = found.rows
-    assert [cell.text for cell in original] == ["original", "undivided vector", "80.0", *["–"] * 5]
+    assert [cell.text for cell in original] == ["original", "80.0", *["–"] * 5]
     assert [cell.text for cell in lsar] == [
         "lsar",
-        "closed form, best",
         "82.1",
         "+2.1",
         "0.1",
@@ -132,8 +137,49 @@ def test_the_first_table_has_three_columns_per_encoder() -> None:
         "–",
         "0.1",
     ]
-    assert lsar[3] == ("+2.1", "[+1.0, +3.0]", "good")
-    assert "| Method | Family | a: Tatoeba retrieval (x): By meaning ↑ |" in markdown([found])
+    assert [cell.small for cell in (original[0], lsar[0])] == ["undivided vector", "closed form, best"]
+    assert lsar[2] == ("+2.1", "[+1.0, +3.0]", "good")
+    assert "| Method | a: Retrieval (x): By meaning ↑ |" in markdown([found])
+    assert "Language read" not in found.note
+
+
+def test_the_first_table_shows_how_well_the_language_can_be_read_where_that_was_measured() -> None:
+    found = headline_table(answered(Score(96.04, 95, 97)))
+    assert found.columns == ["Method", *["By meaning ↑", "Change", "By language ↓", "Language read ↓"] * 2]
+    assert found.starts == {1, 5}
+    original, lsar = found.rows
+    assert lsar[4] == ("96.0", "[95.0, 97.0]", "")
+    assert original[4].text == lsar[8].text == "–"
+    assert "a linear classifier tells from the meaning part" in found.note
+
+
+def test_a_caption_states_the_data_of_each_encoder() -> None:
+    facts = "|confidence:0.95|interval:wilson|units:{units}|chance:0.1|candidates:{candidates}"
+    parts = {"a": (10, "20-30"), "b": (500, "900"), "c": (10, "20-30")}
+    table = frame(
+        [
+            replace(one, signature=facts.format(units=units, candidates=candidates))
+            for encoder, (units, candidates) in parts.items()
+            for one in over_seeds(
+                encoder, "original", "sentence", "heldout", "test", "all", "P@1", values=[5.0]
+            )
+        ]
+    )
+    note = task_table(table, "heldout", "test", "P@1").note
+    assert (
+        "in percent. a, c: chance 0.1; 20-30 candidates, unweighted mean over pairs and both directions; "
+        in note
+    )
+    assert "(Wilson) over 10 distinct pivot sentences. b: chance 0.1; 900 candidates" in note
+    # One encoder, or encoders with the same data, need no name.
+    alone = task_table(where(table, encoder="b"), "heldout", "test", "P@1").note
+    assert alone.startswith("P@1 in percent; chance 0.1; 900 candidates")
+
+
+def test_only_tatoeba_is_called_so() -> None:
+    assert title("tatoeba", "tatoeba") == "Tatoeba retrieval"
+    assert title("tatoeba", "mini-tatoeba") == "Retrieval (mini-tatoeba)"
+    assert not [text for text in EXPLAINED.values() if "people" in text or "Tatoeba" in text]
 
 
 def test_bold_marks_the_best_only_where_its_interval_is_apart() -> None:

@@ -67,3 +67,12 @@ def test_a_line_by_hand() -> None:
         "             meat           84.0        12.3       +4.0 [+2.9, -0.0]",
         "f (heldout)  meat           84.0        12.3       +4.0 [+2.9, -0.0]",
     ]
+
+
+def test_a_column_for_the_probe_where_there_is_one() -> None:
+    probed = SPLIT._replace(task="tatoeba", dataset="mini-tatoeba", probe=Score(96.04, 95, 97))
+    assert table([WHOLE._replace(task="tatoeba", dataset="mini-tatoeba"), probed]) == [
+        "encoder           method    meaning ↑  language ↓  probe ↓  change [95 % interval]",
+        "e (mini-tatoeba)  original       80.0           –        –                       –",
+        "                  meat           84.0        12.3     96.0       +4.0 [+2.9, -0.0]",
+    ]

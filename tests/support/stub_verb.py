@@ -15,7 +15,8 @@ from orthoglot.cli.jobs import Job
 from orthoglot.errors import DataError
 
 FILES = {
-    "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv",
+    "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv "
+    "figures/answer.svg figures/training.svg",
     "tabulate": "oracle-table.html seed-table.html ems-table.html emma-x-table.html",
 }
 

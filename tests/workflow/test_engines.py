@@ -159,7 +159,10 @@ def test_summary_graph_and_report_of_the_workflow(done: Workspace) -> None:
     done.run("snakemake", "--cores", "1", "--report", "workflow.html")
     page = (done.folder / "workflow.html").read_text()
     assert "report.html" in page
-    assert "confidence intervals" in page  # its caption
+    # Captions of the page, and of the pictures, which it holds.
+    assert all(some in page for some in ("confidence intervals", "the dashed line is", "validation thick"))
+    pictures = {"results/figures/answer.svg", "results/figures/training.svg"}
+    assert all(picture in page for picture in pictures)
 
 
 def test_a_papers_table_is_a_target_of_its_own(done: Workspace) -> None:
@@ -201,6 +204,10 @@ def test_experiment_with_another_loss_runs_only_what_depends_on_it(
     assert "report" in tried.run("dvc", "metrics", "diff").stdout
     assert "oracle" in tried.run("dvc", "exp", "show", "--csv").stdout
     assert "html" in tried.run("dvc", "plots", "show").stdout
+    drawn = (tried.folder / "dvc_plots/index.html").read_text()
+    # The report's pictures, and nothing from the network.
+    assert sorted(re.findall(r'<img src="static/\w+_(\S+)"', drawn)) == ["answer.svg", "training.svg"]
+    assert "http" not in drawn
 
 
 def test_experiment_in_a_copy_runs_the_copys_source_and_leaves_the_workspace_as_it_is(

@@ -77,6 +77,7 @@ def test_every_job_of_an_encoder_reads_the_pairs_and_benchmarks_of_its_part_alon
     assert names(trained.inputs["bitext"]) == invented
     assert names(plan.job(trained.inputs["tokens"][0]).inputs["bitext"]) == invented
     assert names(plan.job("results").inputs["bitext"]) == {"en-de"} | invented
+    assert plan.job("results").settings["invented"] == ["mini-tatoeba", "mini-sts"]
     # Sentences of every benchmark are left out of every pair, as without parts.
     assert names(plan.job("data/mini/bitext/en-de").inputs["benchmarks"]) == {"mini-tatoeba", "mini-sts"}
 

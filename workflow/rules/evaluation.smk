@@ -25,7 +25,7 @@ rule evaluate:
         "orthoglot evaluate - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# results/: all records, their tables and plots, and one HTML page
+# results/: all records, their tables and figures, and one HTML page
 rule report:
     input:
         evaluations=of("evaluations", "results"),
@@ -41,15 +41,15 @@ rule report:
         tables=report(
             "results/tables.md", caption="../report/tables.rst", category="Report"
         ),
-        corner=report(
-            "results/plots/corner.csv",
-            caption="../report/corner.rst",
-            category="Plots",
+        answer=report(
+            "results/figures/answer.svg",
+            caption="../report/answer.rst",
+            category="Figures",
         ),
-        curves=report(
-            "results/plots/curves.csv",
-            caption="../report/curves.rst",
-            category="Plots",
+        training=report(
+            "results/figures/training.svg",
+            caption="../report/training.rst",
+            category="Figures",
         ),
     log:
         f"logs/results.{plan.job('results').key}.log",

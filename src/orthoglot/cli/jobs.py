@@ -350,6 +350,8 @@ def report(job_file: JobFile) -> None:
             methods=dict(job.settings["methods"]),
             selected=job.settings["selected"],
             text=[folder / "counts.json" for folder in job.folders("text")],
+            decomposers=job.seeds("decomposers"),
+            invented=job.settings["invented"],
             licences=job.settings["licences"],
             output=output,
         )

@@ -44,6 +44,10 @@ def summary(
     for line in terminal.table(rows, confidence):
         typer.echo(line)
     typer.echo("P@1 in percent: translations found first by the meaning and by the language vector.")
+    if any(row.probe for row in rows):
+        typer.echo(
+            "Probe: percent of sentences whose language a linear classifier reads from the meaning vector."
+        )
     typer.echo(f"report: {(results / 'report.html').resolve()}")
     if models is not None and output is not None:
         method = _export(rows, models, output, results / "records.jsonl")

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from orthoglot.report.queries import comparisons, overall, rows, significance, undivided, where
+from orthoglot.report.queries import PROBE, comparisons, overall, rows, significance, undivided, where
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import P_AT_1, unsign
 from orthoglot.tasks.registry import NWAY
@@ -48,6 +48,8 @@ class Row(NamedTuple):
         change: `meaning` less that of the undivided vector, paired by sentence; None of the undivided vector, and in a
             run without it.
         tone: of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else "".
+        probe: percent of sentences whose language a linear classifier reads from the meaning view, of the undivided
+            vector from itself; better the nearer to chance. None without the task `language-probe`.
     """
 
     encoder: str
@@ -60,6 +62,7 @@ class Row(NamedTuple):
     language: Score | None
     change: Score | None
     tone: str
+    probe: Score | None = None
 
 
 def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
@@ -87,6 +90,7 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
     changes = where(comparisons(records), baseline=ORIGINAL, compared=P_AT_1, view="meaning")
     changed = {(row.encoder, row.method, row.task, row.dataset): row for row in rows(changes)}
     scored = {(row.encoder, row.method, row.view): row for row in rows(scores)}
+    probes = {(row.encoder, row.method): _score(row) for row in rows(_meaning(records, PROBE))}
     found = []
     for encoder in scores["encoder"].unique():
         for method in methods:
@@ -100,6 +104,7 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
                         language=None if language is None else _score(language),
                         change=None if change is None else _score(change),
                         tone="" if change is None else significance(change),
+                        probe=probes.get((encoder, method)),
                     )
                 )
     return found
@@ -124,6 +129,11 @@ def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
                 f"{whole.meaning.value:.1f} % by the undivided vector "
                 f"({best.change.value:+.1f} [{best.change.low:+.1f}, {best.change.high:+.1f}]){by_language}."
             )
+            if best.probe is not None and whole.probe is not None:
+                line += (
+                    f" From that meaning a linear classifier reads the language of {best.probe.value:.1f} % of "
+                    f"sentences, from the undivided vector of {whole.probe.value:.1f} %."
+                )
         else:
             line = (
                 f"finds {whole.meaning.value:.1f} % of translations by the undivided vector; "
@@ -148,6 +158,13 @@ def answers(records: pd.DataFrame) -> pd.DataFrame:
         own = where(own, task=task)
         chosen.append(where(own, dataset=own["dataset"].iloc[0]))
     return pd.concat(chosen) if chosen else values
+
+
+def _meaning(records: pd.DataFrame, task: str) -> pd.DataFrame:
+    """Overall scores of the meaning view, and of undivided vectors."""
+    values = where(overall(records), task=task)
+    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
+    return values[(values["view"] == "meaning") | whole]
 
 
 def family(facts: Mapping[str, str]) -> str:

@@ -11,9 +11,9 @@ import pandas as pd
 from orthoglot.report.queries import rows, undivided, where
 from orthoglot.statistics.records import ALL, PROPORTIONS
 
-# The deepest colour stands for the change that this share of scores does not exceed, and for at least so many points:
-# one method far from all others does not bleach them.
-SHARE, LEAST_SCALE = 0.9, 1.0
+# The deepest colour stands for the change that this share of a method's scores does not exceed, and this share of the
+# methods in turn, so that one far from all others does not bleach them; and for at least so many points.
+SHARE, OF_METHODS, LEAST_SCALE = 0.9, 0.75, 1.0
 
 
 class Square(NamedTuple):
@@ -59,8 +59,14 @@ def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataF
         for (language, method), value in grid.items()
         if reference is not None and (language, reference) in grid
     }
-    sizes = [abs(change) for (_, method), change in changes.items() if method != reference]
-    scale = max(LEAST_SCALE, float(np.quantile(sizes, SHARE))) if sizes else LEAST_SCALE
+    sizes: dict[str, list[float]] = {}
+    for (_, method), change in changes.items():
+        if method != reference:
+            sizes.setdefault(method, []).append(abs(change))
+    by_method = [np.quantile(own, SHARE) for own in sizes.values()]
+    scale = (
+        max(LEAST_SCALE, float(np.quantile(by_method, OF_METHODS, method="lower"))) if sizes else LEAST_SCALE
+    )
     found = []
     for language in table["language"].unique():
         squares = []

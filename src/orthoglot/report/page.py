@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import chain
@@ -23,10 +23,11 @@ from orthoglot import __version__
 from orthoglot.errors import DataError
 from orthoglot.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.report import corpus_tables, maps, plots, queries, tables
+from orthoglot.report.choices import choice_notes
 from orthoglot.report.headline import Row, headline, sentences
 from orthoglot.report.heat import HeatMap, heat_maps
 from orthoglot.report.maps import Panel
-from orthoglot.report.plots import History
+from orthoglot.report.plots import History, Spec
 from orthoglot.report.tables import Section, Table
 from orthoglot.report.training_notes import training_notes
 from orthoglot.statistics.comparisons import compare_methods
@@ -41,10 +42,9 @@ QUESTION = (
     "Does a sentence vector that is divided into meaning and language find translations by its meaning, and none by "
     "its language?"
 )
-CORNER = (
-    "Each point is a method, with the intervals of both views; a line leads to it from the method that it adds to. "
-    "The dashed line is the undivided vector. "
-)
+CORNER = "Each point is a method, with the intervals of both views."
+HOSTED = "A line leads to a method from the one that it adds to."
+DASHED = "The dashed line is the undivided vector."
 WHERE_BETTER = {
     ("higher", "lower"): "Best is the upper left corner.",
     ("lower", "higher"): "Best is the lower right corner.",
@@ -96,10 +96,14 @@ def report(
     methods: Mapping[str, str | None],
     selected: Sequence[str],
     text: Sequence[Path] = (),
+    decomposers: Sequence[Path] = (),
+    invented: Collection[str] = (),
     licences: Mapping[str, str],
     output: Path,
 ) -> None:
-    """Write report.html, tables.md, records.jsonl, records.parquet, metrics.json and plots/*.csv.
+    """Write report.html, tables.md, records.jsonl, records.parquet, metrics.json, plots/*.csv and figures/*.svg.
+
+    The figures are the page's pictures of the answer and its curves of the trainings.
 
     The page depends on its inputs, the installed versions, the machine's name plate and the day; set
     SOURCE_DATE_EPOCH to fix the day.
@@ -113,6 +117,8 @@ def report(
         methods: {method: the method that it adds terms to, its host, or None}, in the order of the tables.
         selected: the methods that metrics.json averages over: those under test, without the baselines.
         text: prepared text folders, or their counts.json.
+        decomposers: folders of decomposers: .../<encoder>/<method>/seed<k>.
+        invented: test sets whose languages are invented.
         licences: of the data and checkpoints used, by name.
         output: an existing folder.
     Raises:
@@ -129,9 +135,18 @@ def report(
     (output / "metrics.json").write_text(f"{metrics}\n", encoding="utf-8")
     (output / "plots").mkdir()
     corners, curves = plots.corner_table(table, methods), plots.curves_table(trainings)
-    for drawn, data in (("corner", corners), ("curves", curves)):
-        data.to_csv(output / "plots" / f"{drawn}.csv", index=False, lineterminator="\n")
+    for plot, data in (("corner", corners), ("curves", curves)):
+        data.to_csv(output / "plots" / f"{plot}.csv", index=False, lineterminator="\n")
     answer, sections = headline(table), tables.sections(table)
+    pretraining = {one.method: None for one in trainings if one.method not in methods}
+    pictures = _pictures(answer, corners, methods)
+    losses = plots.curves(curves, {**methods, **pretraining}) if trainings else None
+    (output / "figures").mkdir()
+    for figure, drawn, missing in (
+        ("answer", plots.row(pictures) if pictures else None, "no retrieval by two views in this run"),
+        ("training", losses, "no training in this run"),
+    ):
+        (output / "figures" / f"{figure}.svg").write_text(plots.file(drawn, missing), encoding="utf-8")
     overview = [tables.headline_table(answer), tables.means_table(table)]
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
     (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
@@ -145,13 +160,12 @@ def report(
         for dataset, one in read_text_maps(folder / "text-maps.npz").items():
             text_maps.setdefault(dataset, {})[name] = one
     voting = [one for one in trainings if diagnostics.has_votes(one.rows)]
-    pretraining = {one.method: None for one in trainings if one.method not in methods}
     page = render(
         TEMPLATE,
         title=title,
         question=QUESTION,
         answers=sentences(answer),
-        pictures=_pictures(answer, corners, methods),
+        pictures=_figure(pictures, WHERE_BETTER["higher", "lower"]) if pictures else None,
         overview=overview,
         marks={
             name: (colour, plots.SIGNS[form]) for name, (colour, form) in plots.method_styles(methods).items()
@@ -159,9 +173,10 @@ def report(
         verdict=queries.verdict(table, methods),
         facts=facts(table, licences, methods),
         hosts=tables.host_table(table, methods),
-        tasks=_tasks(sections, answer, table, corners, methods, text_maps),
-        curves=plots.curves(curves, {**methods, **pretraining}) if trainings else None,
+        tasks=_tasks(sections, answer, table, corners, methods, text_maps, invented),
+        curves=plots.svg(losses) if losses else None,
         training_notes=training_notes(trainings),
+        choices=choice_notes(decomposers),
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
@@ -270,8 +285,8 @@ def _read(
 
 def _pictures(
     answer: Sequence[Row], corners: pd.DataFrame, methods: Mapping[str, str | None]
-) -> Figure | None:
-    """The answer as a picture per encoder, None without retrieval by two views."""
+) -> list[tuple[str, Spec]]:
+    """The answer as a picture per encoder with a heading; none without retrieval by two views."""
     asked = {row.encoder: (row.task, row.dataset) for row in answer}
     drawn = []
     for encoder, (task, dataset) in asked.items():
@@ -279,7 +294,16 @@ def _pictures(
         if len(queries.where(corners, encoder=encoder, task=label)):
             heading = f"{encoder}: {queries.title(task, dataset)}"
             drawn.append((heading, plots.corner(corners, encoder, label, "P@1 (%)", methods)))
-    return Figure(drawn, CORNER + WHERE_BETTER["higher", "lower"]) if drawn else None
+    return drawn
+
+
+def _figure(drawn: Sequence[tuple[str, Spec]], ways: str) -> Figure:
+    """Meaning against language, with a caption that says what is drawn and which way is better."""
+    points = [point for _, spec in drawn for point in spec["data"]["values"]]
+    hosted = any(point["host_meaning"] is not None for point in points)
+    dashed = any(point["sentence"] is not None for point in points)
+    caption = " ".join([CORNER, *[HOSTED] * hosted, *[DASHED] * dashed, ways])
+    return Figure([(heading, plots.svg(spec)) for heading, spec in drawn], caption)
 
 
 def _tasks(
@@ -289,6 +313,7 @@ def _tasks(
     corners: pd.DataFrame,
     methods: Mapping[str, str | None],
     text_maps: Mapping[str, Mapping[tuple[str, str], TextMap]],
+    invented: Collection[str],
 ) -> list[Task]:
     """Sections by task and data set; of correlations Spearman's is the main one."""
     grouped: dict[tuple[str, str], list[Section]] = {}
@@ -304,8 +329,8 @@ def _tasks(
         chosen = {row.method for row in answer}
         few = [cells for cells in main.table.rows if cells[1].text in chosen]
         short = main.table._replace(rows=few) if few and not figures else None
-        about = queries.title(task, dataset), queries.EXPLAINED[task], short
-        found.append(Task(*about, main, others, heat, figures, panels))
+        asked = " ".join([queries.EXPLAINED[task], *[queries.INVENTED] * (dataset in invented)])
+        found.append(Task(queries.title(task, dataset), asked, short, main, others, heat, figures, panels))
     return found
 
 
@@ -331,4 +356,4 @@ def _figures(
         unit = f"{queries.metric_name(metric)} (%)"
         ways = WHERE_BETTER[queries.better(task, "meaning"), queries.better(task, "language")]
     drawn = [(encoder, plots.corner(corners, encoder, label, unit, methods)) for encoder in encoders]
-    return [Figure(drawn, CORNER + ways)] if drawn else []
+    return [_figure(drawn, ways)] if drawn else []

@@ -1,6 +1,6 @@
 """Figures of the report: the Vega-Lite charts of charts/, drawn to SVG without a browser or a network.
 
-`dvc plots` draws corner.json and curves.json as well. Text has the colour of the page that the SVG is part of.
+In the page, text has the page's colour; as files, the same figures have black text on white.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def curves_table(trainings: Iterable[History]) -> pd.DataFrame:
 
 def corner(
     table: pd.DataFrame, encoder: str, task: str, unit: str, methods: Mapping[str, str | None]
-) -> Markup:
-    """Meaning view against language view of one encoder: a labelled point per method.
+) -> Spec:
+    """Meaning view against language view of one encoder, to be drawn: a labelled point per method.
 
     Args:
         table: `corner_table`.
@@ -168,18 +168,40 @@ def corner(
         methods: {method: its host}.
     """
     own = where(table, encoder=encoder, task=task)
-    spec = _chart("corner", own, methods)
-    spec |= {**spec.pop("spec"), "height": height(own)}
-    del spec["facet"], spec["resolve"]
+    spec = {**_chart("corner", own, methods), "height": height(own)}
     for axis, view in (("x", "language"), ("y", "meaning")):
         spec["encoding"][axis]["title"] = f"{unit} by {view}"
-    return _svg(spec)
+    return spec
 
 
-def curves(table: pd.DataFrame, methods: Mapping[str, str | None]) -> Markup:
-    """Loss by epoch, validation thick and training thin, a panel per encoder and method, a line per seed."""
-    spec = _chart("curves", table.assign(training=table["encoder"] + "\n" + table["method"]), methods)
-    return _svg(spec)
+def curves(table: pd.DataFrame, methods: Mapping[str, str | None]) -> Spec:
+    """Loss by epoch, to be drawn: validation thick, training thin, a panel per training, a line per seed."""
+    return _chart("curves", table.assign(training=table["encoder"] + "\n" + table["method"]), methods)
+
+
+def row(drawn: Sequence[tuple[str, Spec]]) -> Spec:
+    """Figures next to each other, three in a row, each under its heading."""
+    panels = [
+        {**spec, "title": {"text": heading, "anchor": "start", "color": "currentColor"}}
+        for heading, spec in drawn
+    ]
+    return {
+        "concat": panels,
+        "columns": 3,
+        "resolve": {"scale": {"color": "independent", "shape": "independent"}},
+    }
+
+
+def file(spec: Spec | None, missing: str) -> str:
+    """A figure as an SVG file, black on white; without one, a line that says what is missing."""
+    if spec is None:
+        spec = {
+            "width": 500,
+            "height": 40,
+            "data": {"values": [{}]},
+            "mark": {"type": "text", "text": missing},
+        }
+    return vl_convert.vegalite_to_svg({**spec, "config": {**CONFIG, "background": "white"}})
 
 
 def votes(trainings: Sequence[History]) -> Markup:
@@ -192,7 +214,7 @@ def votes(trainings: Sequence[History]) -> Markup:
                 about = f"{one.encoder}\n{sign.title}", second - 0.5, row["epoch"], bool(alarm)
                 values += [(*about, name, line[place]) for name, line in sign.lines.items()]
     table = pd.DataFrame(values, columns=["panel", "phase_2", "epoch", "alarm", "name", "value"])
-    return _svg(_chart("votes", table))
+    return svg(_chart("votes", table))
 
 
 def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | None]) -> list[Markup]:
@@ -208,7 +230,7 @@ def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | No
         encoding["x"]["sort"], encoding["xOffset"]["sort"] = GROUPS, list(methods)
         if metric == "kl-d" and own["value"].min() > 0 and own["value"].max() > 50 * own["value"].min():
             encoding["y"]["scale"] = {"type": "log"}
-        charts.append(_svg(spec))
+        charts.append(svg(spec))
     return charts
 
 
@@ -220,7 +242,7 @@ def _root(method: str, methods: Mapping[str, str | None]) -> str:
 def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | None = None) -> Spec:
     """A chart of charts/ with its data, panels in the order of the data, colours and markers by method."""
     spec: Spec = json.loads((CHARTS / f"{name}.json").read_text(encoding="utf-8"))
-    facet = spec["facet"]
+    facet, panel = spec.get("facet", {}), spec.get("spec", spec)
     for channel in [facet] if "field" in facet else facet.values():
         channel["sort"] = list(table[channel["field"]].unique())
     if methods is not None:
@@ -228,14 +250,13 @@ def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | N
         names = [name for name in methods if name in set(table["method"])]
         by_method = {"field": "method", "type": "nominal", "title": None, "sort": names}
         colours, shapes = ({"domain": names, "range": [styles[name][i] for name in names]} for i in (0, 1))
-        spec["spec"]["encoding"]["color"] = {**by_method, "scale": colours, "legend": LEGENDS[name]}
-        for layer in spec["spec"]["layer"]:
+        panel["encoding"]["color"] = {**by_method, "scale": colours, "legend": LEGENDS[name]}
+        for layer in panel["layer"]:
             if layer["mark"]["type"] == "point":
                 layer["encoding"]["shape"] = {**by_method, "scale": shapes, "legend": LEGENDS[name]}
-    data = {**spec.get("data", {}), "values": json.loads(table.to_json(orient="records"))}
-    return {**spec, "data": data, "title": None}
+    return {**spec, "data": {"values": json.loads(table.to_json(orient="records"))}}
 
 
-def _svg(spec: Spec) -> Markup:
-    """The drawing as SVG, in which Vega escapes every text of the data."""
+def svg(spec: Spec) -> Markup:
+    """The drawing as SVG of a page, in which Vega escapes every text of the data."""
     return Markup(vl_convert.vegalite_to_svg({**spec, "config": CONFIG}))

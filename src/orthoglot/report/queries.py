@@ -33,19 +33,20 @@ TITLES = {name: entry.title for name, entry in TASKS.items()}
 # What a task asks, in a sentence.
 EXPLAINED = {
     "heldout": "Of translations that no training saw, how many sentences have their translation as nearest neighbour?",
-    "tatoeba": "Of the test pairs of Tatoeba, how many sentences have their translation as nearest neighbour?",
+    "tatoeba": "Of the pairs of a test set, how many sentences have their translation as nearest neighbour?",
     NWAY: "One text in many languages: how many sentences have their translation in another as neighbour?",
     "code-switched": "How many sentences whose words are of two languages have their translation as nearest neighbour?",
     "mining": "Of two texts, a few sentences translate each other: how well are these pairs separated from the rest?",
     "paracrawl": "How many of some sentences have their translation as best candidate among very many?",
     "lareqa": "How high does a pool of all languages rank the sentences that answer a question, in whatever language?",
     "mixed-pool": "In a pool of all languages, does a sentence find its translations or sentences of its own language?",
-    "sts": "How well do cosines of two sentences agree with people on how similar they are?",
-    "qe": "How well do cosines of a sentence and its machine translation agree with people on how good it is?",
+    "sts": "How well do cosines of two sentences agree with the test set's scores of how similar they are?",
+    "qe": "How well do cosines of a sentence and its translation agree with the test set's scores of how good it is?",
     PROBE: "How often does a linear classifier tell a sentence's language from its vector?",
     LEAKAGE: "What do the two parts share that each should have to itself?",
     GEOMETRY: "Do languages occupy the same space, and is all of it used?",
 }
+INVENTED = "Its languages are invented: text and scores were generated, and no person wrote them."
 # Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
 PERCENT = (*PROPORTIONS, F1, MAP, SAME_LANGUAGE)
 # Metrics that methods are compared by.
@@ -79,7 +80,8 @@ def label(task: str, dataset: str, metric: str) -> str:
 def title(task: str, dataset: str, metric: str = P_AT_1) -> str:
     """A readable name of a task on a data set by a metric."""
     details = [dataset] * (dataset not in ("test", task)) + [metric.capitalize()] * (metric not in PERCENT)
-    return TITLES.get(task, task) + (f" ({', '.join(details)})" if details else "")
+    name = "Retrieval" if task == "tatoeba" != dataset else TITLES.get(task, task)
+    return name + (f" ({', '.join(details)})" if details else "")
 
 
 def tasks(records: pd.DataFrame) -> list[tuple[str, str, str]]:

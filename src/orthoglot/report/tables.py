@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import accumulate, product
 from typing import Any, NamedTuple, cast
 
 import pandas as pd
@@ -78,6 +78,11 @@ class Table(NamedTuple):
     rows: list[list[Cell]]
     groups: Sequence[tuple[str, int]] = ()
 
+    @property
+    def starts(self) -> set[int]:
+        """The first column of each group but the first."""
+        return set(accumulate(count for _, count in self.groups[:-1]))
+
 
 class Section(NamedTuple):
     """The tables of one task on one data set by one metric; None of leakage and geometry, which have several."""
@@ -133,21 +138,28 @@ def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
 
 
 def headline_table(found: Sequence[Row]) -> Table:
-    """A row per method, three columns per encoder: retrieval by meaning, its change, retrieval by language."""
+    """A row per method; of each encoder retrieval by meaning, its change, retrieval by language, and any probe."""
+    probed = any(row.probe for row in found)
+    headings = ["By meaning ↑", "Change", "By language ↓", *["Language read ↓"] * probed]
     by_name = {(row.encoder, row.method): row for row in found}
     encoders = {row.encoder: title(row.task, row.dataset) for row in reversed(found)}
     encoders = {name: encoders[name] for name in dict.fromkeys(row.encoder for row in found)}
     table = []
     for method, about in {row.method: row for row in found}.items():
         family = about.family + (", best" if about.family == CLOSED_FORM else ROLES[about.role])
-        cells = [Cell(method), Cell(family)]
+        cells = [Cell(method, family)]
         for encoder in encoders:
             row = by_name.get((encoder, method))
             if row is None:
-                cells += [EMPTY] * 3
+                cells += [EMPTY] * len(headings)
                 continue
             change = row.change and Cell(_points(row.change.value), _ends(row.change, _points), row.tone)
-            cells += [_level(row.meaning), change or EMPTY, _level(row.language)]
+            cells += [
+                _level(row.meaning),
+                change or EMPTY,
+                _level(row.language),
+                *[_level(row.probe)] * probed,
+            ]
         table.append(cells)
     note = (
         "P@1: percent of sentences whose nearest neighbour is their translation. By meaning it should be high, by "
@@ -155,8 +167,13 @@ def headline_table(found: Sequence[Row]) -> Table:
         "over sentences, models fixed. Green and red: p < 0.05, corrected for all comparisons, and all seeds agree. "
         "Best: chosen by meaning, on the scores that are shown."
     )
-    columns = ["Method", "Family", *["By meaning ↑", "Change", "By language ↓"] * len(encoders)]
-    groups = [("", 2), *((f"{encoder}: {task}", 3) for encoder, task in encoders.items())]
+    if probed:
+        note += (
+            " Language read: percent of sentences whose language a linear classifier tells from the meaning part. "
+            "Retrieval does not show that: a part can find translations and still hold the language."
+        )
+    columns = ["Method", *headings * len(encoders)]
+    groups = [("", 1), *((f"{encoder}: {task}", len(headings)) for encoder, task in encoders.items())]
     return Table("The answer in numbers", note, columns, table, groups)
 
 
@@ -446,21 +463,36 @@ def _clearly_best(values: pd.DataFrame, view: str, metric: str, direction: str) 
 
 
 def _note(values: pd.DataFrame, task: str, metric: str) -> str:
-    """The scale of the scores, and how they were made."""
-    signatures = [unsign(signature) for signature in values["signature"]]
-    facts = signatures[0]
+    """The scale of the scores, and how they were made: for each encoder, where their data differ."""
     name = metric_name(metric)
     scale = (
         f"{name[:1].upper()}{name[1:]} in percent"
         if metric in PERCENT
         else f"{name}'s correlation with the gold scores times 100, from -100 to 100"
     )
-    parts = [f"{scale}, chance {float(facts['chance']):.2g}"]
+    parts = [scale]
     if metric not in PERCENT:
         parts.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
         parts.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
-    if any(int(one.get("undefined", 0)) for one in signatures):
+    if any(int(unsign(signature).get("undefined", 0)) for signature in values["signature"]):
         parts.append("a mean leaves out the language pairs and seeds whose prediction is constant")
+    encoders: dict[str, list[str]] = {}
+    for encoder, own in values.groupby("encoder", sort=False):
+        encoders.setdefault(_data(own, task), []).append(str(encoder))
+    if len(encoders) == 1:
+        parts += encoders
+        about = "; ".join(parts)
+    else:
+        about = ". ".join(
+            ["; ".join(parts), *(f"{', '.join(own)}: {data}" for data, own in encoders.items())]
+        )
+    return f"{about}. ± is the standard deviation over seeds. Bold: the interval is better than all others."
+
+
+def _data(values: pd.DataFrame, task: str) -> str:
+    """What an encoder was scored on, and the kind of the intervals."""
+    facts = unsign(values["signature"].iloc[0])
+    parts = [f"chance {float(facts['chance']):.2g}"]
     if "candidates" in facts:
         directions = "pairs" if task == "code-switched" else "pairs and both directions"
         parts.append(f"{facts['candidates']} candidates, unweighted mean over {directions}")
@@ -472,7 +504,4 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
         f"{values['n'].max():,} sentence pairs; {float(facts['confidence']):.0%} interval "
         f"({INTERVALS[facts['interval']]}) over {int(facts['units']):,} distinct pivot sentences"
     )
-    return (
-        "; ".join(parts)
-        + ". ± is the standard deviation over seeds. Bold: the interval is better than all others."
-    )
+    return "; ".join(parts)

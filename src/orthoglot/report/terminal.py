@@ -9,7 +9,8 @@ import pandas as pd
 from orthoglot.report.headline import Row, Score, headline
 
 LINES = 10
-HEADS = ("encoder", "method", "meaning ↑", "language ↓", "change [95 % interval]")
+HEADS = ("encoder", "method", "meaning ↑", "language ↓")
+PROBE = "probe ↓"
 
 
 def chosen(records: pd.DataFrame, lines: int = LINES) -> list[Row]:
@@ -22,16 +23,26 @@ def chosen(records: pd.DataFrame, lines: int = LINES) -> list[Row]:
 
 
 def table(rows: Sequence[Row], confidence: float = 0.95) -> list[str]:
-    """The rows as lines of aligned columns: P@1 by each view in percent, and the change of that by meaning."""
-    heads = [*HEADS[:-1], f"change [{confidence:.0%} interval]".replace("%", " %")]
+    """The rows as lines of aligned columns: P@1 by each view in percent, and the change of that by meaning.
+
+    Where the language of meaning vectors was probed, a column has that accuracy.
+    """
+    probed = any(row.probe for row in rows)
+    heads = [*HEADS, *[PROBE] * probed, f"change [{confidence:.0%} interval]".replace("%", " %")]
     cells = [heads]
     encoder = ""
     for row in rows:
-        name = "" if row.encoder == encoder else f"{row.encoder} ({row.task})"
+        name = (
+            ""
+            if row.encoder == encoder
+            else f"{row.encoder} ({row.task if row.dataset == 'test' else row.dataset})"
+        )
         encoder = row.encoder
-        language = "–" if row.language is None else f"{row.language.value:.1f}"
+        levels = [row.meaning, row.language, *[row.probe] * probed]
         change = "–" if row.change is None else _interval(row.change)
-        cells.append([name, row.method, f"{row.meaning.value:.1f}", language, change])
+        cells.append(
+            [name, row.method, *("–" if one is None else f"{one.value:.1f}" for one in levels), change]
+        )
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(
