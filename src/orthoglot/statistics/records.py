@@ -24,6 +24,8 @@ PROPORTIONS = (P_AT_1, ACCURACY)
 F1, MAP = "F1", "mAP@20"
 # Neighbours in the query's own language, 0 to 100: little of the meaning, much of the language.
 SAME_LANGUAGE = "same-language"
+# Tasks of which "a->b" and "b->a" are on different texts: trained in a, tested in b.
+TRANSFER = ("classification", "classification-logistic")
 # The metric of a paired comparison, see `Comparison`.
 COMPARISON = r"(?P<kind>difference|p|sign)-(?P<compared>[^:]+):(?P<baseline>.+)"
 
