@@ -17,7 +17,7 @@ ALL = "all"
 # Languages of which a preset has much text, and those of which it has little.
 HEAD, LONG_TAIL = "head", "long-tail"
 LEFT_OUT = -1
-# Retrieval of the first neighbour, and the language probe: shares of hits, 0 to 100.
+# Retrieval of the first neighbour, the language probe and classification: shares of hits, 0 to 100.
 P_AT_1, ACCURACY = "P@1", "accuracy"
 PROPORTIONS = (P_AT_1, ACCURACY)
 # Mining, and ranked lists with several relevant candidates: 0 to 100, and more is better for the meaning.
@@ -43,8 +43,8 @@ class Record:
         encoder: name of the frozen encoder.
         method: name of the decomposition.
         seed: of the decomposer's training; None for the mean over seeds.
-        metric: "P@1" of retrieval and "accuracy" of the language probe (0 to 100), "pearson" and "spearman"
-            (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and "mAP@20" (0 to
+        metric: "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and
+            "spearman" (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and "mAP@20" (0 to
             100), the metrics of `orthoglot.tasks.leakage`, `orthoglot.tasks.geometry` and
             `orthoglot.tasks.mixed_pool`, or a comparison with another method (`Comparison`), e.g.
             "difference-P@1:dream". A correlation with a constant is undefined and has no record.
