@@ -319,6 +319,17 @@ Part = Literal["train", "valid", "test"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test")
 
 
+class SplitNames(Settings):
+    """What files call the parts of a set."""
+
+    train: str = "train"
+    """On which a classifier learns."""
+    valid: str = "valid"
+    """On which it chooses its epoch."""
+    test: str = "test"
+    """On which it is tested."""
+
+
 class LabelFile(Settings):
     """A file that has the labels of texts of other files; its first line names the columns."""
 
@@ -354,8 +365,8 @@ class ClassificationSettings(Benchmark):
     """The language of the training."""
     both_ways: bool = False
     """Whether classifiers also learn in each other language and are tested in the pivot."""
-    splits: dict[Part, str] = {}
-    """Names of the parts train, valid and test in the files, where they are others."""
+    splits: SplitNames = SplitNames()
+    """Names of the parts in the files."""
     text: str | int = "text"
     """The column of the text: its name, in which `{language}` may stand, or its number from 1 in a file without
     names."""
@@ -398,7 +409,7 @@ class ClassificationSettings(Benchmark):
     @property
     def split_names(self) -> dict[Part, str]:
         """{part: its name in the files}."""
-        return {part: self.splits.get(part, part) for part in PARTS}
+        return {"train": self.splits.train, "valid": self.splits.valid, "test": self.splits.test}
 
     @property
     def codes(self) -> set[str]:

@@ -72,7 +72,7 @@ def fit(
         bound = inputs**-0.5
         weights.append(_uniform((runs, inputs, outputs), bound, draws))
         biases.append(_uniform((runs, 1, outputs), bound, draws))
-    optimiser = torch.optim.Adam([*weights, *biases], lr=LEARNING_RATE)
+    optimiser = torch.optim.Adam([*weights, *biases], lr=LEARNING_RATE, fused=True)
     best = torch.full((runs,), -1.0)
     when = torch.zeros(runs, dtype=torch.int64)
     kept = [one.detach().clone() for one in (*weights, *biases)]
