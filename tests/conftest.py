@@ -22,3 +22,12 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the real multilingual data (../shared/data) is not beside this checkout")
     return SHARED_DATA.resolve()
+
+
+@pytest.fixture(scope="session")
+def more_data(shared_data: Path) -> Path:
+    """The folder of further real sets; tests that need it skip where it is absent."""
+    folder = shared_data.parent / "data_more"
+    if not folder.is_dir():
+        pytest.skip("the further real sets (../shared/data_more) are not beside this checkout")
+    return folder

@@ -19,14 +19,14 @@ from orthoglot.errors import ConfigError
 # A macrolanguage and the member that corpora stand for it with are one language here (lv: lav, lvs).
 _TABLE = {
     "Latn": """
-        aa/aar ace af/afr ak/aka an/arg ang ast ay/aym/ayr az/aze/azj ban bbj bem ber bi/bis bjn bm/bam
+        aa/aar ace af/afr ak/aka an/arg ang ast ay/aym/ayr az/aze/azj ban bbc bbj bem ber bi/bis bjn bm/bam
         br/bre bs/bos bug bzd ca/cat cbk ceb ch/cha cni co/cos kw/cor cs/ces/cze crh csb cy/cym/wel
         da/dan de/deu/ger din/din/dik dsb dtp dyu ee/ewe en/eng eo/epo es/spa et/est/ekk eu/eus/baq
         ff/ful fi/fin fj/fij fo/fao fon fr/fra/fre fur fuv fy/fry ga/gle gd/gla gl/glg gn/grn/gug gsw
         gv/glv ha/hau haw hch hmn hr/hrv hsb ht/hat hu/hun ia/ina id/ind/in ie/ile ig/ibo ilo io/ido
         is/isl/ice it/ita jbo jv/jav/jw kab kac kam kbp kea kg/kon ki/kik kl/kal kmb kr/kau/knc
-        ku/kur/kmr kzj la/lat lb/ltz lfn lg/lug li/lim lij lmo ln/lin lt/lit ltg lua luo lus lv/lvs/lav
-        max mg/mlg/plt mh/mah mi/mri/mao min mos ms/zsm/msa/may mt/mlt na/nau nah nb/nob nds nhe
+        ku/kur/kmr kzj la/lat lb/ltz lfn lg/lug li/lim lij lmo ln/lin lt/lit ltg lua luo lus lv/lvs/lav mad
+        max mg/mlg/plt mh/mah mi/mri/mao min mos ms/zsm/msa/may mt/mlt na/nau nah nb/nob nds nhe nij
         nl/nld/dut nn/nno no/nor nov nso nus ny/nya oc/oci om/orm/gaz oto pag pam pap pcm pl/pol pms
         pt/por qu/que/quy rm/roh rn/run ro/ron/rum/mo rw/kin sc/srd scn sco se/sme sg/sag sh/hbs shp
         sk/slk/slo sl/slv sm/smo sn/sna so/som sq/sqi/als/alb ss/ssw st/sot su/sun sv/swe sw/swh/swa swg

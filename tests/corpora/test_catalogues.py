@@ -149,7 +149,7 @@ def test_a_catalogue_that_was_cut_off_is_refused_unless_a_line_was_complete(tmp_
     for end in range(WHOLE.index("you"), len(WHOLE) + 1):
         path.write_text(WHOLE[:end], encoding="utf-8")
         if WHOLE[:end].rstrip("\n").endswith(('an euch "', 'alle\\""')):
-            assert [item for item in read_catalogue(path)][-1].target in whole  # type: ignore[union-attr]
+            assert list(read_catalogue(path))[-1].target in whole  # type: ignore[union-attr]
         elif WHOLE[:end].rstrip("\n").endswith('msgstr ""'):
             assert list(read_catalogue(path))[-1] == LeftOut("untranslated")
         else:

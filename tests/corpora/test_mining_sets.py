@@ -14,8 +14,6 @@ from orthoglot.corpora.benchmarks import collect, read_all, read_benchmark, sent
 from orthoglot.corpora.mining_sets import read_mining
 from orthoglot.errors import ConfigError, DataError
 
-REAL = Path(__file__).parents[3] / "shared/data_more/bucc2018"
-
 
 def settings(folder: Path, **changed: Any) -> MiningSettings:
     values = {
@@ -116,12 +114,12 @@ def test_wrong_settings_are_refused(changed: dict[str, Any], message: str, tmp_p
         settings(tmp_path, **changed)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data_more/bucc2018 is not there")
-def test_real_bucc(tmp_path: Path) -> None:
+def test_real_bucc(more_data: Path, tmp_path: Path) -> None:
+    real = more_data / "bucc2018"
     output = tmp_path / "bucc2018"
     output.mkdir()
-    names = {"files": f"{REAL}/{{name}}.dev.{{language}}.tsv.gz", "gold": f"{REAL}/{{name}}.dev.gold.tsv.gz"}
-    collect(settings(REAL, **names, pairs=["zh-en"], header=True), None, output)
+    names = {"files": f"{real}/{{name}}.dev.{{language}}.tsv.gz", "gold": f"{real}/{{name}}.dev.gold.tsv.gz"}
+    collect(settings(real, **names, pairs=["zh-en"], header=True), None, output)
     (found,) = read_mining(output)
     assert len(found.gold) == 257
     assert len(found.source_sentences) <= 8624

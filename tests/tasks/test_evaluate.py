@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orthoglot.corpora.bitext import SentencePair, write_pairs
+from orthoglot.corpora.bitext import SentencePair, read_rows, write_pairs
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.comparisons import compare_methods
+from orthoglot.statistics.records import TRANSFER, Record, read_records, unsign
 from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.evaluate import evaluate
@@ -389,3 +390,36 @@ def test_mining_and_pools_have_records_that_tell_the_views_apart(
     # Questions of one language, whose ids are those of the other languages.
     assert {one.subset for one in records if one.task == "lareqa"} == {"qaa", "qab", "qac", "all"}
     assert {one.n for one in records if one.task == "lareqa" and one.subset == "all"} == {72}
+
+
+def test_both_directions_of_a_classification_have_texts_of_their_own(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    _, *rows = read_rows(world.root / "wide" / "nway.tsv.gz")
+    ends = {"qaa": (20, 25, 35), "qab": (20, 25, 33)}
+    labelled = [
+        (code, part, str(row), "ab"[row % 2], rows[row][number])
+        for number, (code, (train, valid, test)) in enumerate(ends.items())
+        for part, span in (("train", (0, train)), ("valid", (train, valid)), ("test", (valid, test)))
+        for row in range(*span)
+    ]
+    folder = tmp_path / "labelled"
+    folder.mkdir()
+    write_pairs(folder / "labelled.tsv.gz", labelled)
+    small = {"classifier_runs": 2, "classifier_epochs": 2, "tasks": list(TRANSFER), "resamples": 50}
+    chosen = settings.model_copy(update=small)
+    scored = {}
+    for method, decomposers in (("original", []), ("dream", [world.decomposer("dream", s) for s in (1, 2)])):
+        output = tmp_path / method
+        output.mkdir()
+        folders = world.store, world.bitext, [folder], decomposers
+        evaluate(chosen, *folders, encoder="toy", identity="abc", method=method, output=output)
+        scored["toy", method] = read_scores(output / "scores.npz")
+    records = read_records(tmp_path / "dream" / "records.jsonl")
+    for task in TRANSFER:
+        sizes = {r.subset: r.n for r in records if r.task == task and r.view == "meaning" and r.seed is None}
+        assert sizes == {"qaa->qab": 8, "qab->qaa": 10, "all": 18}
+        own = {r.subset: r.value for r in records if r.task == task and r.view == "meaning" and r.seed == 1}
+        assert own["all"] == pytest.approx((own["qaa->qab"] + own["qab->qaa"]) / 2, abs=1e-5)
+    found = compare_methods(scored, chosen, {}, hosts={})
+    assert {r.task for r in found if r.metric == "difference-accuracy:original"} == set(TRANSFER)

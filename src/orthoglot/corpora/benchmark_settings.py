@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from orthoglot.corpora.patterns import MINI, filled
 from orthoglot.languages import canonical, has_spaces, iso3, parse_pair
-from orthoglot.settings import Language, Settings
+from orthoglot.settings import Language, Settings, Whole
 
 
 class Benchmark(Settings):
@@ -313,6 +313,136 @@ class PoolSettings(Benchmark):
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
         return {"any language": [self.questions, self.candidates]}
+
+
+Part = Literal["train", "valid", "test"]
+PARTS: tuple[Part, ...] = ("train", "valid", "test")
+
+
+class SplitNames(Settings):
+    """What files call the parts of a set."""
+
+    train: str = "train"
+    """On which a classifier learns."""
+    valid: str = "valid"
+    """On which it chooses its epoch."""
+    test: str = "test"
+    """On which it is tested."""
+
+
+class LabelFile(Settings):
+    """A file that has the labels of texts of other files; its first line names the columns."""
+
+    file: str
+    """A TSV file."""
+    item: str
+    """The column with the id of a text."""
+    label: str
+    """The column with its label."""
+    split: str
+    """The column that says in which part it is."""
+
+
+class ClassificationSettings(Benchmark):
+    """Texts with labels: a classifier learns them in one language and is tested in others.
+
+    Source: docs/papers.md#protocol-classification.
+    """
+
+    kind: Literal["classification"]
+    form: Literal["table", "amazon-v1", "amazon-v2"] = "table"
+    """`table`: TSV, or CSV where the name ends with .csv. `amazon-v1`: XML of Prettenhofer and Stein. `amazon-v2`:
+    lines of JSON of Keung et al. Reviews with 1 or 2 stars are negative, with 4 or 5 positive; those with 3 are left
+    out."""
+    files: str | Annotated[list[str], Field(min_length=1)]
+    """A file, or files that are read one after the other; plain, .gz or .zst. `{language}` and `{split}` stand for
+    names of the language and of the part."""
+    languages: (
+        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+    )
+    """The languages, or each with its name in the files."""
+    pivot: Language = "en"
+    """The language of the training."""
+    both_ways: bool = False
+    """Whether classifiers also learn in each other language and are tested in the pivot."""
+    splits: SplitNames = SplitNames()
+    """Names of the parts in the files."""
+    text: str | int = "text"
+    """The column of the text: its name, in which `{language}` may stand, or its number from 1 in a file without
+    names."""
+    label: str | int = "label"
+    """The column of the label."""
+    item: str | int | None = None
+    """The column of an id that translations share; without one, each text is an item of its own."""
+    labels: LabelFile | None = None
+    """A file of labels, where `files` have none."""
+    max_train: Whole = 0
+    """Training texts of a language at most, equally many of each label; 0 means all [EMS: 2,000 reviews]."""
+    seed: int = 1
+    """Seed of this choice."""
+
+    @model_validator(mode="after")
+    def _the_files_are_told_apart(self) -> Self:
+        if self.pivot not in self.languages:
+            raise ValueError(f"languages: the pivot {self.pivot} is not among them")
+        if len(set(self.names.values())) < len(self.languages):
+            raise ValueError(f"languages: {self.languages} names something twice")
+        if self.labels is not None and (self.item is None or self.form != "table"):
+            raise ValueError("labels: a file of labels needs tables with the column `item`")
+        columns = [one for one in (self.text, self.label, self.item) if one is not None]
+        if len({isinstance(one, int) for one in columns}) > 1:
+            raise ValueError("text, label, item: write names of all, or numbers of all")
+        if any(isinstance(one, int) and one < 1 for one in columns):
+            raise ValueError("text, label, item: columns are numbered from 1 on")
+        found = [(self.columns_of(code), *files) for code, files in self._by_language("test").items()]
+        if any(one in found[:number] for number, one in enumerate(found)):
+            raise ValueError("files, text: the same for two languages; tell them apart by {language}")
+        if self.labels is None and self._by_language("train") == self._by_language("test"):
+            raise ValueError("files: the same for train and test; tell them apart by {split}")
+        return self
+
+    @property
+    def names(self) -> dict[str, str]:
+        """{language: its name in the files}."""
+        return self.languages if isinstance(self.languages, dict) else {code: code for code in self.languages}
+
+    @property
+    def split_names(self) -> dict[Part, str]:
+        """{part: its name in the files}."""
+        return {"train": self.splits.train, "valid": self.splits.valid, "test": self.splits.test}
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return set(self.languages)
+
+    def parts(self) -> list[tuple[str, Part]]:
+        """(language, part) that the directions need."""
+        found: list[tuple[str, Part]] = []
+        for code in self.names:
+            trained, tested = self.both_ways or code == self.pivot, self.both_ways or code != self.pivot
+            found += [(code, part) for part in PARTS if (tested if part == "test" else trained)]
+        return found
+
+    def columns_of(self, language: str) -> dict[str, str | int]:
+        """The columns of a language's text, label and item."""
+        found: dict[str, str | int] = {"text": self.text, "label": self.label}
+        if isinstance(self.text, str):
+            found["text"] = filled(self.text, "text", language=self.names[language])
+        return found if self.item is None else found | {"item": self.item}
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The files of each language and part, and the file of labels; see `Benchmark.paths`."""
+        found = {f"{code} {part}": self._by_language(part)[code] for code, part in self.parts()}
+        return found | ({"labels": [self.labels.file]} if self.labels else {})
+
+    def _by_language(self, part: Part) -> dict[str, list[str]]:
+        files = [self.files] if isinstance(self.files, str) else self.files
+        split = self.split_names[part]
+        return {
+            code: [filled(file, "files", language=name, split=split) for file in files]
+            for code, name in self.names.items()
+        }
 
 
 def graded_pair(pair: str) -> tuple[str, str]:

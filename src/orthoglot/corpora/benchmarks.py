@@ -4,7 +4,8 @@ A folder has one file per language pair, whose name says what it is: `de-en.tsv.
 pivot), `de-en.code-switched.tsv.gz` one whose foreign sentences are mixed (mixed, pivot, as it was before),
 `en-de.sts.tsv.gz` and `en-de.qe.tsv.gz` hold graded pairs (source, target, gold, item). Text in many languages is one
 file, `nway.tsv.gz`, with a column for each and their codes in the first line. `de-en.mining.tsv.gz` holds two lists of
-sentences to be mined, `pool.tsv.gz` questions and answers in many languages (`mining_sets`, `pools`).
+sentences to be mined, `pool.tsv.gz` questions and answers in many languages, `labelled.tsv.gz`
+texts with labels (`mining_sets`, `pools`, `labelled`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.code_switching import read_dictionary, switched
 from orthoglot.corpora.kinds import BENCHMARKS
+from orthoglot.corpora.labelled import LABELLED, LabelledSet, read_labelled
 from orthoglot.corpora.mining_sets import MiningSet, read_mining
 from orthoglot.corpora.pools import POOL, PoolSet, read_pool
 from orthoglot.errors import ConfigError, DataError
@@ -134,10 +136,10 @@ def read_nway(folder: Path) -> list[NwaySet]:
     return [_read_nway(path) for path in _paths(folder) if path.name == NWAY]
 
 
-def read_all(folder: Path) -> list[PairSet | NwaySet | MiningSet | PoolSet]:
+def read_all(folder: Path) -> list[PairSet | NwaySet | MiningSet | PoolSet | LabelledSet]:
     """The sets of every kind of such a folder."""
     aligned = [_read_nway(path) if path.name == NWAY else _read_pairs(path) for path in _paths(folder)]
-    return [*aligned, *read_mining(folder), *read_pool(folder)]
+    return [*aligned, *read_mining(folder), *read_pool(folder), *read_labelled(folder)]
 
 
 def sentence_keys(folders: Iterable[Path]) -> set[str]:
@@ -251,7 +253,7 @@ def _number(text: str, path: Path, line: int) -> float:
 def _paths(folder: Path) -> list[Path]:
     """The files of pairs and of text in many languages."""
     paths = sorted([*folder.glob("*-*.tsv.gz"), *folder.glob(NWAY)])
-    if not paths and not (folder / POOL).is_file():
+    if not paths and not any((folder / name).is_file() for name in (POOL, LABELLED)):
         raise DataError(f"{folder} holds no benchmark")
     return [path for path in paths if not _kind(path).startswith("mining")]
 

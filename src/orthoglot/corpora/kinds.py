@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orthoglot.corpora.benchmark_settings import (
     Benchmark,
+    ClassificationSettings,
     CodeSwitchedSettings,
     GradedSettings,
     MiningSettings,
@@ -61,6 +62,7 @@ BENCHMARKS = {
     "nway": BenchmarkKind(NwaySettings, "orthoglot.corpora.benchmarks:collect_nway"),
     "mining": BenchmarkKind(MiningSettings, "orthoglot.corpora.mining_sets:collect"),
     "pool": BenchmarkKind(PoolSettings, "orthoglot.corpora.pools:collect"),
+    "classification": BenchmarkKind(ClassificationSettings, "orthoglot.corpora.labelled:collect"),
 }
 
 if TYPE_CHECKING:

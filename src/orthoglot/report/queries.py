@@ -42,6 +42,8 @@ EXPLAINED = {
     "mixed-pool": "In a pool of all languages, does a sentence find its translations or sentences of its own language?",
     "sts": "How well do cosines of two sentences agree with the test set's scores of how similar they are?",
     "qe": "How well do cosines of a sentence and its translation agree with the test set's scores of how good it is?",
+    "classification": "How well does a small network label texts of languages that it saw no label in?",
+    "classification-logistic": "How well does a linear classifier label texts of languages that it saw no label in?",
     PROBE: "How often does a linear classifier tell a sentence's language from its vector?",
     LEAKAGE: "What do the two parts share that each should have to itself?",
     GEOMETRY: "Do languages occupy the same space, and is all of it used?",

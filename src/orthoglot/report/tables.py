@@ -30,7 +30,7 @@ from orthoglot.report.queries import (
     undivided,
     where,
 )
-from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, unsign
+from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, unsign
 from orthoglot.tasks.geometry import GROUPS
 from orthoglot.tasks.registry import NWAY
 
@@ -337,6 +337,8 @@ def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -
             chosen = values[(values["encoder"] == encoder) & shown]
             methods = list(chosen["method"].unique())
             note, heading = "Mean over seeds.", "Query → candidate" if metric in PROPORTIONS else "Pair"
+            if task in TRANSFER:
+                heading = "Learnt → tested"
             if task == NWAY and len(chosen):
                 # n languages have n (n - 1) directions.
                 chosen = chosen.assign(subset=chosen["subset"].str.split("->")).explode("subset")

@@ -17,13 +17,15 @@ ALL = "all"
 # Languages of which a preset has much text, and those of which it has little.
 HEAD, LONG_TAIL = "head", "long-tail"
 LEFT_OUT = -1
-# Retrieval of the first neighbour, and the language probe: shares of hits, 0 to 100.
+# Retrieval of the first neighbour, the language probe and classification: shares of hits, 0 to 100.
 P_AT_1, ACCURACY = "P@1", "accuracy"
 PROPORTIONS = (P_AT_1, ACCURACY)
 # Mining, and ranked lists with several relevant candidates: 0 to 100, and more is better for the meaning.
 F1, MAP = "F1", "mAP@20"
 # Neighbours in the query's own language, 0 to 100: little of the meaning, much of the language.
 SAME_LANGUAGE = "same-language"
+# Tasks of which "a->b" and "b->a" are on different texts: trained in a, tested in b.
+TRANSFER = ("classification", "classification-logistic")
 # The metric of a paired comparison, see `Comparison`.
 COMPARISON = r"(?P<kind>difference|p|sign)-(?P<compared>[^:]+):(?P<baseline>.+)"
 
@@ -41,9 +43,9 @@ class Record:
         encoder: name of the frozen encoder.
         method: name of the decomposition.
         seed: of the decomposer's training; None for the mean over seeds.
-        metric: "P@1" of retrieval and "accuracy" of the language probe (0 to 100), "pearson" and "spearman"
-            (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and "mAP@20" (0 to
-            100), the metrics of `orthoglot.tasks.leakage`, `orthoglot.tasks.geometry` and
+        metric: "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and
+            "spearman" (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and
+            "mAP@20" (0 to 100), the metrics of `orthoglot.tasks.leakage`, `orthoglot.tasks.geometry` and
             `orthoglot.tasks.mixed_pool`, or a comparison with another method (`Comparison`), e.g.
             "difference-P@1:dream". A correlation with a constant is undefined and has no record.
         value: the number; `orthoglot.tasks.registry` says which values are better.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.statistics.intervals import Interval, jackknife, percentile, proportion
-from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, Record, sign
+from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, Record, sign
 from orthoglot.statistics.resampling import Scores, SharedColumns, left_out, mean_of, pool, resample
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.weighted import MEASURES, Metric
@@ -34,7 +34,9 @@ class Key(NamedTuple):
 
     @property
     def pair(self) -> str:
-        """The language pair, whichever the direction: the two directions share their sentences."""
+        """The language pair, whichever the direction, if the two directions share their sentences."""
+        if self.task in TRANSFER:
+            return self.subset
         return "-".join(sorted(self.subset.split("->")))
 
 

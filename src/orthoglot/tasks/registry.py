@@ -49,6 +49,12 @@ TASKS: dict[str, TaskEntry] = {
     "mixed-pool": TaskEntry("mixed_pool:make", PROBE, title="Neighbours in a pool of all languages"),
     "sts": TaskEntry("graded_pairs:make", CORRELATION, title="Semantic similarity"),
     "qe": TaskEntry("graded_pairs:make", CORRELATION, title="Quality estimation"),
+    "classification": TaskEntry(
+        "classification:perceptron", RETRIEVAL, title="Classification across languages"
+    ),
+    "classification-logistic": TaskEntry(
+        "classification:logistic", RETRIEVAL, title="Classification across languages by logistic regression"
+    ),
     "language-probe": TaskEntry("language_probe:make", PROBE, title="Language probe"),
     "leakage": TaskEntry("leakage:make", {}, title="Leakage"),
     "geometry": TaskEntry("geometry:make", {}, title="Geometry"),

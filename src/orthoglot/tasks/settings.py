@@ -36,5 +36,9 @@ class EvaluationSettings(ResamplingSettings):
     """Queries of the task `paracrawl`, at most [EMS: 2,000]."""
     margin_candidates: Count = 200_000
     """Sentences that they are searched among, at most [EMS: 200,000]."""
+    classifier_runs: Count = 5
+    """Perceptrons of the task `classification`, whose accuracies are averaged [EMS: 5]."""
+    classifier_epochs: Count = 500
+    """Epochs that each is trained for [LASER: 500]."""
     map_sentences: Count = 200
     """Sentences of each language pair in the report's maps, at most."""
