@@ -209,7 +209,7 @@ def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Ite
         for key in keys:
             for metric in MEASURES[key.measure]:
                 number = columns.add(f"{label} {task} {key.subset} {key.view}", scored[key], metric)
-                for subset in (key.subset, ALL):
+                for subset in dict.fromkeys((key.subset, ALL)):
                     for seed in (key.seed, None):
                         own, members = tables.setdefault((metric, subset, key.view, seed), ([], {}))
                         own.append(key)
