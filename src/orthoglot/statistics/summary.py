@@ -229,7 +229,7 @@ def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Ite
         for (view, name), subsets in constant.items():
             where = ", ".join(sorted(subsets))
             logger.warning(
-                "%s %s %s, %s: the %s with a constant is undefined, in %s",
+                "%s %s %s, %s: the %s is undefined (a constant, or nothing to share), in %s",
                 *(label, task, dataset, view, name, where),
             )
 
