@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ from scipy import stats
 from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore, digests_of
-from orthoglot.statistics.records import Record, unsign
+from orthoglot.report.queries import frame
+from orthoglot.report.tables import sections
+from orthoglot.statistics.records import Record, read_records, unsign
 from orthoglot.statistics.settings import ResamplingSettings
-from orthoglot.statistics.summary import Key, summarise
-from orthoglot.tasks.evaluate import run
+from orthoglot.statistics.summary import Key, read_scores, summarise
+from orthoglot.tasks.evaluate import evaluate, run
 from orthoglot.tasks.graded_pairs import Grading
 from orthoglot.tasks.quality import Checks, pooled
 from orthoglot.tasks.settings import EvaluationSettings
@@ -144,3 +148,20 @@ def test_one_pair_is_not_pooled(settings: EvaluationSettings) -> None:
     found = records(settings, CENTERING, a_pair("en", "de"))
     assert not [r for r in found if r.metric.startswith("pooled")]
     assert pooled({}) == {}
+
+
+def test_checks_are_reported_and_kept_from_the_comparison_of_methods(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "scored").mkdir()
+    for path in (next(one for one in world.benchmarks if one.name == "graded")).glob("*.sts.tsv.gz"):
+        shutil.copy(path, tmp_path / "scored" / path.name.replace("sts", "qe"))
+    (tmp_path / "out").mkdir()
+    inputs = world.store, world.bitext, [tmp_path / "scored"], [world.decomposer("dream", 1)]
+    only = settings.model_copy(update={"tasks": ["qe"], "resamples": 100})
+    evaluate(only, *inputs, encoder="toy", identity="abc", method="dream", output=tmp_path / "out")
+    assert {key.measure for key in read_scores(tmp_path / "out" / "scores.npz")} == {"correlation"}
+    table = frame(read_records(tmp_path / "out" / "records.jsonl"))
+    assert {"pearson", "untranslated:above", "pooled:within"} <= set(table["metric"])
+    found = [one for one in sections(table) if "Controls and confounds" in one.details]
+    assert [(one.task, one.dataset, one.metric) for one in found] == [("qe", "scored", "spearman")]
