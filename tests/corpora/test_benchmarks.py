@@ -154,6 +154,50 @@ def test_columns_of_a_file_without_a_first_line_have_numbers(tmp_path: Path) -> 
         collect(settings, None, output)
 
 
+MLQE = 'index\tsrc\ttgt\tz_mean\n0\tEin "Hund\ta dog\t0.9\n1\tRegen\train\t-1.5\n'
+HTER = "index\thter\tpost_edit\n0\t0.0\ta dog\n1\t0.25\tthe rain\n"
+
+
+def _edit_rates(folder: Path, hter: str) -> BenchmarkSettings:
+    (folder / "mlqe.de-en.tsv").write_text(MLQE)
+    (folder / "hter.de-en.tsv").write_text(hter)
+    return _valid(
+        {
+            "kind": "qe",
+            "files": str(folder / "mlqe.{name}.tsv"),
+            "gold_files": str(folder / "hter.{name}.tsv"),
+            "pairs": ["de-en"],
+            "columns": {"source": "src", "target": "tgt", "gold": "hter", "item": "src"},
+            "error": True,
+            "licence": "CC0-1.0",
+        }
+    )
+
+
+def test_edit_rates_come_from_a_file_of_their_own_and_change_sign(tmp_path: Path) -> None:
+    settings = _edit_rates(tmp_path, HTER)
+    assert settings.outside == [str(tmp_path / f"{name}.de-en.tsv") for name in ("hter", "mlqe")]
+    output = tmp_path / "out"
+    output.mkdir()
+    collect(settings, None, output)
+    (one,) = read_benchmark(output, "qe")
+    assert (one.source_sentences, one.target_sentences) == (['Ein "Hund', "Regen"], ["a dog", "rain"])
+    assert list(map(repr, one.gold)) == ["0.0", "-0.25"]
+
+
+@pytest.mark.parametrize(
+    ("hter", "message"),
+    [
+        (HTER.replace("\n1\t", "\n2\t"), "line 3: index is '1' in .*mlqe.* and '2' in .*hter"),
+        (HTER + "2\t1.0\tsun\n", "hter.de-en.tsv has 4 lines, .* has 3"),
+        (HTER.replace("hter", "ter"), "no column hter"),
+    ],
+)
+def test_edit_rates_of_other_lines_are_refused(hter: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=message):
+        collect(_edit_rates(tmp_path, hter), None, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

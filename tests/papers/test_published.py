@@ -351,7 +351,7 @@ def test_encoders_benchmarks_and_variants_of_the_catalogue_count_as_the_papers(
     for name, benchmark in catalogue.benchmarks.items():
         sources[benchmark.source].add(name)
     assert sources["sts-2017"] == {"sts17", "sts17-turkish"}  # not track 4b, and not the STS benchmark
-    assert sources["wmt20-qe"] == {"mlqe", "mlqe-south-asia"}
+    assert sources["wmt20-qe"] == {"mlqe", "mlqe-south-asia", "mlqe-russian"}
     assert sources["flores-200"] == {"flores", "flores-muse", "flores-low-resource"}
     assert sources["tatoeba"] == {"tatoeba"}
     assert {one.source for one in DATA_SETS.values()} == {"", "tatoeba", "flores-200", "sts-2017", "wmt20-qe"}

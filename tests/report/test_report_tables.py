@@ -14,6 +14,7 @@ from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import EXPLAINED, better, frame, overall, title, where
 from orthoglot.report.tables import (
     Table,
+    checks_table,
     headline_table,
     markdown,
     means_table,
@@ -248,3 +249,23 @@ def test_a_text_in_many_languages_is_shown_by_language() -> None:
     (table,) = subset_tables(frame(records), "nway", "wide", "P@1")
     assert table.columns == ["Language", "original", "dream"]
     assert texts(table) == [["a", "25.0", "20.0"], ["b", "35.0", "30.0"], ["c", "45.0", "40.0"]]
+
+
+def test_controls_of_quality_estimation_have_a_column_each_and_a_row_per_view_of_meaning() -> None:
+    records = a_run(["e"], ("original", "oracle"))
+    assert checks_table(frame(records), "mlqe").rows == []
+    for method, view, value in (
+        ("original", "sentence", 100.0),
+        ("oracle", "meaning", 2.5),
+        ("oracle", "language", 50.0),
+    ):
+        for subset in ("en-de", "all"):
+            about = "e", method, view, "qe", "mlqe", subset, "untranslated:above"
+            records += over_seeds(*about, values=[value], seeds=[1])
+    table = checks_table(frame(records), "mlqe")
+    assert [row[:4] for row in texts(table)] == [
+        ["e", "original", "sentence", "100.0"],
+        ["e", "oracle", "meaning", "2.5"],
+    ]
+    assert table.columns[3] == "Source scored above translation ↓"
+    assert {row[4] for row in texts(table)} == {"–"}

@@ -15,11 +15,14 @@ from orthoglot.statistics.weighted import (
     MEASURES,
     Spearman,
     Statistic,
+    between,
     column,
+    correlation,
     explained,
     grouped,
     mean,
     mid_ranks,
+    partial_correlation,
     pearson,
     ratio,
     share_of,
@@ -70,6 +73,64 @@ def test_weights_are_repetitions(
             assert np.isnan(one)
         elif len(repeated) > 1:
             assert one == pytest.approx(expected, abs=1e-9)
+
+
+def _residuals(x: np.ndarray, y: np.ndarray, *given: np.ndarray) -> list[np.ndarray]:
+    known = np.column_stack([np.ones(len(x)), *given])
+    return [side - known @ np.linalg.lstsq(known, side, rcond=None)[0] for side in (x, y)]
+
+
+def _share(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    return float(1 - (a * b).mean() / np.cov(x, y, bias=True)[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("statistic", "slow"),
+    [
+        (correlation(3, 0), lambda x, y, a, b: stats.pearsonr(x, b)[0]),
+        (partial_correlation([2, 3]), lambda *columns: stats.pearsonr(*_residuals(*columns))[0]),
+        (between(), _share),
+    ],
+)
+def test_statistics_of_four_columns_are_those_of_repeated_items(
+    statistic: Statistic, slow: Callable[..., float]
+) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(60, 4)) @ rng.uniform(0.2, 1, size=(4, 4)) * [1e-3, 1, 80, 5] + [
+        0.9,
+        0,
+        200,
+        -1,
+    ]
+    weights = rng.multinomial(60, np.ones(60) / 60, size=7).T.astype(float)
+    expected = [slow(*np.repeat(values, draw.astype(int), axis=0).T) for draw in weights.T]
+    np.testing.assert_allclose(taken(statistic, values, weights), expected, atol=1e-9)
+
+
+def test_a_partial_correlation_of_what_the_given_columns_explain_or_do_not_vary() -> None:
+    rng = np.random.default_rng(5)
+    x, y, z = rng.normal(size=(3, 40))
+    constant = np.full(40, 7.0)
+
+    def partial(*columns: np.ndarray) -> float:
+        return plain(partial_correlation([2, 3]), list(zip(*columns, strict=True)))
+
+    assert partial(x, y, constant, constant) == pytest.approx(stats.pearsonr(x, y)[0])
+    assert partial(x, y, z, z) == pytest.approx(stats.pearsonr(*_residuals(x, y, z))[0])
+    assert np.isnan(partial(3 * z - 1, y, z, x))
+
+
+def test_a_covariance_that_is_not_above_0_has_no_share_between_groups() -> None:
+    deviations = [(-1.0, 1.0), (1.0, -1.0)]
+    assert np.isnan(plain(between(), [(a, b, a, b) for a, b in deviations]))
+    # Two groups whose means are all that x and y share: 100 %; and none of it where the means are the same.
+    apart = [
+        (m + a, m + b, a, b)
+        for m in (0.0, 10.0)
+        for a, b in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+    ]
+    assert plain(between(), apart) == pytest.approx(1)
+    assert plain(between(), [(a, 2 * a, a, 2 * a) for a in (-1.0, 0.0, 1.0)]) == pytest.approx(0)
 
 
 def test_oracle_v5() -> None:

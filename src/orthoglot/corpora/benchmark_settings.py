@@ -176,6 +176,12 @@ class GradedSettings(Benchmark):
     """Language pairs such as de-zh or en-en, or each with the text that `{name}` stands for."""
     columns: Columns
     """Which column holds what."""
+    gold_files: str = ""
+    """As `files`: files with further columns of the same lines, which are read as if they followed those of `files`.
+    MLQE-PE has its edit rates in such files."""
+    error: bool = False
+    """Whether a high gold score is bad, as of HTER, the edits per word that a translation needs. Its negative is then
+    the gold score, so that a correlation above 0 is good for every benchmark."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
@@ -196,7 +202,11 @@ class GradedSettings(Benchmark):
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
         names = self.pairs if isinstance(self.pairs, dict) else dict(zip(self.pairs, self.pairs, strict=True))
-        return {pair: [filled(self.files, name=name, mini=world)] for pair, name in names.items()}
+        patterns = {"files": self.files} | ({"gold_files": self.gold_files} if self.gold_files else {})
+        return {
+            pair: [filled(pattern, field, name=name, mini=world) for field, pattern in patterns.items()]
+            for pair, name in names.items()
+        }
 
 
 class NwaySettings(Benchmark):

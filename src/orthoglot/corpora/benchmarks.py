@@ -21,7 +21,6 @@ from random import Random
 from orthoglot.corpora.benchmark_settings import (
     Benchmark,
     CodeSwitchedSettings,
-    Columns,
     GradedSettings,
     NwaySettings,
     RetrievalSettings,
@@ -193,10 +192,8 @@ def collect_code_switched(
 def collect_graded(settings: GradedSettings, paths: Paths, output: Path) -> dict[str, int]:
     """Write the graded pairs of each language pair."""
     return {
-        pair: write_pairs(
-            output / f"{pair}.{settings.kind}.tsv.gz", _graded_rows(path, settings.columns, pair)
-        )
-        for pair, (path,) in sorted(paths.items())
+        pair: write_pairs(output / f"{pair}.{settings.kind}.tsv.gz", _graded_rows(files, settings, pair))
+        for pair, files in sorted(paths.items())
     }
 
 
@@ -214,11 +211,14 @@ def collect_nway(settings: NwaySettings, paths: Paths, output: Path) -> dict[str
     return {"kept": len(whole), "incomplete": len(rows) - len(whole)}
 
 
-def _graded_rows(path: Path, columns: Columns, pair: str) -> list[list[str]]:
-    """Source, target, gold and item of each line."""
+def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> list[list[str]]:
+    """Source, target, gold and item of each line, the gold score of an error with the other sign."""
+    path, *further = files
     lines = list(read_rows(path))  # all have as many columns as the first
-    wanted, width = columns.of(*graded_pair(pair)), len(lines[0])
-    named = isinstance(columns.source, str)
+    named = isinstance(settings.columns.source, str)
+    for other in further:
+        lines = _joined(path, lines, other, named)
+    wanted, width = settings.columns.of(*graded_pair(pair)), len(lines[0])
     if named:
         places = _places(path, lines[0], [str(column) for column in wanted])
         if len(lines) == 1:
@@ -229,8 +229,25 @@ def _graded_rows(path: Path, columns: Columns, pair: str) -> list[list[str]]:
             raise DataError(f"{path}: line 1 has {width} columns, not {max(places) + 1}")
     rows = [[line[place] for place in places] for line in lines[named:]]
     for number, row in enumerate(rows, 1 + named):
-        _number(row[2], path, number)
+        score = _number(row[2], path, number)
+        if settings.error:
+            row[2] = repr(0.0 - score)  # never -0.0
     return rows
+
+
+def _joined(path: Path, lines: list[list[str]], other: Path, named: bool) -> list[list[str]]:
+    """The lines of a file followed by those of another; columns of one name must agree."""
+    more = list(read_rows(other))
+    if len(more) != len(lines):
+        raise DataError(f"{other} has {len(more)} lines, {path} has {len(lines)}")
+    shared = [(lines[0].index(name), more[0].index(name), name) for name in more[0] if name in lines[0]]
+    for number, (ours, theirs) in enumerate(zip(lines, more, strict=True), 1):
+        for mine, its, name in shared if named else []:
+            if ours[mine] != theirs[its]:
+                raise DataError(
+                    f"line {number}: {name} is {ours[mine]!r} in {path} and {theirs[its]!r} in {other}"
+                )
+    return [ours + theirs for ours, theirs in zip(lines, more, strict=True)]
 
 
 def _places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:

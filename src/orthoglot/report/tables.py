@@ -52,6 +52,18 @@ VARIANTS = {
     "ch-i:ratio": "CH-I, ratio ↑",
     "pr:both-signs": "PR over both signs → 1",
 }
+# The controls and confounds of quality estimation, see `orthoglot.tasks.quality`.
+CHECKS = {
+    "untranslated:above": "Source scored above translation ↓",
+    "length:prediction": "Prediction with length",
+    "length:gold": "Gold with length",
+    "length-ratio:prediction": "Prediction with length ratio",
+    "length-ratio:gold": "Gold with length ratio",
+    "pearson:length-removed": "Pearson without length",
+    "pooled:pearson": "Pearson of all pairs at once",
+    "pooled:within": "the same within pairs",
+    "pooled:between": "Covariance between pairs",
+}
 FIXED = (
     "Intervals and p take the trained models as fixed: they show what other sentences would change, ± shows what "
     f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
@@ -105,6 +117,8 @@ def sections(records: pd.DataFrame) -> list[Section]:
         kind = "By direction" if key[2] in PROPORTIONS else "By language pair"
         kind = "By language" if key[0] == NWAY else kind
         details = {compared.title: [compared], kind: list(subset_tables(records, *key))}
+        if key[0] == "qe" and key[2] == "spearman":
+            details["Controls and confounds"] = [checks_table(records, key[1])]
         details = {name: tables for name, tables in details.items() if tables and tables[0].rows}
         found.append(Section(*key, task_table(records, *key), details))
     if (records["task"] == LEAKAGE).any():
@@ -261,6 +275,23 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
     table = _grid(shown, ["encoder", "method"], ["view"], list(columns), show)
     headings = ["Encoder", "Method", *columns.values()]
     return Table(title(task, dataset, metric), _note(values, task, metric), headings, table)
+
+
+def checks_table(records: pd.DataFrame, dataset: str) -> Table:
+    """Encoder, method and view by what else than quality a correlation may come from."""
+    own = where(records, task="qe", dataset=dataset, subset=ALL)
+    values = spread(own[own["metric"].isin(CHECKS) & (own["view"] != "language")])
+    note = (
+        "Does the cosine follow quality, or something simpler? Source scored above translation: percent of items whose "
+        "source, left as it is in the translation's place, has the higher cosine with the source; ideal 0. Length: "
+        "correlation times 100 with the characters of the source, ratio: with the log of the translation's over the "
+        "source's; gold stands by for comparison. Without length: Pearson's correlation of prediction and gold after "
+        "regressing both on length and ratio. These are means over language pairs. At once: all items in one "
+        "correlation; within: of the deviations from each pair's mean; between: percent of the covariance of all items "
+        "that comes from the means of the pairs. ± is the standard deviation over seeds."
+    )
+    table = _grid(values, ["encoder", "method", "view"], ["metric"], list(CHECKS), _score)
+    return Table("Controls and confounds", note, ["Encoder", "Method", "View", *CHECKS.values()], table)
 
 
 def leakage_table(records: pd.DataFrame) -> Table:

@@ -211,7 +211,7 @@ def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Ite
         for key in keys:
             for metric in MEASURES[key.measure]:
                 number = columns.add(f"{label} {task} {key.subset} {key.view}", scored[key], metric)
-                for subset in (key.subset, ALL):
+                for subset in dict.fromkeys((key.subset, ALL)):
                     for seed in (key.seed, None):
                         own, members = tables.setdefault((metric, subset, key.view, seed), ([], {}))
                         own.append(key)
@@ -231,7 +231,7 @@ def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Ite
         for (view, name), subsets in constant.items():
             where = ", ".join(sorted(subsets))
             logger.warning(
-                "%s %s %s, %s: the %s with a constant is undefined, in %s",
+                "%s %s %s, %s: the %s is undefined (a constant, or nothing to share), in %s",
                 *(label, task, dataset, view, name, where),
             )
 

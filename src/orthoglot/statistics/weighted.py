@@ -165,6 +165,61 @@ def pearson() -> Sums:
     return Sums(moments, finish)
 
 
+def correlation(first: int, second: int) -> Sums:
+    """`pearson` of two columns of (N, C) values."""
+    own = pearson()
+    return Sums(lambda values: own.moments(np.ascontiguousarray(values[:, [first, second]])), own.finish)
+
+
+def partial_correlation(given: Sequence[int]) -> Sums:
+    """Pearson's correlation of what a linear regression on the columns `given` leaves of columns 0 and 1.
+
+    With C the covariances, a columns 0 and 1 and b the given ones: the correlation of C_aa - C_ab C_bb^+ C_ba, in
+    [-1, 1]; NaN where nothing is left of column 0 or 1.
+    """
+    columns = [0, 1, *given]
+    size = len(columns)
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        own = values[:, columns] - values[:, columns].mean(axis=0)
+        scale = own.std(axis=0)
+        own = np.where(scale > CONSTANT, own / np.where(scale > CONSTANT, scale, 1), 0)
+        return _with_ones(own, (own[:, :, None] * own[:, None, :]).reshape(len(own), -1))
+
+    def finish(sums: np.ndarray) -> np.ndarray:
+        means, products = (_divided(part, sums[:1]).T for part in (sums[1 : 1 + size], sums[1 + size :]))
+        covariance = products.reshape(-1, size, size) - means[:, :, None] * means[:, None, :]
+        across = covariance[:, :2, 2:]
+        # Of two given columns that are one, or of a constant one, the pseudo-inverse takes each direction once.
+        inverse = np.linalg.pinv(covariance[:, 2:, 2:], rcond=1e-9, hermitian=True)
+        left = covariance[:, :2, :2] - across @ inverse @ across.transpose(0, 2, 1)
+        return _correlation(left[:, 0, 1], left[:, 0, 0], left[:, 1, 1], floor=np.full(len(left), 1e-9))
+
+    return Sums(moments, finish)
+
+
+def between() -> Sums:
+    """1 - (mean of a b) / cov(x, y) of (N, 4) values (x, y, a, b), a and b being x and y less their groups' means.
+
+    The share of a covariance that lies between groups, NaN where the covariance is not above 0. It is above 1 where
+    the covariance within groups is negative, below 0 where that between them is. A draw keeps the groups' means.
+    """
+
+    def moments(values: np.ndarray) -> np.ndarray:
+        scale = np.where(_is_constant(values[:, :2]), 1, values[:, :2].std(axis=0))
+        x, y = ((values[:, :2] - values[:, :2].mean(axis=0)) / scale).T
+        a, b = (values[:, 2:] / scale).T
+        return _with_ones(x, y, x * y, a * b)
+
+    def finish(sums: np.ndarray) -> np.ndarray:
+        x, y, product, within = (_divided(part, sums[0]) for part in sums[1:])
+        covariance = product - x * y
+        there = covariance > CONSTANT
+        return np.where(there, 1 - within / np.where(there, covariance, 1), np.nan)
+
+    return Sums(moments, finish)
+
+
 def grouped(values: np.ndarray) -> Groups:
     """The rows of (N,) values in rising order, those of equal values together; all together if they are constant."""
     order = np.argsort(values, kind="stable")
@@ -228,6 +283,20 @@ MEASURES: dict[str, tuple[Metric, ...]] = {
         Metric("reciprocal-rank", column(2)),
         Metric("R-precision", column(3)),
         Metric("hubness", skewness(4), scale=1),
+    ),
+    # Of each translation, see `orthoglot.tasks.quality`.
+    "quality": (
+        Metric("untranslated:above", column(2)),
+        Metric("length:prediction", correlation(0, 3)),
+        Metric("length:gold", correlation(1, 3)),
+        Metric("length-ratio:prediction", correlation(0, 4)),
+        Metric("length-ratio:gold", correlation(1, 4)),
+        Metric("pearson:length-removed", partial_correlation([3, 4])),
+    ),
+    "pooled": (
+        Metric("pooled:pearson", correlation(0, 1)),
+        Metric("pooled:within", correlation(2, 3)),
+        Metric("pooled:between", between()),
     ),
     "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
     "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),

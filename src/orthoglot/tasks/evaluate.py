@@ -25,6 +25,7 @@ from orthoglot.tasks.geometry import Geometry
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
 from orthoglot.tasks.leakage import Leakage
 from orthoglot.tasks.projections import Map, TextMap, project, project_text, write_map, write_text_maps
+from orthoglot.tasks.quality import POOLED, QUALITY, Checks, pooled
 from orthoglot.tasks.registry import TASKS
 from orthoglot.tasks.settings import EvaluationSettings
 
@@ -94,9 +95,14 @@ def evaluate(
     records = summarise(found.scored, found.facts, settings, **names, made=made)
     records += summarise_blocks(found.blocks, found.facts, settings, **names, made=made)
     write_records(output / RECORDS, records)
-    # Leaks are not compared between methods, so no later step reads their scores.
+    # Leaks and checks are not compared between methods, so no later step reads their scores.
     leaks = {task.name for task in tasks if isinstance(task, Leakage)}
-    write_scores(output / SCORES, {key: one for key, one in found.scored.items() if key.task not in leaks})
+    kept = {
+        key: one
+        for key, one in found.scored.items()
+        if key.task not in leaks and key.measure not in (QUALITY, POOLED)
+    }
+    write_scores(output / SCORES, kept)
     write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
     if any(isinstance(task, Geometry) for task in tasks):
         write_text_maps(output / TEXT_MAPS, found.maps)
@@ -145,6 +151,8 @@ def run(
                     found.scored[key], found.facts[key] = leak.scores, leak.facts
         else:
             _score_views(task, stored, models, views, found)
+    for key, scores in pooled(found.scored).items():
+        found.scored[key], found.facts[key] = scores, {"prediction": "cosine", "means": "fixed"}
     return found
 
 
@@ -191,6 +199,8 @@ def _seen(
 ) -> dict[str, np.ndarray]:
     """One view of the vectors of every side; `paired`: of two languages, each is the other's partner."""
     codes = {side: language for side, (_, language) in task.sides().items()}
+    if isinstance(task, Checks):
+        codes |= task.taken_for
     return {
         side: view(
             stored[side], decomposer, code, name, _other(set(codes.values()), code) if paired else None

@@ -46,7 +46,7 @@ class Grading(PairTask):
 
 
 def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """The benchmarks of one kind, "sts" or "qe"."""
+    """The benchmarks of one kind."""
     return [Grading(name, pairs) for folder in data.benchmarks for pairs in read_benchmark(folder, name)]
 
 

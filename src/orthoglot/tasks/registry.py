@@ -48,7 +48,7 @@ TASKS: dict[str, TaskEntry] = {
     "lareqa": TaskEntry("lareqa:make", RETRIEVAL, title="Answers in a pool of all languages"),
     "mixed-pool": TaskEntry("mixed_pool:make", PROBE, title="Neighbours in a pool of all languages"),
     "sts": TaskEntry("graded_pairs:make", CORRELATION, title="Semantic similarity"),
-    "qe": TaskEntry("graded_pairs:make", CORRELATION, title="Quality estimation"),
+    "qe": TaskEntry("quality:make", CORRELATION, title="Quality estimation"),
     "classification": TaskEntry(
         "classification:perceptron", RETRIEVAL, title="Classification across languages"
     ),
