@@ -140,7 +140,9 @@ def test_a_broken_catalogue_is_refused_by_name(content: bytes, cause: str, tmp_p
         list(read_catalogue(tmp_path / "no.po"))
 
 
-WHOLE = 'msgid "Good day"\nmsgstr "Guten Tag"\n\nmsgid "to you \\"all\\""\nmsgstr ""\n"an euch "\n"\\"alle\\""\n'
+WHOLE = (
+    'msgid "Good day"\nmsgstr "Guten Tag"\n\nmsgid "to you \\"all\\""\nmsgstr ""\n"an euch "\n"\\"alle\\""\n'
+)
 
 
 def test_a_catalogue_that_was_cut_off_is_refused_unless_a_line_was_complete(tmp_path: Path) -> None:

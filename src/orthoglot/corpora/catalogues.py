@@ -142,7 +142,9 @@ def _check_whole(path: Path, text: str) -> None:
             continue
         found = LINE.fullmatch(line)
         if not found:
-            raise DataError(f"{path}, line {number}: {line[:40]} is not a quoted text; the file may be cut off")
+            raise DataError(
+                f"{path}, line {number}: {line[:40]} is not a quoted text; the file may be cut off"
+            )
         keyword = found["keyword"] or keyword
     if keyword and keyword != "msgstr":
         raise DataError(f"{path}: the last message ends with {keyword}; the file may be cut off")
