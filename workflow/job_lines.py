@@ -16,6 +16,7 @@ FAILED_COMMAND = "RuleException:\nCalledProcessError"
 # Errors that say all in their message; of others, the calls that led there are shown.
 FAULTS = {"WorkflowError", "ConfigError", "DataError"}
 TRACE = re.compile(r'\n  File ".*", line \d+, in .*')
+REPORT = Path("results/report.html")
 
 
 class JobLines(logging.Formatter):
@@ -57,10 +58,13 @@ class JobLines(logging.Formatter):
         done, total = record.__dict__["done"], record.__dict__["total"]
         known = [self.running.pop(job) for job in self.ended if job in self.running]
         self.ended.clear()
-        return "\n".join(
+        lines = [
             f"[{done}/{total}] done: {folder} in {time.monotonic() - started:.0f} s, {total - done} left"
             for folder, started in known
             if folder
+        ]
+        return "\n".join(
+            [*lines, *(f"report: {REPORT}" for folder, _ in known if folder == str(REPORT.parent))]
         )
 
 

@@ -64,6 +64,8 @@ def test_centering_refuses_an_unknown_language_and_lists_the_known() -> None:
     centering = build("centering", {"means": np.zeros((2, 6), dtype=np.float32)})
     with pytest.raises(DataError, match="no weights of language 'fr'; known: de, zh"):
         centering.transform(np.ones((1, 6)), "fr")
+    with pytest.raises(DataError, match="give the vectors' --language; known: de, zh"):
+        centering.transform(np.ones((1, 6)), "")
 
 
 def test_wrong_size_and_wrong_count_are_refused() -> None:

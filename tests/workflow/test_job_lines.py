@@ -50,6 +50,13 @@ def test_jobs_that_end_together_have_a_line_each(lines: JobLines) -> None:
     assert re.findall(r"done: (\S+)", text) == ["data/mini/bitext/a-b", "data/mini/bitext/c-d"]
 
 
+def test_the_job_of_the_report_names_its_page(lines: JobLines) -> None:
+    start(lines, 1, "results/receipt/0123456789abcdef.json")
+    said(lines, LogEvent.JOB_FINISHED, job_id=1)
+    text = said(lines, LogEvent.PROGRESS, done=3, total=3)
+    assert text.splitlines()[1:] == ["report: results/report.html"]
+
+
 def test_a_failure_names_the_folder_and_its_log(lines: JobLines) -> None:
     values = {"output": [RECEIPT], "rule_name": "prepare", "log": ["logs/x.log"]}
     line = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)

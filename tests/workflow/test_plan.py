@@ -629,6 +629,7 @@ def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_
     assert "corpora" not in plan.jobs["models/mini/encoders/ems-mini"].inputs
     assert plan.jobs["results"].inputs["text"] == folders
     assert plan.jobs["results"].settings["licences"]["mono"] == "CC0-1.0"
+    assert plan.jobs["results"].settings["licences"]["mini"] == "CC0-1.0"
     own = tmp_path / "own.qae"
     own.write_text("a line\n")
     values["presets"]["mini"]["corpora"] = ["mini", "mono"]

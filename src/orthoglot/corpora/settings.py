@@ -52,6 +52,7 @@ class MiniSettings(Corpus):
 
     verb = "generate"
     home = "invented"
+    licence: ClassVar[str] = "CC0-1.0"
     kind: Literal["mini"]
     seed: int = 1
     """Seed of the generator."""

@@ -58,8 +58,13 @@ class Languages:
     def _positions(self, names: Sequence[str]) -> np.ndarray:
         position = {language: k for k, language in enumerate(self.known)}
         missing = sorted(set(names) - set(position))
+        known = ", ".join(position)
+        if missing == [""]:
+            raise DataError(
+                f"each language has its own weights: give the vectors' --language; known: {known}"
+            )
         if missing:
-            unknown, known = ", ".join(map(repr, missing)), ", ".join(position)
+            unknown = ", ".join(map(repr, missing))
             raise DataError(f"no weights of language {unknown}; known: {known}")
         return np.array([position[name] for name in names], dtype=np.int64)
 
