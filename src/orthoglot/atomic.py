@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,12 +18,13 @@ def building(folder: Path) -> Iterator[Path]:
     An error removes the unfinished folder.
     """
     partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
     try:
-        yield partial
-    except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+    except BaseException as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        _name(error, partial, folder)
         raise
     for path in partial.rglob("*"):
         _finish(path)
@@ -34,15 +36,24 @@ def building(folder: Path) -> Iterator[Path]:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder that replaces `path` when the block ends without an error."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
         yield partial
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        _name(error, partial, path)
         raise
     _finish(partial)
     os.replace(partial, path)
+
+
+def _name(error: BaseException, partial: Path, path: Path) -> None:
+    """In an error about the temporary path, put the one that the user knows."""
+    if isinstance(error, OSError) and error.filename in (partial, str(partial)):
+        error.filename = str(path)
 
 
 def _finish(path: Path) -> None:

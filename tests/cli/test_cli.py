@@ -297,6 +297,13 @@ def test_langs_refuses_a_code_that_nobody_writes(tmp_path: Path) -> None:
     assert "unknown language code 'english'" in error_line(result)
 
 
+def test_langs_needs_no_repository(tmp_path: Path) -> None:
+    (tmp_path / "gn.txt").write_text("Mba'éichapa\n", encoding="utf-8")
+    result = run("langs", "gn", "--text", "gn.txt", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "labse" in result.stdout
+
+
 def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_checkpoint(tmp_path / "tiny")
     write_tsv(tmp_path / "text.tsv", make_pairs(300))

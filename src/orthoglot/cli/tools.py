@@ -157,7 +157,9 @@ def convert_laser(
 @app.command()
 def langs(
     code: Annotated[str, typer.Argument(help="the language in any spelling: gn, grn, grn_Latn")],
-    params: Annotated[Path, typer.Option(help="the file with the catalogue")] = Path("params.yaml"),
+    params: Annotated[
+        Path | None, typer.Option(help="a params.yaml with a catalogue; this folder's, or orthoglot's own")
+    ] = None,
     text: Annotated[
         Path | None, typer.Option(help="UTF-8 sample; else prepared text under data/PRESET/bitext, if any")
     ] = None,
@@ -174,7 +176,7 @@ def langs(
     from orthoglot import config
     from orthoglot.encoders.language_coverage import survey
 
-    settings = config.load(params)
+    settings = config.load(config.file_of(params))
     if text is None:
         sentences = _sample(Path("data") / settings.preset / "bitext", language)
     else:
@@ -248,7 +250,10 @@ def fit(
     pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
     output: Annotated[Path, typer.Option(help="the model folder to write")],
     method: Annotated[
-        str, typer.Option(help="name in the catalogue of methods, e.g. seed, dream+oracle, whitening")
+        str,
+        typer.Option(
+            help="name in the catalogue of methods, e.g. discriminant, seed, dream+oracle; none is best on all encoders"
+        ),
     ] = "seed",
     params: Annotated[
         Path | None,

@@ -125,6 +125,8 @@ def opened(path: Path) -> Any:
         catalogue = polib.pofile(str(path))
         _check_whole(path, path.read_text(catalogue.encoding))
         return catalogue
+    except DataError:
+        raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error, MemoryError) as error:
         raise DataError(f"{path}: not a message catalogue that can be read ({error})") from error
 
@@ -135,7 +137,7 @@ def _check_whole(path: Path, text: str) -> None:
     Raises:
         DataError: a text has no closing quote, or the last message no translation, not even an empty one.
     """
-    keyword = ""
+    keyword, last = "", 0
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         line = line.strip()
         if not line or line.startswith("#"):
@@ -145,9 +147,9 @@ def _check_whole(path: Path, text: str) -> None:
             raise DataError(
                 f"{path}, line {number}: {line[:40]} is not a quoted text; the file may be cut off"
             )
-        keyword = found["keyword"] or keyword
+        keyword, last = found["keyword"] or keyword, number
     if keyword and keyword != "msgstr":
-        raise DataError(f"{path}: the last message ends with {keyword}; the file may be cut off")
+        raise DataError(f"{path}, line {last}: a message without msgstr; the file may be cut off")
 
 
 def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPath, Path]:
