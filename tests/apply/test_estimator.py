@@ -78,7 +78,7 @@ def test_centering_is_computed_from_the_training_pairs_alone() -> None:
     np.testing.assert_allclose(ours.transform(b, "gn"), b - b[~mask()].mean(axis=0), atol=1e-5)
     codes = ["en", "gn"] * 3
     np.testing.assert_allclose(ours.transform(a[:6], codes)[1::2], ours.transform(a[1:6:2], "gn"))
-    with pytest.raises(DataError, match="no weights of language"):
+    with pytest.raises(DataError, match="give the vectors' language"):
         ours.transform(b)
 
 

@@ -64,7 +64,7 @@ def test_centering_refuses_an_unknown_language_and_lists_the_known() -> None:
     centering = build("centering", {"means": np.zeros((2, 6), dtype=np.float32)})
     with pytest.raises(DataError, match="no weights of language 'fr'; known: de, zh"):
         centering.transform(np.ones((1, 6)), "fr")
-    with pytest.raises(DataError, match="give the vectors' --language; known: de, zh"):
+    with pytest.raises(DataError, match=r"give the vectors' language \(--language\); known: de, zh"):
         centering.transform(np.ones((1, 6)), "")
 
 

@@ -61,7 +61,7 @@ class Languages:
         known = ", ".join(position)
         if missing == [""]:
             raise DataError(
-                f"each language has its own weights: give the vectors' --language; known: {known}"
+                f"each language has its own weights: give the vectors' language (--language); known: {known}"
             )
         if missing:
             unknown = ", ".join(map(repr, missing))
