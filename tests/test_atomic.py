@@ -12,12 +12,15 @@ from orthoglot.atomic import building, replacing
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ValueError, match="broken"), replacing(tmp_path / "file") as partial:
-        partial.write_text("new")
-        raise ValueError("broken")
-    with pytest.raises(ValueError, match="broken"), building(tmp_path / "folder") as partial:
-        (partial / "new").write_text("new")
-        raise ValueError("broken")
+
+    def fail(path: Path) -> None:
+        with replacing(path) if path.is_file() else building(path) as partial:
+            (partial / "new" if partial.is_dir() else partial).write_text("new")
+            raise ValueError("broken")
+
+    for name in ("file", "folder"):
+        with pytest.raises(ValueError, match="broken"):
+            fail(tmp_path / name)
     assert (tmp_path / "file").read_text() == "old"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
@@ -25,14 +28,20 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_named_as_the_user_named_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file")
     (tmp_path / "folder").mkdir()
-    for path, way in (
-        (tmp_path / "folder", replacing),
-        (tmp_path / "file" / "below", building),
-    ):
-        with pytest.raises(OSError) as caught, way(path):
+
+    def make(path: Path) -> None:
+        with building(path):
             pass
+
+    def write(path: Path) -> None:
+        with replacing(path) as partial:
+            partial.open()
+
+    for path, way, error in (
+        (tmp_path / "folder", write, IsADirectoryError),
+        (tmp_path / "folder" / "x", write, FileNotFoundError),
+        (tmp_path / "file" / "below", make, NotADirectoryError),
+    ):
+        with pytest.raises(error) as caught:
+            way(path)
         assert caught.value.filename == str(path)
-    missing = tmp_path / "folder" / "x"
-    with pytest.raises(FileNotFoundError) as gone, replacing(missing) as partial:
-        partial.read_text()
-    assert gone.value.filename == str(missing)
