@@ -159,6 +159,17 @@ def test_a_catalogue_that_was_cut_off_is_refused_unless_a_line_was_complete(tmp_
                 list(read_catalogue(path))
 
 
+def test_a_compiled_catalogue_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "de.mo"
+    polib.pofile(WHOLE).save_as_mofile(str(path))
+    whole = path.read_bytes()
+    assert list(read_catalogue(path))[-1] == SentencePair('to you "all"', 'an euch "alle"')
+    for end in range(len(whole) - 1):  # the last byte ends the last text
+        path.write_bytes(whole[:end])
+        with pytest.raises(DataError, match=r"de\.mo"):
+            list(read_catalogue(path))
+
+
 def test_catalogues_are_found_by_their_path_in_the_order_of_preference() -> None:
     names = [
         "a/locale/pt_BR/LC_MESSAGES/django.po",

@@ -46,6 +46,31 @@ def test_order_and_conversion_may_differ(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "target", "sentences"),
+    [
+        ("&File", "&amp;Datei", ("File", "Datei")),
+        ("_Open files…", "Dateien öff_nen…", ("Open files…", "Dateien öffnen…")),
+        ("E&xit", "終了(&X)", ("Exit", "終了")),
+        ("Save _as", "另存为 (_A)...", ("Save as", "另存为...")),
+        ("_OK", "_OK", ("OK", "OK")),
+        ("R&D of AT&T", "F&E von AT&T", None),
+        ("E-mail & phone", "E-Mail & Telefon", None),
+        ("Save & E&xit", "Speichern und &beenden", None),
+        ("Q&A", "F&A", None),
+        ("&Open", "Öffnen", None),
+        ("E_xit", "_Beenden", ("Exit", "Beenden")),
+        ("Sa&ve", "S&peichern", ("Save", "Speichern")),
+        ("See contact_page.html", "siehe kontakt_seite", None),
+        ("Set __init__", "Setze __init__", None),
+    ],
+)
+def test_access_keys_go_where_both_sides_have_one(
+    source: str, target: str, sentences: tuple[str, str] | None
+) -> None:
+    assert plain(source, target) == SentencePair(*(sentences or (source, target)))
+
+
+@pytest.mark.parametrize(
     ("source", "target", "reason"),
     [
         ("Save", " \n", "untranslated"),
@@ -63,7 +88,7 @@ def test_sides_that_differ_are_left_out_with_the_reason(source: str, target: str
     assert plain(source, target) == LeftOut(reason)
 
 
-@given(st.text(alphabet="ab {}%()<>/sd$&;1"), st.text(alphabet="ab {}%()<>/sd$&;1"))
+@given(st.text(alphabet="abC {}%()<>/sd$&_;1"), st.text(alphabet="abC {}%()<>/sd$&_;1"))
 def test_any_text_is_a_pair_or_left_out_the_same_way_round(source: str, target: str) -> None:
     there, back = plain(source, target), plain(target, source)
     if isinstance(there, SentencePair):

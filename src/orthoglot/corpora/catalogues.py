@@ -28,6 +28,7 @@ Key = tuple[str | None, str]
 PLURAL = re.compile(r"plural\s*=\s*([^;]+)")
 # A line of a .po file that is neither empty nor a comment.
 LINE = re.compile(r'(?P<keyword>msg\w+)?(?:\[\d+\])?\s*"(?:[^"\\]|\\.)*"')
+MAGIC = b"\xde\x12\x04\x95"  # the first bytes of a .mo file written on a little-endian machine
 GERMANIC = "n != 1"
 TEMPLATE = "EXPRESSION"  # what a new catalogue has in place of a rule
 
@@ -121,6 +122,7 @@ def opened(path: Path) -> Any:
         raise DataError(f"{path} does not exist")
     try:
         if path.suffix == ".mo":
+            _check_tables(path, path.read_bytes())
             return polib.mofile(str(path))
         catalogue = polib.pofile(str(path))
         _check_whole(path, path.read_text(catalogue.encoding))
@@ -150,6 +152,23 @@ def _check_whole(path: Path, text: str) -> None:
         keyword, last = found["keyword"] or keyword, number
     if keyword and keyword != "msgstr":
         raise DataError(f"{path}, line {last}: a message without msgstr; the file may be cut off")
+
+
+def _check_tables(path: Path, content: bytes) -> None:
+    """Refuse a .mo file that was cut off: polib reads what is left of a text.
+
+    Raises:
+        DataError: a text would lie outside the file.
+        struct.error: a table does.
+    """
+    order = "<" if content[:4] == MAGIC else ">"
+    count, *tables = struct.unpack_from(f"{order}3I", content, 8)
+    for place in (table + 8 * number for table in tables for number in range(count)):
+        length, start = struct.unpack_from(f"{order}2I", content, place)
+        if start + length > len(content):
+            raise DataError(
+                f"{path}: a text ends after the file's {len(content)} bytes; the file was cut off"
+            )
 
 
 def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPath, Path]:

@@ -23,8 +23,15 @@ PLACEHOLDER = re.compile(
 )
 TAG = re.compile(r"<(?P<tag>/?[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>|<!--.*?-->", re.DOTALL)
 LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
+START_KEY = re.compile(r"(?:^|[\s(])_")
 # What every placeholder, tag, link, mark and entity has one of.
-MARKS = re.compile(r"[<{}%$&[*`]")
+MARKS = re.compile(r"[<{}%$&[*`_]")
+# The letter of a menu's entry that opens it: &File and _Open, and (&F) or (_F) after a name in another script. Between
+# two capitals, as in R&D, the mark is a letter of the name.
+ACCESS_KEY = {
+    mark: re.compile(rf"\s*\({mark}\w\)|(?<![A-Z{mark}]){mark}(?=\w)|(?<!{mark}){mark}(?=[a-z])")
+    for mark in "&_"
+}
 EMPHASIS = re.compile(r"\*\*|`+")
 # Tags that separate words.
 BLOCKS = {"br", "div", "dd", "dl", "dt", "hr", "li", "ol", "p", "pre", "table", "td", "th", "tr", "ul"}
@@ -34,8 +41,8 @@ _ORDER = re.compile(r"^%\d+\$")
 def plain(source: str, target: str) -> Item:
     """The two sides of a message as sentences, or why it makes no pair.
 
-    HTML tags, Markdown's links, bold type and code marks are removed, entities such as &amp; resolved, and each
-    placeholder (%s, %(name)s, {name}, %1, $name, {{ name }}) becomes the letter X.
+    HTML tags, Markdown's links, bold type, code marks and access keys (&File, _Open) are removed, entities such as
+    &amp; resolved, and each placeholder (%s, %(name)s, {name}, %1, $name, {{ name }}) becomes the letter X.
 
     Returns:
         A pair; or left out as `untranslated` (the target is empty), `markup` (the sides have different tags or links)
@@ -51,7 +58,7 @@ def plain(source: str, target: str) -> Item:
     filled = [_without_placeholders(text) for text, _ in sides]
     if filled[0][1] != filled[1][1] or any(brace in text for text, _ in filled for brace in "{}"):
         return LeftOut("placeholders")
-    return SentencePair(*(html.unescape(text) for text, _ in filled))
+    return _without_access_keys(*(html.unescape(text) for text, _ in filled))
 
 
 def placeholder(text: str) -> str:
@@ -69,6 +76,20 @@ def _without_markup(text: str) -> tuple[str, Counter[str]]:
 
 def _space_of_tag(found: re.Match[str]) -> str:
     return " " if (found["tag"] or "").lower().strip("/") in BLOCKS else ""
+
+
+def _without_access_keys(source: str, target: str) -> SentencePair:
+    """Two sides without their access keys, of which each has one.
+
+    An underscore within a word on both sides is part of a name, as in contact_page.
+    """
+    for mark, key in ACCESS_KEY.items():
+        found = [key.search(side) for side in (source, target)]
+        if source.count(mark) != 1 or target.count(mark) != 1 or not all(found):
+            continue
+        if mark == "&" or START_KEY.search(source) or START_KEY.search(target):
+            source, target = key.sub("", source), key.sub("", target)
+    return SentencePair(source, target)
 
 
 def _without_placeholders(text: str) -> tuple[str, Counter[str]]:

