@@ -101,7 +101,7 @@ def test_scripts_and_spaces() -> None:
     unspaced = {
         code for code in [*languages._LANGUAGES, "qaa", "qae", "qaf"] if not languages.has_spaces(code)
     }
-    assert unspaced == {"zh", "yue", "wuu", "ja", "th", "km", "my", "shn", "lo", "bo", "dz", "qae"}
+    assert unspaced == {"zh", "yue", "wuu", "lzh", "ja", "th", "km", "my", "shn", "lo", "bo", "dz", "qae"}
 
 
 def test_a_pair_is_two_canonical_codes() -> None:

@@ -19,19 +19,20 @@ from orthoglot.errors import ConfigError
 # A macrolanguage and the member that corpora stand for it with are one language here (lv: lav, lvs).
 _TABLE = {
     "Latn": """
-        aa/aar ace af/afr ak/aka an/arg ang ast ay/aym/ayr az/aze/azj ban bbc bbj bem ber bi/bis bjn bm/bam
-        br/bre bs/bos bug bzd ca/cat cbk ceb ch/cha cni co/cos kw/cor cs/ces/cze crh csb cy/cym/wel
-        da/dan de/deu/ger din/din/dik dsb dtp dyu ee/ewe en/eng eo/epo es/spa et/est/ekk eu/eus/baq
-        ff/ful fi/fin fj/fij fo/fao fon fr/fra/fre fur fuv fy/fry ga/gle gd/gla gl/glg gn/grn/gug gsw
-        gv/glv ha/hau haw hch hmn hr/hrv hsb ht/hat hu/hun ia/ina id/ind/in ie/ile ig/ibo ilo io/ido
-        is/isl/ice it/ita jbo jv/jav/jw kab kac kam kbp kea kg/kon ki/kik kl/kal kmb kr/kau/knc
-        ku/kur/kmr kzj la/lat lb/ltz lfn lg/lug li/lim lij lmo ln/lin lt/lit ltg lua luo lus lv/lvs/lav mad
-        max mg/mlg/plt mh/mah mi/mri/mao min mos ms/zsm/msa/may mt/mlt na/nau nah nb/nob nds nhe nij
-        nl/nld/dut nn/nno no/nor nov nso nus ny/nya oc/oci om/orm/gaz oto pag pam pap pcm pl/pol pms
-        pt/por qu/que/quy rm/roh rn/run ro/ron/rum/mo rw/kin sc/srd scn sco se/sme sg/sag sh/hbs shp
-        sk/slk/slo sl/slv sm/smo sn/sna so/som sq/sqi/als/alb ss/ssw st/sot su/sun sv/swe sw/swh/swa swg
-        szl taq tar tet tk/tuk tl/tgl/fil tn/tsn to/ton tpi tr/tur ts/tso tum tw/twi ty/tah tzl umb
-        uz/uzb/uzn vec vi/vie vo/vol wa/wln war wo/wol xh/xho yo/yor za/zha zu/zul
+        aa/aar ace acu af/afr agr ak/aka ake amu an/arg ang ast ay/aym/ayr az/aze/azj ban bbc bbj bem ber
+        bi/bis bjn bm/bam br/bre bs/bos bsn bug bzd ca/cat cak cbk ceb ch/cha chq cjp cni co/cos crh
+        cs/ces/cze csb cy/cym/wel da/dan de/deu/ger din/din/dik djk dop dsb dtp dyu ee/ewe en/eng eo/epo
+        es/spa et/est/ekk eu/eus/baq ff/ful fi/fin fj/fij fo/fao fon fr/fra/fre fur fuv fy/fry ga/gle gbi
+        gd/gla gl/glg gn/grn/gug gsw gv/glv ha/hau haw hch hlt hmn hr/hrv hsb ht/hat hu/hun ia/ina id/ind/in
+        ie/ile ig/ibo ilo io/ido is/isl/ice it/ita jac jbo jiv jv/jav/jw kab kac kam kbh kbp kea kg/kon
+        ki/kik kl/kal kmb kos kr/kau/knc ku/kur/kmr kw/cor kzj la/lat lb/ltz lfn lg/lug li/lim lij lmo
+        ln/lin lt/lit ltg lua luo lus lv/lvs/lav mad mam max mg/mlg/plt mh/mah mi/mri/mao min mos
+        ms/zsm/msa/may mt/mlt na/nau nah nb/nob nds nhe nhg nij nl/nld/dut nn/nno no/nor nov nso nus ny/nya
+        oc/oci ojb om/orm/gaz oto pag pam pap pcm pl/pol pms pon ppk pt/por qu/que/quy quc quw rm/roh rmn
+        rn/run ro/ron/rum/mo rw/kin sc/srd scn sco se/sme sg/sag sh/hbs shi shp sk/slk/slo sl/slv sm/smo
+        sn/sna so/som sq/sqi/als/alb ss/ssw st/sot su/sun sv/swe sw/swh/swa swg szl taq tar tet tk/tuk
+        tl/tgl/fil tn/tsn to/ton tpi tr/tur ts/tso tum tw/twi ty/tah tzl umb usp uz/uzb/uzn vec vi/vie vls
+        vo/vol wa/wln wal war wo/wol xh/xho yo/yor za/zha zu/zul
         """,
     "Arab": """
         acm acq aeb ajp apc ar/ara/arb ars ary arz arq azb ckb dv/div fa/pes/fas/per ks/kas prs
@@ -41,6 +42,8 @@ _TABLE = {
         ab/abk av/ava ba/bak be/bel bg/bul ce/che cu/chu cv/chv kk/kaz ky/kir mhr mk/mkd/mac mn/mon/khk
         orv os/oss ru/rus sah sr/srp tg/tgk tt/tat udm uk/ukr
         """,
+    "Cher": "chr",
+    "Copt": "cop",
     "Deva": "awa bh/bih bho hi/hin hne mag mai mr/mar ne/nep/npi sa/san",
     "Armn": "hy/hye/arm",
     "Beng": "as/asm bn/ben mni",
@@ -51,7 +54,7 @@ _TABLE = {
     "Guru": "pa/pan",
     "Hang": "ko/kor",
     "Hans": "wuu zh/cmn/zho/chi",
-    "Hant": "yue",
+    "Hant": "lzh yue",
     "Hebr": "he/heb/iw yi/yid/ydd",
     "Jpan": "ja/jpn",
     "Khmr": "km/khm",
@@ -62,6 +65,7 @@ _TABLE = {
     "Olck": "sat",
     "Orya": "or/ori/ory",
     "Sinh": "si/sin",
+    "Syrc": "syr",
     "Taml": "ta/tam",
     "Telu": "te/tel",
     "Tfng": "tzm zgh",

@@ -364,6 +364,22 @@ def test_a_wide_file_that_lacks_something_is_refused(text: str | None, message: 
         collect(_nway(str(tmp_path / "wide.tsv"), ["de", "fr"]), None, tmp_path)
 
 
+def test_a_file_for_each_language_becomes_one_text_in_many_languages(tmp_path: Path) -> None:
+    (tmp_path / "deu.txt").write_text("Regen\nHund\n\n")
+    (tmp_path / "swh.txt").write_text("Mvua\n \nJua\n")
+    (tmp_path / "out").mkdir()
+    settings = _nway(str(tmp_path / "{language}.txt"), {"sw": "swh", "de": "deu"})
+    assert settings.outside == [str(tmp_path / "deu.txt"), str(tmp_path / "swh.txt")]
+    collect(settings, None, tmp_path / "out")
+    assert read_nway(tmp_path / "out")[0].sentences == {"de": ["Regen"], "sw": ["Mvua"]}
+    assert json.loads((tmp_path / "out" / "counts.json").read_text()) == {"kept": 1, "incomplete": 2}
+    with pytest.raises(DataError, match=r"no file for fr, e\.g\. .*fra\.txt"):
+        collect(_nway(str(tmp_path / "{language}.txt"), {"de": "deu", "fr": "fra"}), None, tmp_path / "out")
+    (tmp_path / "swh.txt").write_text("Mvua\nJua\n")
+    with pytest.raises(DataError, match=r"swh\.txt has 2 lines, .*deu\.txt has 3"):
+        collect(settings, None, tmp_path / "out")
+
+
 @pytest.mark.parametrize("languages", [["de"], ["de", "de"], {"de": "one", "fr": "one"}])
 def test_a_wide_file_needs_two_languages_with_columns_of_their_own(
     languages: list[str] | dict[str, str],

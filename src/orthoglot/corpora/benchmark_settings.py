@@ -218,13 +218,14 @@ class NwaySettings(Benchmark):
     retrieval = True
     kind: Literal["nway"]
     files: str
-    """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; `{mini}`
-    stands for the folder of the invented languages."""
+    """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; or, with
+    `{language}` for a language's name, a file for each, in which line n is the translation of line n of the others.
+    `{mini}` stands for the folder of the invented languages."""
     languages: (
         Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
     )
-    """The languages to compare, whose columns have their codes as names, or each with the name of its
-    column."""
+    """The languages to compare, whose columns or files have their codes as names, or each with the name of its
+    column or file."""
 
     @model_validator(mode="after")
     def _each_language_has_a_column_of_its_own(self) -> Self:
@@ -232,6 +233,11 @@ class NwaySettings(Benchmark):
         if len(set(self.columns.values())) < len(self.languages):
             raise ValueError(f"languages: {self.languages} names something twice")
         return self
+
+    @property
+    def by_language(self) -> bool:
+        """Whether each language has a file of its own."""
+        return "{language}" in self.files
 
     @property
     def columns(self) -> dict[str, str]:
@@ -247,6 +253,10 @@ class NwaySettings(Benchmark):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
+        if self.by_language:
+            return {
+                code: [filled(self.files, language=name, mini=world)] for code, name in self.columns.items()
+            }
         return {"any language": [filled(self.files, mini=world)]}
 
 

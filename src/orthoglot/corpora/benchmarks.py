@@ -26,7 +26,7 @@ from orthoglot.corpora.benchmark_settings import (
     RetrievalSettings,
     graded_pair,
 )
-from orthoglot.corpora.bitext import read_pairs, read_rows, write_pairs
+from orthoglot.corpora.bitext import read_lines, read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.code_switching import read_dictionary, switched
 from orthoglot.corpora.kinds import BENCHMARKS
@@ -199,16 +199,35 @@ def collect_graded(settings: GradedSettings, paths: Paths, output: Path) -> dict
 
 def collect_nway(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int]:
     """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
-    ((path,),) = paths.values()
-    header, *lines = read_rows(path)
     languages = sorted(settings.columns)
-    places = _places(path, header, [settings.columns[language] for language in languages])
-    rows = [[row[place] for place in places] for row in lines]
+    rows = _aligned_rows(paths, languages) if settings.by_language else _wide_rows(settings, paths, languages)
     whole = [row for row in rows if all(sentence.strip() for sentence in row)]
     if not whole:
-        raise DataError(f"{path}: no line has a sentence in each of {', '.join(languages)}")
+        raise DataError(f"{settings.files}: no line has a sentence in each of {', '.join(languages)}")
     write_pairs(output / NWAY, [languages, *whole])
     return {"kept": len(whole), "incomplete": len(rows) - len(whole)}
+
+
+def _wide_rows(settings: NwaySettings, paths: Paths, languages: Sequence[str]) -> list[list[str]]:
+    """The sentences of each line of a file with a column for each language."""
+    ((path,),) = paths.values()
+    header, *lines = read_rows(path)
+    places = _places(path, header, [settings.columns[language] for language in languages])
+    return [[line[place] for place in places] for line in lines]
+
+
+def _aligned_rows(paths: Paths, languages: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sentences of line n of every language's file."""
+    texts = {language: list(read_lines(paths[language][0])) for language in languages}
+    lines = {language: len(text) for language, text in texts.items()}
+    if len(set(lines.values())) > 1:
+        first = languages[0]
+        other = next(language for language in languages if lines[language] != lines[first])
+        raise DataError(
+            f"{paths[other][0]} has {lines[other]} lines, {paths[first][0]} has {lines[first]}; "
+            "line n must be the same sentence in all languages"
+        )
+    return list(zip(*texts.values(), strict=True))
 
 
 def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> list[list[str]]:
