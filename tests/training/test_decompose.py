@@ -26,7 +26,7 @@ from orthoglot.tasks.retrieval import hits
 from orthoglot.training import decompose as training
 from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import collect, decompose, train
+from orthoglot.training.decompose import collect, decompose, fit_decomposer, train
 from orthoglot.training.loop import Update
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
@@ -387,6 +387,26 @@ def test_s10_centering_from_files_has_zero_means(tmp_path: Path) -> None:
     loaded = load_decomposer(output)
     assert np.abs(loaded.transform(vectors[:60], "qaa").meaning.mean(axis=0)).max() < 1e-6
     assert np.abs(loaded.transform(vectors[80:140], "qab").meaning.mean(axis=0)).max() < 1e-6
+
+
+def test_a_methods_own_recipe_comes_before_that_of_the_preset(world: World) -> None:
+    own = METHODS["seed"].model_copy(update={"learning_rate": 2e-3, "max_epochs": 3, "patience": 2})
+    preset = recipe(learning_rate=1e-2, epochs=7)
+    same = preset.model_copy(update={"learning_rate": 2e-3, "max_epochs": 3, "patience": 2})
+    fits = [
+        fit_decomposer(chosen, how, "seed", world.data, seed=1, device=CPU, checkpoint=None)
+        for chosen, how in ((own, preset), (METHODS["seed"], same), (METHODS["seed"], preset))
+    ]
+    (first, history), (second, again), (other, longer) = fits
+    assert history == again
+    assert (len(history), len(longer)) == (3, 7)
+    assert {name: first.details[name] for name in ("learning_rate", "max_epochs")} == {
+        "learning_rate": 2e-3,
+        "max_epochs": 3,
+    }
+    assert first.details == second.details != other.details
+    for name, weight in first.weights.items():
+        np.testing.assert_array_equal(weight, second.weights[name])
 
 
 def test_methods_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:

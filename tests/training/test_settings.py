@@ -41,6 +41,8 @@ from orthoglot.training.settings import MethodSettings
         ({"architecture": "discriminant", "centre": "pair"}, "'none', 'overall' or 'language'"),
         ({"architecture": "turned_discriminant", "centre": "overall"}, "centre 'overall' does nothing"),
         ({"architecture": "discriminant", "turn": 0.5}, "turn does nothing"),
+        ({"architecture": "discriminant", "learning_rate": 1e-5}, "learning_rate does nothing"),
+        ({"architecture": "original", "max_epochs": 10}, "max_epochs does nothing"),
         ({"architecture": "lir", "rank": 0}, "greater than"),
         ({"architecture": "whitening", "shrinkage": 1.1}, "less than or equal to 1"),
         ({"architecture": "whitening", "shrinkage": -0.1}, "greater than or equal to 0"),

@@ -25,7 +25,7 @@ from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import fit_decomposer, train
 from orthoglot.training.progress import Criterion, History, best_epoch
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
-from orthoglot.training.stopping import CRITERIA, Retrieval, stopping_of, without_opponents
+from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
@@ -208,9 +208,9 @@ def test_the_criterion_does_something_or_is_refused() -> None:
     with pytest.raises(ValidationError, match="'total', 'retrieval' or 'without-opponents'"):
         DecompositionSettings.model_validate({"stopping": "loss"})
     for terms in ({"meat.adversarial": 1.0}, {"meat.adversarial": 1.0, "meat.language": 0.0}):
-        alone = MethodSettings(architecture="two_head", terms=terms, stopping="without-opponents")
+        alone = MethodSettings(architecture="two_head", terms=terms)
         with pytest.raises(ConfigError, match=r"leaves none of the terms meat\.adversarial"):
-            stopping_of(alone, RECIPE)
+            check_stopping(alone, "without-opponents")
     assert set(CRITERIA) == {"total", "retrieval", "without-opponents"}
 
 

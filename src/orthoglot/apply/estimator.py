@@ -28,7 +28,8 @@ from orthoglot.training.settings import DecompositionSettings, Stopping
 class Decomposer(TransformerMixin, BaseEstimator):
     """Split sentence vectors into meaning and language: `Decomposer().fit(a, b, "en", "gn").transform(x)`.
 
-    Trains exactly as the workflow does; the papers' recipes are in brackets.
+    Trains exactly as the workflow does; the papers' recipes are in brackets. A method's own recipe comes before
+    `learning_rate`, `max_epochs`, `patience` and `stopping`: "meat-recipe" and the like are trained as in the papers.
 
     Args:
         method: its name in the catalogue of params.yaml, e.g. "seed", "dream+oracle", "centering";
@@ -38,7 +39,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).
         patience: epochs without a better validation value before stopping (10; SEED 5).
         stopping: that value: "total", the sum of all terms, as in the papers; "retrieval", P@1 of the meaning part; or
-            "without-opponents", the sum without adversarial terms. A method's own setting comes first.
+            "without-opponents", the sum without adversarial terms.
         seed: of initial weights, order and partners, and of the split.
         device: "auto", "cpu", "cuda", "cuda:1".
         valid_share: of the pairs held out for stopping, or for choosing the settings of "discriminant", by hash of

@@ -274,7 +274,10 @@ def fit(
     prefix: Annotated[str, typer.Option(help="put before every sentence, e.g. 'query: '")] = "",
     licence: Annotated[str, typer.Option(help="of the encoder; as its README says if not given")] = "",
     learning_rate: Annotated[
-        float, typer.Option(help="of Adam [papers: DREAM, SEED 1e-4; MEAT, ORACLE 1e-5]")
+        float,
+        typer.Option(
+            help="of Adam, unless the method has its own, as meat-recipe [papers: DREAM, SEED 1e-4; MEAT, ORACLE 1e-5]"
+        ),
     ] = 1e-3,
     batch_size: Annotated[int, typer.Option(min=2, help="sentence pairs a step [papers: 512]")] = 512,
     max_epochs: Annotated[

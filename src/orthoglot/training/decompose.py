@@ -34,7 +34,7 @@ from orthoglot.training.loop import Update, fit
 from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.start import discriminant_maps
-from orthoglot.training.stopping import CRITERIA, Retrieval, stopping_of, without_opponents
+from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,8 @@ def log_endings(
     method: MethodSettings, recipe: DecompositionSettings, name: str, endings: Sequence[Ending]
 ) -> None:
     """One line on the best and last epochs of all seeds of a trained method, and a warning for each doubt."""
-    logger.info("%s: %s", name, summary(endings, recipe.max_epochs, stopping_of(method, recipe)))
+    own = method.recipe(recipe)
+    logger.info("%s: %s", name, summary(endings, own.max_epochs, own.stopping))
     for warning in warnings(endings):
         logger.warning("%s: %s", name, warning)
 
@@ -113,7 +114,7 @@ def fit_decomposer(
 
     Args:
         method: architecture, partner rule and weighted terms.
-        recipe: how to train; None for a closed form.
+        recipe: how to train, where the method itself does not say; None for a closed form.
         name: the method's name, for the record.
         data: vectors and pairs.
         seed: of initial weights, order and partners.
@@ -153,8 +154,11 @@ def fit_decomposer(
             weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
         own |= method.own_settings
         weights |= centre
-        stopping = stopping_of(method, recipe)
-        end = {**ending(history, recipe.patience), "max_epochs": recipe.max_epochs, "stopping": stopping}
+        recipe = method.recipe(recipe)
+        end = {
+            **ending(history, recipe.patience),
+            **{setting: getattr(recipe, setting) for setting in ("learning_rate", "max_epochs", "stopping")},
+        }
     details = {
         "seed": seed,
         "partners": method.partners,
@@ -282,7 +286,9 @@ def train(
     Raises:
         DataError: a batch does not fit into the device's memory.
     """
-    stopping = stopping_of(method, recipe)
+    recipe = method.recipe(recipe)
+    stopping = recipe.stopping
+    check_stopping(method, stopping)
     home = device if fits(data.vectors, device) else torch.device("cpu")
     if home != device:
         logger.info("%s: the vectors exceed the device's memory and are read from the host's", name)

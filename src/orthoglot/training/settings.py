@@ -26,12 +26,11 @@ def _one_of(*known: str) -> Any:
 Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
 PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
 
-OWN_SETTINGS = (
-    *("rank", "turn", "shrinkage", "power", "expansion", "active", "firing"),
-    *("centre", "stopping", "start"),
-)
+# Of how a method is trained, where it is not trained as the others of its preset.
+RECIPE = ("stopping", "learning_rate", "max_epochs", "patience")
 # Settings of every trained method.
-TRAINED_SETTINGS = ("centre", "stopping", "start")
+TRAINED_SETTINGS = ("centre", "start", *RECIPE)
+OWN_SETTINGS = ("rank", "turn", "shrinkage", "power", "expansion", "active", "firing", *TRAINED_SETTINGS)
 Stopping = Literal["total", "retrieval", "without-opponents"]
 
 
@@ -70,6 +69,12 @@ class MethodSettings(Settings):
     stopping: Stopping | None = None
     """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
     the preset says."""
+    learning_rate: Positive | None = None
+    """Adam's, of a trained method; null means that of the preset."""
+    max_epochs: Count | None = None
+    """Passes over the sentence pairs at most, of a trained method; null means those of the preset."""
+    patience: Count | None = None
+    """Epochs without a better validation value before the training stops; null means those of the preset."""
     start: Literal["random", "discriminant"] | None = None
     """What the maps of `two_head` are before training: random, which is the papers' reading and what null means, or
     those of the discriminant (docs/papers.md#refinement), which stay if no epoch is better."""
@@ -100,6 +105,11 @@ class MethodSettings(Settings):
         values = {name: getattr(self, name) for name in (found.settings if found else ())}
         return {name: value for name, value in values.items() if value is not None}
 
+    def recipe(self, preset: DecompositionSettings) -> DecompositionSettings:
+        """How this method is trained: as all of a preset, but for settings of its own."""
+        own = {name: value for name in RECIPE if (value := getattr(self, name)) is not None}
+        return preset.model_copy(update=own)
+
     @property
     def by_language(self) -> bool:
         """Whether each language has weights of its own, so that a language without training pairs has none."""
@@ -126,7 +136,10 @@ class MethodSettings(Settings):
 
 
 class DecompositionSettings(Settings):
-    """How every trained method of a preset is trained: Adam at a constant rate, without weight decay."""
+    """How every trained method of a preset is trained: Adam at a constant rate, without weight decay.
+
+    A method's own `learning_rate`, `max_epochs`, `patience` and `stopping` come first.
+    """
 
     learning_rate: Positive = 1e-3
     """Adam's; the papers have 1e-4 (DREAM, SEED) and 1e-5 (MEAT, ORACLE) over thousands of epochs."""
@@ -139,4 +152,4 @@ class DecompositionSettings(Settings):
     stopping: Stopping = "total"
     """The validation value: `total`, the sum of all terms, as in the papers; `retrieval`, how many translations the
     meaning part finds; `without-opponents`, the sum without terms against a part that is trained as well
-    (docs/papers.md#stopping). A method's own `stopping` comes first."""
+    (docs/papers.md#stopping)."""

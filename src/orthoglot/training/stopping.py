@@ -14,7 +14,7 @@ from orthoglot.objectives import ADVERSARIAL
 from orthoglot.training.batching import PairRows
 from orthoglot.training.gathering import gathered
 from orthoglot.training.progress import LOWEST_TOTAL, Criterion
-from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
+from orthoglot.training.settings import MethodSettings, Stopping
 
 CRITERIA: dict[Stopping, Criterion] = {
     "total": LOWEST_TOTAL,
@@ -23,18 +23,16 @@ CRITERIA: dict[Stopping, Criterion] = {
 }
 
 
-def stopping_of(method: MethodSettings, recipe: DecompositionSettings) -> Stopping:
-    """The method's own criterion, or that of the recipe.
+def check_stopping(method: MethodSettings, stopping: Stopping) -> None:
+    """Refuse a criterion that nothing of a method is left for.
 
     Raises:
         ConfigError: no term is left without opponents.
     """
-    chosen = method.stopping or recipe.stopping
-    if chosen == "without-opponents" and not any(
+    if stopping == "without-opponents" and not any(
         weight > 0 for name, weight in method.terms.items() if name not in ADVERSARIAL
     ):
         raise ConfigError(f"stopping 'without-opponents' leaves none of the terms {', '.join(method.terms)}")
-    return chosen
 
 
 def without_opponents(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
