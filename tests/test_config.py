@@ -59,7 +59,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
     ("path", "value", "message"),
     [
         (("loss",), "orakle", "unknown name 'orakle'; nearest known: oracle; known: all, "),
-        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: demo, mini, opus-small"),
+        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: demo, ems-40, mini, "),
         (("presets", "mini", "seedz"), [1], "unknown key 'presets.mini.seedz'; nearest known: seeds"),
         (("presets", "mini", "splits", "test"), 1.5, "splits.test: Input should be less than 1 (given: 1.5)"),
         (("presets", "mini", "encoders"), ["labs"], "presets.mini.encoders: unknown name 'labs'"),
