@@ -302,23 +302,30 @@ class MiningSettings(Benchmark):
 
 
 class PoolSettings(Benchmark):
-    """Questions, and sentences of many languages in one pool that answer them: LAReQA.
+    """Questions, and sentences of many languages in one pool that answer them: LAReQA; or mentions and the entities
+    that they mean: Mewsli-X.
 
-    Source: docs/papers.md#protocol-lareqa.
+    Source: docs/papers.md#protocol-lareqa, docs/papers.md#protocol-mewsli-x.
     """
 
     kind: Literal["pool"]
+    form: Literal["table", "mewsli-x"] = "table"
+    """`table`: TSV. `mewsli-x`: lines of JSON, of articles with their mentions and of entities."""
     questions: str
-    """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question."""
+    """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question; or
+    Mewsli-X's wikinews_mentions file, after its scripts have filled in the text."""
     candidates: str
-    """A TSV file whose first line names the columns lang, id and sentence; translations share their id."""
+    """A TSV file whose first line names the columns lang, id and sentence, and in which translations share their id; or
+    Mewsli-X's candidate_set_entities file, in which an entity has one language."""
     languages: Annotated[list[Language], Field(min_length=2)]
     """The languages of the pool; others of the files are left out."""
+    asked: list[Language] = []
+    """The languages of the questions, where they are not those of the pool."""
 
     @property
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
-        return set(self.languages)
+        return {*self.languages, *self.asked}
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""

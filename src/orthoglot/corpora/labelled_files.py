@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from orthoglot.corpora.benchmark_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
-from orthoglot.corpora.bitext import read_lines, read_rows
+from orthoglot.corpora.bitext import read_json, read_lines, read_rows
 from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.corpora.splitting import split_of
 from orthoglot.corpora.xml_memory import child, elements
@@ -128,7 +127,7 @@ def read_labels(settings: ClassificationSettings, path: Path) -> dict[str, tuple
 
 def _choices(path: Path) -> Iterator[Item]:
     """The choices of COPA: of both alternatives the pair of cause and effect; the label is that of the file, 0 or 1."""
-    for number, line in _json_lines(path):
+    for number, line in read_json(path):
         try:
             premise, *alternatives = (line[name].strip() for name in ("premise", "choice1", "choice2"))
             backwards = {"cause": True, "effect": False}[line["question"]]
@@ -145,7 +144,7 @@ def _choices(path: Path) -> Iterator[Item]:
 
 def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> Iterator[Item]:
     """The documents of MultiEURLEX in a language, with their labels of a level; those without one are left out."""
-    for number, line in _json_lines(path):
+    for number, line in read_json(path):
         try:
             name, texts, labels = line["celex_id"], line["text"], line["eurovoc_concepts"][level]
             text, label = " ".join((texts.get(language) or "").split()), " ".join(sorted(map(str, labels)))
@@ -157,14 +156,6 @@ def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> 
             counted["untranslated" if label else "unlabelled"] += 1
         else:
             yield Item(name, label, text)
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(read_lines(path), 1):
-        try:
-            yield number, json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path}: line {number} is no JSON ({error})") from error
 
 
 def _table(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[str]]]:
@@ -206,7 +197,7 @@ def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:
 
 def _reviews_v2(path: Path) -> Iterator[tuple[int, str, float]]:
     """(number, text, stars) of the reviews in Keung et al.'s lines of JSON; the title comes first."""
-    for number, review in _json_lines(path):
+    for number, review in read_json(path):
         try:
             title, body, stars = (str(review[name]) for name in ("review_title", "review_body", "stars"))
         except (KeyError, TypeError) as error:
