@@ -183,9 +183,8 @@ def further_cells(run: Run) -> list[Cell]:
     found: list[Cell] = []
     for table in run.paper.tables:
         rows = [one for one in _grid(run.paper) if one.table == table]
-        known = {(here, one.method) for one in rows for here in run.encoders_of(one.encoder)}
-        if run.paper.suite:
-            known = set()
+        own_rows = [] if run.paper.suite else rows
+        known = {(here, one.method) for one in own_rows for here in run.encoders_of(one.encoder)}
         columns = {one.column: one for one in rows}
         for encoder, method, view in _rows(run):
             if (encoder, run.method_label(encoder, method)) not in known:
