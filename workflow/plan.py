@@ -24,7 +24,7 @@ from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
-from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS
+from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
 
 # Verbs by DVC stage.
 STAGES = {
@@ -540,7 +540,7 @@ class Plan:
         )
 
     def _tables(self) -> None:
-        for paper in DECOMPOSER_PAPERS:
+        for paper in (*DECOMPOSER_PAPERS, *SUITES):
             self._table(paper, {}, {"results": [self.report]})
 
     def _table(self, paper: str, settings: dict[str, Any], inputs: dict[str, list[str]]) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from orthoglot.errors import ConfigError
 
 # Mappings that are one value: they are replaced as a whole.
-WHOLE = frozenset({"languages", "packages", "pairs", "sha256", "terms"})
+WHOLE = frozenset(
+    {"elsewhere", "label_names", "languages", "packages", "pairs", "sha256", "spelling", "terms"}
+)
 # What an entry says about itself and does not hand on.
 OWN = frozenset({"host", "needs"})
 

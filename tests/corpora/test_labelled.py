@@ -63,7 +63,7 @@ def test_sib_200s_own_files(sib: Path) -> None:
         ("en", "train"): [Item("1", "travel", "eng_Latn Bus"), Item("2", "sports", "eng_Latn Ball")],
         ("en", "valid"): [Item("3", "travel", "eng_Latn Zug")],
     }
-    assert [*found.directions()] == [("en", "de")]
+    assert found.directions == [(["en"], "de")]
     assert counts["en train"] == {"kept": 2, "repeated": 0, "contradictory": 0}
     output = sib / "labelled"
     assert read_all(output) == [found]
@@ -73,7 +73,7 @@ def test_sib_200s_own_files(sib: Path) -> None:
 
 def test_both_ways_need_every_part_of_every_language(sib: Path) -> None:
     found, _ = of_sib(sib, both_ways=True)
-    assert sorted(found.directions()) == [("de", "en"), ("en", "de")]
+    assert sorted(found.directions) == [(["de"], "en"), (["en"], "de")]
     assert len(found.items) == 6
 
 
@@ -158,7 +158,7 @@ def test_mldocs_files_have_no_names_of_columns(tmp_path: Path) -> None:
     found, _ = made(folder, **values)
     text = '"german.test vote'
     assert found.items["de", "test"][1] == Item(text, "GCAT", text)
-    assert sorted(found.directions()) == [("de", "en"), ("en", "de")]
+    assert sorted(found.directions) == [(["de"], "en"), (["en"], "de")]
 
 
 REVIEW = """<item><category>dvd</category><rating>{stars}</rating><url>u</url><text>{text} &amp; so
@@ -235,10 +235,15 @@ def test_a_draw_has_each_label_equally_often_and_depends_on_the_seed() -> None:
     [
         ({"files": "{language}.tsv"}, "train and test"),
         ({"files": "{split}.tsv"}, "two languages"),
-        ({"pivot": "fr"}, "the pivot fr"),
+        ({"pivot": "fr"}, "fr, in which classifiers learn"),
         ({"text": 1}, "names of all"),
         ({"text": 0, "label": 1}, "from 1 on"),
         ({"labels": {"file": "l", "item": "i", "label": "l", "split": "s"}}, "the column `item`"),
+        ({"together": ["de", "fr"]}, "fr, in which classifiers learn"),
+        ({"together": ["de"], "both_ways": True}, "give one of them"),
+        ({"divide": {"by": "id", "valid": 0.5, "test": 0.5}}, "nothing to train on"),
+        ({"divide": {"by": "id", "valid": 0.1, "test": 0.5}, "form": "copa"}, "for tables"),
+        ({"divide": {"by": 1, "valid": 0.1, "test": 0.5}}, "names of both"),
     ],
 )
 def test_wrong_settings_are_refused(changed: dict[str, Any], message: str) -> None:
@@ -261,4 +266,205 @@ def test_real_files(
     (found,) = read_labelled(output)
     assert tuple(len(found.items["en", part]) for part in ("train", "valid")) == sizes[:2]
     assert {len(items) for (_, part), items in found.items.items() if part == "test"} == {sizes[2]}
-    assert len([*found.directions()]) == len({language for language, _ in found.items}) - 1
+    assert len(found.directions) == len({language for language, _ in found.items}) - 1
+
+
+def of_entry(folder: Path, name: str, **values: Any) -> tuple[LabelledSet, dict[str, dict[str, int]]]:
+    """A set of the catalogue's entry, whose files lie in a folder instead of `texts`."""
+    entry = (
+        config.load(ROOT / "params.yaml").benchmarks[name].model_dump(exclude={"kind", "licence", "source"})
+    )
+    moved = json.loads(json.dumps(entry).replace("texts/", f"{folder}/"))
+    return made(folder, **{**moved, **values})
+
+
+def table(*rows: str) -> str:
+    return "".join("\t".join(row.split("|")) + "\n" for row in rows)
+
+
+XNLI = {
+    "XNLI-MT-1.0/multinli/multinli.train.en.tsv": table(
+        "premise|hypo|label", "p1|h1|contradictory", 'p "2|h2|neutral', "p1|h3|entailment", "p3|h4|neutral",
+        "p3|h4|entailment",
+    ),
+    "XNLI-MT-1.0/multinli/multinli.train.es.tsv": table(
+        "premise|hypo|label", "q1|j1|contradictory", "q2|j2|neutral", "q1|j3|entailment"
+    ),
+    **{
+        f"XNLI-1.0/xnli.{split}.tsv": table(
+            "language|gold_label|sentence1_binary_parse|sentence1|sentence2|promptID|pairID|genre",
+            *(f"{code}|entailment|( x )|{code} {split} {i}|h|1|{i}|-" for code in ("en", "es", "de") for i in (1, 2)),
+        )
+        for split in ("dev", "test")
+    },
+}  # fmt: skip
+
+
+def test_xnlis_own_files(tmp_path: Path) -> None:
+    write(tmp_path, XNLI)
+    found, counts = of_entry(tmp_path, "xnli", languages=["de", "en"])
+    assert found.items["en", "train"] == [
+        Item("p1 h1", "contradiction", "p1", ("h1",)),
+        Item('p "2 h2', "neutral", 'p "2', ("h2",)),
+        Item("p1 h3", "entailment", "p1", ("h3",)),
+    ]
+    assert counts["en train"] == {"kept": 3, "repeated": 1, "contradictory": 1}
+    assert found.items["en", "valid"][0].texts == ("en dev 1", "h")
+    assert found.items["de", "test"] == [Item(str(i), "entailment", f"de test {i}", ("h",)) for i in (1, 2)]
+    assert found.directions == [(["en"], "de"), (["en"], "en")]
+    assert ("de", ("de test 1", "de test 2")) in found.sides()
+    assert ("de", ("h", "h")) in found.sides()
+
+
+def test_translate_train_all_learns_in_every_language(tmp_path: Path) -> None:
+    write(tmp_path, XNLI)
+    found, _ = of_entry(tmp_path, "xnli-all", languages=["en", "es"], together=["en", "es"])
+    assert found.directions == [(["en", "es"], "en"), (["en", "es"], "es")]
+    assert set(found.items) == {(code, part) for code in ("en", "es") for part in ("train", "valid", "test")}
+
+
+def test_americasnlis_own_files_with_xnlis_for_the_training(tmp_path: Path) -> None:
+    rows = [f"{code}|p{i}|h{i}|neutral" for code in ("aym", "quy") for i in range(2)]
+    write(tmp_path, XNLI | {"AmericasNLI/test.tsv": table("language|premise|hypothesis|label", *rows)})
+    languages = {"ay": "aym", "en": "en", "es": "es", "qu": "quy"}
+    found, _ = of_entry(tmp_path, "americasnli", languages=languages)
+    assert found.directions == [(["en", "es"], "ay"), (["en", "es"], "qu")]
+    assert found.items["qu", "test"][1] == Item("p1 h1", "neutral", "p1", ("h1",))
+    assert len(found.items["es", "train"]) == 3
+
+
+def test_paws_xs_own_files(tmp_path: Path) -> None:
+    def rows(name: str) -> str:
+        return table("id|sentence1|sentence2|label", *(f"{i}|{name} {i}|b|{i % 2}" for i in (1, 2)))
+
+    names = ("en/train", "de/translated_train", "en/dev_2k", "de/dev_2k", "en/test_2k", "de/test_2k")
+    write(tmp_path, {f"x-final/{name}.tsv": rows(name) for name in names})
+    chosen = {"languages": ["de", "en"], "together": ["de", "en"]}
+    found, _ = of_entry(tmp_path, "paws-x-all", **chosen)
+    assert found.items["de", "train"][0].text == "de/translated_train 1"
+    assert found.items["en", "train"][0].text == "en/train 1"
+    assert found.items["de", "test"][0] == Item("1", "1", "de/test_2k 1", ("b",))
+
+
+def test_a_file_of_one_set_is_divided_by_a_column_alike_in_all_languages(tmp_path: Path) -> None:
+    rows = [
+        f"{group}-{i}|{'abc'[i]}|en {group}|hypothesis {group} {i}|de {group}|Folge {group} {i}"
+        for group in range(100)
+        for i in range(3)
+    ]
+    write(tmp_path, {"dev.tsv": table("id|label|s1_en|s2_en|s1_de|s2_de", *rows)})
+    values = {"files": f"{tmp_path}/dev.tsv", "text": ["s1_{language}", "s2_{language}"], "item": "id"}
+    values |= {
+        "divide": {"by": "s1_en", "valid": 0.2, "test": 0.3},
+        "together": ["de", "en"],
+        "test_taught": True,
+    }
+    found, _ = made(tmp_path, **values)
+    homes: dict[str, set[str]] = {}
+    for (language, part), items in found.items.items():
+        assert [item.id for item in items] == [item.id for item in found.items["en", part]]
+        assert all(item.text.startswith(language) for item in items)
+        for item in items:
+            homes.setdefault(item.id.partition("-")[0], set()).add(part)
+    assert len(homes) == 100
+    assert all(len(parts) == 1 for parts in homes.values())
+    sizes = {part: len(found.items["en", part]) / 300 for part in ("train", "valid", "test")}
+    assert sizes == pytest.approx({"train": 0.5, "valid": 0.2, "test": 0.3}, abs=0.12)
+    (tmp_path / "labelled").rename(tmp_path / "before")
+    other, _ = made(tmp_path, **values, seed=2)
+    assert other.items["en", "test"] != found.items["en", "test"]
+
+
+def choice(number: int, question: str, label: int, **values: Any) -> str:
+    about = {
+        "premise": f" P{number}.",
+        "choice1": "A.",
+        "choice2": "B.",
+        "question": question,
+        "label": label,
+    }
+    return json.dumps(about | {"idx": number, "changed": False} | values) + "\n"
+
+
+def test_choices_of_copa_and_xcopa_are_pairs_of_cause_and_effect(tmp_path: Path) -> None:
+    both = choice(0, "cause", 0) + choice(1, "effect", 1)
+    files = {"COPA/train.jsonl": both, "COPA/val.jsonl": both, "xcopa/data/et/test.et.jsonl": both}
+    write(tmp_path, files)
+    found, _ = of_entry(tmp_path, "xcopa", languages=["en", "et"])
+    assert found.items["et", "test"] == [
+        Item("0", "0", "A.", ("P0.", "B.", "P0.")),
+        Item("1", "1", "P1.", ("A.", "P1.", "B.")),
+    ]
+    assert [len(texts) for _, texts in found.sides()] == 12 * [2]
+    for bad, message in (
+        (choice(2, "why", 0), "line 3 is no choice"),
+        (choice(2, "cause", 2), "line 3 has the label 2"),
+        (choice(2, "cause", 0, choice2=" "), "line 3 has no text"),
+        ('{"premise": "P"}\n', "line 3 is no choice"),
+        ("premise\n", "line 3 is no JSON"),
+        (choice(1, "cause", 0), "two texts"),
+    ):
+        (tmp_path / "xcopa/data/et/test.et.jsonl").write_text(both + bad)
+        (tmp_path / "labelled").rename(tmp_path / f"before {len(list(tmp_path.iterdir()))}")
+        with pytest.raises(DataError, match=message):
+            of_entry(tmp_path, "xcopa", languages=["en", "et"])
+
+
+def test_documents_of_multieurlex_have_several_labels(tmp_path: Path) -> None:
+    def documents(split: str) -> str:
+        lines = [
+            {
+                "celex_id": f"{split}{i}",
+                "text": {"en": f"Act {i}\n of {split}", "de": f"Akt {i}"}
+                if i
+                else {"en": "Act 0", "de": None},
+                "eurovoc_concepts": {"level_1": ["7", "10"] if i % 2 else ["3"], "level_2": []},
+            }
+            for i in range(3)
+        ]
+        return "".join(json.dumps(line) + "\n" for line in lines)
+
+    write(tmp_path, {f"multi_eurlex/{split}.jsonl": documents(split) for split in ("train", "dev", "test")})
+    found, counts = of_entry(tmp_path, "multieurlex", languages=["de", "en"])
+    assert found.scoring == "several"
+    assert found.items["de", "test"] == [Item("test1", "10 7", "Akt 1"), Item("test2", "3", "Akt 2")]
+    assert counts["de test"] == {"kept": 2, "repeated": 0, "contradictory": 0, "untranslated": 1}
+    assert found.items["en", "train"][1].text == "Act 1 of train"
+    (tmp_path / "labelled").rename(tmp_path / "before")
+    with pytest.raises(DataError, match="line 1 is no document with labels of level_9"):
+        of_entry(tmp_path, "multieurlex", languages=["de", "en"], label="level_9")
+
+
+def test_multiarc_keeps_all_stars(tmp_path: Path) -> None:
+    lines = [{"review_title": "t", "review_body": f"{i}", "stars": str(1 + i % 5)} for i in range(10)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    names = [("en", part) for part in ("train", "dev", "test")] + [("de", "test")]
+    write(
+        tmp_path,
+        {f"amazon-reviews-multi/{part}/dataset_{code}_{part}.json": text for code, part in names},
+    )
+    found, counts = of_entry(tmp_path, "multiarc", languages=["de", "en"])
+    assert found.scoring == "number"
+    assert [item.label for item in found.items["de", "test"]] == [*"12345", *"12345"]
+    assert counts["de test"] == {"kept": 10, "repeated": 0, "contradictory": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "languages"), [("xnli-dev-all", 2490, 15), ("paws-x-dev-all", 2000, 7)]
+)
+def test_dev_sets_at_hand(
+    name: str, items: int, languages: int, more_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (tmp_path / "shared").symlink_to(more_data.parent)
+    monkeypatch.chdir(checkout)
+    output = tmp_path / "labelled"
+    output.mkdir()
+    collect(config.load(ROOT / "params.yaml").benchmarks[name], None, output)
+    (found,) = read_labelled(output)
+    sizes = {key: len(own) for key, own in found.items.items()}
+    assert sum(sizes["en", part] for part in ("train", "valid", "test")) == items
+    assert len({key: size for key, size in sizes.items() if size == sizes["en", key[1]]}) == 3 * languages
+    premises = [{item.text for item in found.items["en", part]} for part in ("train", "valid", "test")]
+    assert not premises[0] & premises[1] | premises[0] & premises[2] | premises[1] & premises[2]

@@ -17,7 +17,7 @@ from orthoglot.errors import DataError
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv "
     "figures/answer.svg figures/training.svg",
-    "tabulate": "oracle-table.html seed-table.html ems-table.html emma-x-table.html",
+    "tabulate": "oracle-table.html seed-table.html ems-table.html emma-x-table.html xrete-table.html",
 }
 
 

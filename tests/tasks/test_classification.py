@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from orthoglot.corpora.benchmark_settings import Scoring
 from orthoglot.corpora.bitext import write_pairs
 from orthoglot.corpora.labelled import Item, LabelledSet
 from orthoglot.errors import DataError
@@ -16,9 +18,14 @@ from orthoglot.tasks.classification import (
     Learner,
     LogisticRecipe,
     PerceptronRecipe,
+    RankingRecipe,
+    Recipe,
     Transfer,
     _make,
+    absolute_error,
+    logistic,
     perceptron,
+    r_precision,
 )
 from orthoglot.tasks.settings import EvaluationSettings
 
@@ -39,12 +46,14 @@ def made(
         language = "de" if part == "test" else "en"
         codes = np.arange(n) % 3
         moved = other * np.ones(8) if part == "test" else 0.0
-        vectors[part] = (np.eye(8)[codes] + 0.1 * rng.normal(size=(n, 8)) + moved).astype(np.float32)
+        vectors[f"{part} {language} 1"] = (np.eye(8)[codes] + 0.1 * rng.normal(size=(n, 8)) + moved).astype(
+            np.float32
+        )
         shown = rng.permutation(codes) if shuffled else codes
         items[language, part] = [
             Item(f"{part} {i}", LABELS[code], f"{part} {i}") for i, code in enumerate(shown)
         ]
-    return Transfer("classification", LabelledSet("set", items), "en", "de", Learner(recipe)), vectors
+    return Transfer("classification", LabelledSet("set", items), ["en"], "de", Learner(recipe)), vectors
 
 
 def accuracy(task: Transfer, vectors: Mapping[str, np.ndarray]) -> float:
@@ -69,7 +78,7 @@ def test_a_text_scores_the_share_of_the_runs_that_are_right() -> None:
     shares = found.scores["en->de"]
     assert set(np.round(3 * shares, 6)) == {0, 1, 2, 3}
     (networks,) = task.learner.known.values()
-    x = vectors["test"].astype(np.float64)
+    x = vectors["test de 1"].astype(np.float64)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     right = networks.predict(x) == np.array([item.label for item in task.texts.items["de", "test"]])
     assert shares == pytest.approx(right.mean(0))
@@ -82,21 +91,21 @@ def test_a_text_scores_the_share_of_the_runs_that_are_right() -> None:
 def test_a_classifier_is_trained_once_for_equal_vectors() -> None:
     task, vectors = made(LogisticRecipe())
     task.score(vectors)
-    task.score({**vectors, "test": -vectors["test"]})
+    task.score({**vectors, "test de 1": -vectors["test de 1"]})
     assert len(task.learner.known) == 1
-    task.score({**vectors, "train": -vectors["train"]})
+    task.score({**vectors, "train en 1": -vectors["train en 1"]})
     assert len(task.learner.known) == 2
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_texts_without_direction_are_left_out(recipe: PerceptronRecipe | LogisticRecipe) -> None:
     task, vectors = made(recipe)
-    vectors["test"][3] = 0
-    vectors["train"][5] = np.nan
-    vectors["valid"][1] = np.nan
+    vectors["test de 1"][3] = 0
+    vectors["train en 1"][5] = np.nan
+    vectors["valid en 1"][1] = np.nan
     found = task.score(vectors).scores["en->de"]
     assert np.flatnonzero(np.isnan(found)).tolist() == [3]
-    vectors["train"][vectors["train"][:, 0] < 0.5] = np.nan
+    vectors["train en 1"][vectors["train en 1"][:, 0] < 0.5] = np.nan
     with pytest.raises(DataError, match="too few usable vectors"):
         task.score(vectors)
 
@@ -107,6 +116,9 @@ def test_directions_of_a_folder_share_the_classifiers_of_their_source(tmp_path: 
     rows = [(code, part, f"{part}{i}", "ab"[i], f"{code} {part} {i}") for code in ("de", "en", "fr")
             for part in ("train", "valid", "test") for i in range(2)]  # fmt: skip
     write_pairs(folder / "labelled.tsv.gz", rows)
+    directions = [([source], target) for source in ("de", "en", "fr") for target in ("de", "en", "fr")
+                  if source != target]  # fmt: skip
+    (folder / "labelled.json").write_text(json.dumps({"directions": directions, "scoring": "label"}))
     settings = EvaluationSettings(tasks=["classification"], classifier_runs=2, classifier_epochs=7)
     tasks = perceptron("classification", settings, TaskData({}, [folder]))
     assert [(task.source, task.target) for task in tasks if isinstance(task, Transfer)] == [
@@ -114,5 +126,133 @@ def test_directions_of_a_folder_share_the_classifiers_of_their_source(tmp_path: 
     ]  # fmt: skip
     assert len({id(task.learner) for task in tasks if isinstance(task, Transfer)}) == 3
     assert tasks[0].facts("de->en")["epochs"] == 7
-    assert tasks[0].sides()["test"] == (["en test 0", "en test 1"], "en")
-    assert _make("classification", PERCEPTRON, TaskData({}, [])) == []
+    assert tasks[0].sides()["test en 1"] == (("en test 0", "en test 1"), "en")
+    assert _make("classification", {"label": PERCEPTRON}, TaskData({}, [])) == []
+
+
+def task_of(
+    recipe: Recipe, items: dict[tuple[str, str], list[Item]], taught: list[str], scoring: Scoring = "label"
+) -> Transfer:
+    return Transfer(
+        "classification", LabelledSet("set", items, scoring=scoring), taught, "de", Learner(recipe)
+    )
+
+
+def unit_rows(rng: np.random.Generator, n: int, width: int = 6) -> np.ndarray:
+    found = rng.normal(size=(n, width))
+    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("recipe", [PerceptronRecipe(runs=2, epochs=120, seed=1), LogisticRecipe()])
+def test_whether_two_texts_mean_the_same_is_learnt_from_pairs_and_not_from_one_text(recipe: Recipe) -> None:
+    rng = np.random.default_rng(2)
+    items, vectors = {}, {}
+    for part, n in (("train", 400), ("valid", 100), ("test", 400)):
+        language = "de" if part == "test" else "en"
+        same = np.arange(n) % 2 == 0
+        first = unit_rows(rng, n)
+        other = unit_rows(rng, n)
+        second = np.where(same[:, None], first + 0.1 * other, other).astype(np.float32)
+        vectors |= {f"{part} {language} 1": first, f"{part} {language} 2": second}
+        items[language, part] = [Item(f"{i}", str(one), f"a{i}", (f"b{i}",)) for i, one in enumerate(same)]
+    assert accuracy(task_of(recipe, items, ["en"]), vectors) > 0.9
+    single = {key: [one._replace(further=()) for one in own] for key, own in items.items()}
+    assert accuracy(task_of(recipe, single, ["en"]), vectors) == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_pair_counts_if_both_texts_have_a_direction() -> None:
+    rng = np.random.default_rng(2)
+    items = {
+        (code, part): [Item(f"{part}{i}", "ab"[i % 2], "x", ("y",)) for i in range(20)]
+        for code, part in (("en", "train"), ("en", "valid"), ("de", "test"))
+    }
+    vectors = {f"{part} {code} {k}": unit_rows(rng, 20) for code, part in items for k in (1, 2)}
+    vectors["test de 1"][3], vectors["test de 2"][5] = 0, np.nan
+    task = task_of(LogisticRecipe(), items, ["en"])
+    assert list(task.sides()) == list(vectors)
+    assert np.flatnonzero(np.isnan(task.score(vectors).scores["en->de"])).tolist() == [3, 5]
+
+
+def test_one_classifier_learns_in_several_languages_at_once() -> None:
+    task, vectors = made(LogisticRecipe())
+    items = dict(task.texts.items)
+    for part in ("train", "valid"):
+        items["de", part] = items["en", part]
+        vectors[f"{part} de 1"] = vectors[f"{part} en 1"] + 2  # a language apart
+    vectors["test de 1"] = vectors["test de 1"] + 2
+    together = task_of(LogisticRecipe(), items, ["en", "de"])
+    assert accuracy(task_of(LogisticRecipe(), items, ["en"]), vectors) < 0.9
+    found = together.score(vectors).scores
+    assert list(found) == ["all->de"]
+    assert found["all->de"].mean() > 0.97
+    assert together.facts("all->de")["train"] == 2 * SIZES["train"]
+    items["fr", "test"] = items["de", "test"]
+    assert task_of(LogisticRecipe(), items, ["en", "de"]).source == "en+de"
+
+
+def test_the_better_alternative_is_found_wherever_it_stands() -> None:
+    """The effect has the direction of its cause."""
+    rng = np.random.default_rng(3)
+    items, vectors = {}, {}
+    for part, n in (("train", 300), ("valid", 50), ("test", 300)):
+        language = "de" if part == "test" else "en"
+        premise, wrong = unit_rows(rng, n), unit_rows(rng, n)
+        good = premise + 0.1 * unit_rows(rng, n)
+        label = np.arange(n) % 2
+        sides = (
+            premise,
+            np.where(label[:, None] == 0, good, wrong),
+            premise,
+            np.where(label[:, None] == 0, wrong, good),
+        )
+        vectors |= {f"{part} {language} {k}": one for k, one in enumerate(sides, 1)}
+        items[language, part] = [Item(str(i), str(one), "p", ("a", "p", "b")) for i, one in enumerate(label)]
+    for recipe in RECIPES:
+        assert accuracy(task_of(recipe, items, ["en"]), vectors) > 0.9
+
+
+def test_numbers_are_scored_by_how_far_they_are() -> None:
+    predicted = np.array([["1", "5", "3"], ["2", "5", "3"]])
+    assert absolute_error(predicted, np.array(["1", "1", "4"])).tolist() == [[0, 4, 1], [1, 4, 1]]
+    task, vectors = made(LogisticRecipe())
+    stars = {"no": "1", "perhaps": "3", "yes": "5"}
+    items = {
+        key: [one._replace(label=stars[one.label]) for one in own] for key, own in task.texts.items.items()
+    }
+    graded = task_of(LogisticRecipe(), items, ["en"], "number")
+    assert graded.measure == "MAE"
+    assert graded.score(vectors).scores["en->de"].mean() < 0.06
+    vectors["test de 1"] = np.roll(vectors["test de 1"], 1, axis=0)  # the vectors of the item before
+    assert graded.score(vectors).scores["en->de"].mean() == pytest.approx(8 / 3, abs=0.1)
+    assert "chance" not in graded.facts("en->de")
+
+
+def test_several_labels_are_ranked() -> None:
+    predicted = np.array([["a b c d", "d c b a", "a b c d"]], dtype=object)
+    assert r_precision(predicted, np.array(["a b", "a d", "x a"])).tolist() == [[1, 0.5, 0.5]]
+    rng = np.random.default_rng(4)
+    items, vectors = {}, {}
+    for part, n in (("train", 300), ("valid", 20), ("test", 200)):
+        language = "de" if part == "test" else "en"
+        marked = rng.random((n, 4)) < 0.4
+        marked[:, 0] |= ~marked.any(axis=1)
+        vectors[f"{part} {language} 1"] = (marked + 0.1 * rng.normal(size=(n, 4))).astype(np.float32)
+        items[language, part] = [
+            Item(f"{i}", " ".join(np.array([*"abcd"])[row]), "t") for i, row in enumerate(marked)
+        ]
+    task = task_of(RankingRecipe(), items, ["en"], "several")
+    assert task.measure == "mRP"
+    assert task.score(vectors).scores["en->de"].mean() > 0.95
+    assert task.facts("en->de")["labels"] == 4
+    vectors["test de 1"] = rng.permutation(vectors["test de 1"])
+    assert task.score(vectors).scores["en->de"].mean() < 0.7
+
+
+def test_perceptrons_leave_texts_with_several_labels_to_the_regression(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    write_pairs(folder / "labelled.tsv.gz", [("en", part, "1", "a b", "x") for part in SIZES])
+    (folder / "labelled.json").write_text(json.dumps({"directions": [[["en"], "en"]], "scoring": "several"}))
+    data, settings = TaskData({}, [folder]), EvaluationSettings(tasks=["classification"])
+    assert perceptron("classification", settings, data) == []
+    assert len(logistic("classification-logistic", settings, data)) == 1

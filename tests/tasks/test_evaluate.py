@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -406,6 +407,8 @@ def test_both_directions_of_a_classification_have_texts_of_their_own(
     folder = tmp_path / "labelled"
     folder.mkdir()
     write_pairs(folder / "labelled.tsv.gz", labelled)
+    directions = [[["qaa"], "qab"], [["qab"], "qaa"]]
+    (folder / "labelled.json").write_text(json.dumps({"directions": directions, "scoring": "label"}))
     small = {"classifier_runs": 2, "classifier_epochs": 2, "tasks": list(TRANSFER), "resamples": 50}
     chosen = settings.model_copy(update=small)
     scored = {}

@@ -28,6 +28,15 @@ for paper in DECOMPOSER_PAPERS:
             plan.job(f"tables/{paper}").receipt,
 
 
+for suite in SUITES:
+
+    rule:
+        name:
+            suite
+        input:
+            plan.job(f"tables/{suite}").receipt,
+
+
 rule ablation:
     input:
         lambda wildcards: plan.ablations(),

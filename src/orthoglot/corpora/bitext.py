@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import zstandard
 
@@ -133,6 +134,19 @@ def read_lines(path: Path) -> Iterator[str]:
         DataError: the file is missing, truncated or not UTF-8.
     """
     return decoded(unpacked(path), str(path))
+
+
+def read_json(path: Path) -> Iterator[tuple[int, Any]]:
+    """Stream the values of a file with one in JSON on each line, with the lines' numbers from 1.
+
+    Raises:
+        DataError: as of `read_lines`; a line is not JSON.
+    """
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            yield number, json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path}: line {number} is no JSON ({error})") from error
 
 
 def unpacked(path: Path) -> Iterator[bytes]:

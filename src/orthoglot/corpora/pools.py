@@ -1,18 +1,19 @@
-"""Questions, and one pool of sentences of many languages that answer them, as in LAReQA.
+"""Questions, and one pool of sentences of many languages that answer them, as in LAReQA; or mentions and entities.
 
 A folder has `pool.tsv.gz`. Each line has what it is ("question" or "candidate"), its language, its id, the id of the
-answer, and the text. Translations share their ids, so that each question has an answer in every language.
+answer, and the text. Translations share their ids, so that a question has an answer in each language that has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orthoglot.corpora.benchmark_settings import PoolSettings
-from orthoglot.corpora.bitext import read_rows, write_pairs
+from orthoglot.corpora.bitext import read_json, read_rows, write_pairs
 from orthoglot.errors import DataError
+from orthoglot.languages import canonical
 
 POOL = "pool.tsv.gz"
 
@@ -26,7 +27,7 @@ class PoolSet:
         questions: {language: questions}.
         numbers: {language: id of each question}.
         answers: {language: id of the answer of each question}.
-        candidates: {language: sentences}, of the same languages.
+        candidates: {language: sentences}.
         ids: {language: id of each sentence}.
     """
 
@@ -45,26 +46,41 @@ class PoolSet:
 def collect(settings: PoolSettings, paths: Mapping[str, Sequence[Path]], output: Path) -> dict[str, int]:
     """Write the questions that have an answer and all candidates, of the languages of the settings.
 
+    A mention of an entity whose language is left out is left out, and counted.
+
     Raises:
-        DataError: a column is absent, a language has no question or no candidate, or a question's answer is no
-            candidate of its own language.
+        DataError: a column or field is absent, a language has no question or no candidate, a question's answer is no
+            candidate of its own language, or an entity is no candidate.
     """
     ((questions, candidates),) = paths.values()
-    asked = _columns(questions, ["lang", "question_id", "answer", "question"])
-    pool = _columns(candidates, ["lang", "id", "sentence"])
-    known = {(language, name) for language, name, _ in pool}
-    for what, path, rows in (("question", questions, asked), ("sentence", candidates, pool)):
-        if missing := [code for code in settings.languages if code not in {row[0] for row in rows}]:
+    asked_in = settings.asked or settings.languages
+    asked: list[tuple[str, ...]]
+    pool: list[tuple[str, ...]]
+    if settings.form == "mewsli-x":
+        asked, pool = list(_mentions(questions)), list(_entities(candidates))
+        known = {(language, name) for name in {name for _, name, _ in pool} for language in asked_in}
+    else:
+        asked = _columns(questions, ["lang", "question_id", "answer", "question"])
+        pool = _columns(candidates, ["lang", "id", "sentence"])
+        known = {(language, name) for language, name, _ in pool}
+    for what, path, own, wanted in (
+        ("question", questions, asked, asked_in),
+        ("sentence", candidates, pool, settings.languages),
+    ):
+        if missing := [code for code in wanted if code not in {row[0] for row in own}]:
             raise DataError(f"{path}: no {what} in {', '.join(missing)}")
     for language, _, answer, text in asked:
-        if language in settings.languages and (language, answer) not in known:
+        if language in asked_in and (language, answer) not in known:
             raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
-    rows = [("question", *row) for row in dict.fromkeys(asked) if row[0] in settings.languages]
     kept = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
+    answers = {name for _, name, _ in kept}
+    found = [row for row in dict.fromkeys(asked) if row[0] in asked_in]
+    rows = [("question", *row) for row in found if row[2] in answers]
+    left_out = len(found) - len(rows)
     rows += [("candidate", language, name, name, text) for language, name, text in kept]
     write_pairs(output / POOL, rows)
-    own = sum(row[0] == "question" for row in rows)
-    return {"questions": own, "candidates": len(rows) - own}
+    counts = {"questions": len(rows) - len(kept), "candidates": len(kept)}
+    return counts | ({"answer_left_out": left_out} if left_out else {})
 
 
 def read_pool(folder: Path) -> list[PoolSet]:
@@ -87,3 +103,37 @@ def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
         raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
     places = [header.index(name) for name in names]
     return [tuple(row[place] for place in places) for row in rows]
+
+
+def _mentions(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(language, id, entity, "mention: the sentences that hold it") of each mention of Mewsli-X's articles."""
+    for number, line in read_json(path):
+        try:
+            context = line["context"]
+            language, text = canonical(context["language"]), context["text"]
+            spans = [(span["start"], span["end"]) for span in context["sentence_spans"]]
+            for mention in line["mentions"]:
+                start, end, own = (mention["mention_span"][name] for name in ("start", "end", "text"))
+                if not own.strip() or text[start:end] != own:
+                    raise DataError(
+                        f"{path}: line {number}: its text does not hold the mention {own!r} at {start}"
+                    )
+                first = max([begin for begin, _ in spans if begin <= start], default=start)
+                last = min([stop for _, stop in spans if stop >= end], default=end)
+                yield language, mention["example_id"], mention["entity_id"], _described(own, text[first:last])
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no article with mentions ({error!r})") from error
+
+
+def _entities(path: Path) -> Iterator[tuple[str, str, str]]:
+    """(language, id, "title: description") of each entity of Mewsli-X."""
+    for number, line in read_json(path):
+        try:
+            text = _described(line["title"], line["description"])
+            yield canonical(line["description_language"]), line["entity_id"], text
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no entity ({error!r})") from error
+
+
+def _described(name: str, text: str) -> str:
+    return " ".join(f"{name}: {text}".split())

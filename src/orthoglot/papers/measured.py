@@ -45,13 +45,18 @@ REASONS = {
 
 
 class Match(NamedTuple):
-    """What a run has for a printed number; `candidates` are pairs (here, in the paper), one for each subset."""
+    """What a run has for a printed number.
+
+    `candidates` are pairs (here, in the paper), one for each subset; `stand_in` the source of the data set if it is not
+    the paper's.
+    """
 
     number: Number | None = None
     over: tuple[str, ...] = ()
     dataset: str = ""
     reason: str = ""
     candidates: tuple[tuple[int | None, int | None], ...] = ()
+    stand_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,11 @@ class Cell:
 
     @property
     def like_for_like(self) -> bool:
-        """Whether `difference` compares the same languages, searched among as many candidates."""
+        """Whether `difference` compares the same languages of the same data, searched among as many candidates."""
         return (
             self.difference is not None
             and self.same_candidates
+            and not self.match.stand_in
             and (not self.missing or self.like is not None)
         )
 
@@ -170,25 +176,31 @@ def cells(run: Run) -> list[Cell]:
 
 
 def further_cells(run: Run) -> list[Cell]:
-    """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have."""
+    """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have.
+
+    Of a suite also what was not, where any other column was.
+    """
     found: list[Cell] = []
     for table in run.paper.tables:
         rows = [one for one in _grid(run.paper) if one.table == table]
-        known = {(here, one.method) for one in rows for here in run.encoders_of(one.encoder)}
+        own_rows = [] if run.paper.suite else rows
+        known = {(here, one.method) for one in own_rows for here in run.encoders_of(one.encoder)}
         columns = {one.column: one for one in rows}
         for encoder, method, view in _rows(run):
             if (encoder, run.method_label(encoder, method)) not in known:
                 own = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
-                here = any(one.view == view for one in rows) or view == SENTENCE
+                here = any(one.view == view for one in rows) or view == SENTENCE or run.paper.suite
                 asked = [one._replace(**own) for one in columns.values()] if here else []
                 found += [_cell(one, encoder, method, run) for one in asked]
-    return [one for one in found if one.measured is not None]
+    there = {(one.encoder, one.method) for one in found if one.measured is not None and run.paper.suite}
+    return [one for one in found if one.measured is not None or (one.encoder, one.method) in there]
 
 
 def whole_cells(run: Run) -> list[Cell]:
     """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
     printed = printed_numbers(run.paper.name)
-    scales = {(one.task, one.metric): one.scale for one in printed if one.method != FINE_TUNED}
+    chosen = [one for one in printed if one.method != FINE_TUNED or run.paper.suite]
+    scales = {(one.task, one.metric): one.scale for one in chosen}
     if run.paper.variants:
         scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
     found = []
@@ -207,9 +219,9 @@ def whole_cells(run: Run) -> list[Cell]:
 
 
 def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
-    """Encoder, method and view of everything in the run of which the paper prints such a view."""
+    """Encoder, method and view of all in the run of which the paper prints such a view; of a suite the meaning view."""
     printed = {one.view for one in printed_numbers(run.paper.name)} - {SENTENCE}
-    views = [view for view in VIEWS if view in printed]
+    views = ["meaning"] if run.paper.suite else [view for view in VIEWS if view in printed]
     for encoder in run.encoders:
         for method in run.measured.methods_of(encoder):
             for view in [SENTENCE] if run.method_label(encoder, method) == ORIGINAL else views:
@@ -276,16 +288,21 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Match:
     if number is None:
         return Match(dataset=names, reason=NO_RECORD)
     paper = [printed.data.candidates.get(member) for member, _, _ in subsets]
-    return Match(number, tuple(parts), names, candidates=tuple(zip(number.candidates, paper, strict=True)))
+    source = run.measured.stated("source", task=printed.task, dataset=datasets[0])
+    stand_in = source if source == printed.data.stand_in else ""
+    candidates = tuple(zip(number.candidates, paper, strict=True))
+    return Match(number, tuple(parts), names, candidates=candidates, stand_in=stand_in)
 
 
 def _datasets(printed: Printed, run: Run) -> list[str]:
-    source = printed.data.source
-    return [
-        name
+    """Data sets of the run that are the printed one; without such, those that stand in for it."""
+    here = {
+        name: run.measured.stated("source", task=printed.task, dataset=name)
         for name in run.measured.datasets(printed.task)
-        if not source or run.measured.stated("source", task=printed.task, dataset=name) == source
-    ]
+    }
+    source, stand_in = printed.data.source, printed.data.stand_in
+    own = [name for name in here if not source or here[name] == source]
+    return own or [name for name in here if stand_in and here[name] == stand_in]
 
 
 def _parts(printed: Printed, datasets: Sequence[str], run: Run) -> dict[str, list[tuple[str, str]]]:
@@ -301,6 +318,9 @@ def _parts(printed: Printed, datasets: Sequence[str], run: Run) -> dict[str, lis
 
 
 def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:
+    if "-" not in member:
+        yield printed.direction.replace("xx", member) or member
+        return
     pivot, foreign = member.split("-")
     if printed.direction in ("en->xx", "both"):
         yield f"{pivot}->{foreign}"
@@ -308,5 +328,5 @@ def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:
         yield f"{foreign}->{pivot}"
     if not printed.direction:
         turned = f"{foreign}-{pivot}"
-        # The cosine of two sentences has no direction; a translation's quality has.
-        yield turned if printed.task == "sts" and turned in have else member
+        # The cosine of two sentences has no direction, nor has mining; a translation's quality has.
+        yield turned if printed.task in ("sts", "mining") and turned in have else member

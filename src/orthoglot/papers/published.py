@@ -79,6 +79,8 @@ class Paper(NamedTuple):
         encoders: names of the checkpoints that count as each of its encoders.
         variants: of the encoder that it trains; empty for the papers on decomposers.
         base: the variant that the others are compared with.
+        suite: a suite of tasks for undivided vectors, whose tables show every task of each encoder of a run, measured
+            or not, below the paper's.
         headings: of columns, by data set and direction.
         claims: about directions of effects.
     """
@@ -86,10 +88,11 @@ class Paper(NamedTuple):
     name: str
     title: str
     tables: Mapping[str, str]
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...] = ()
     encoders: Mapping[str, tuple[str, ...]] = {}
     variants: Mapping[str, Variant] = {}
     base: str = ""
+    suite: bool = False
     headings: Mapping[str, str] = {}
 
 
@@ -97,8 +100,9 @@ class DataSet(NamedTuple):
     """What the numbers of a table are means over; see datasets.toml.
 
     Attributes:
-        members: pairs of languages.
+        members: pairs of languages, or languages alone.
         source: which public test set it is, "" for any.
+        stand_in: the source that is shown where this one is not in the run, e.g. of a dev set; "" for none.
         unmeasured: why no run measures it, else "".
         candidates: among how many sentences the paper searches for a query, by member, where that is stated.
     Source: docs/papers.md#published-averages.
@@ -106,6 +110,7 @@ class DataSet(NamedTuple):
 
     members: tuple[str, ...] = ()
     source: str = ""
+    stand_in: str = ""
     unmeasured: str = ""
     candidates: Mapping[str, int] = {}
 
@@ -125,13 +130,14 @@ class Printed(NamedTuple):
         paper: its name.
         table: its number in the paper.
         encoder: the paper's; in an ablation, which variant.
-        method: one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task.
+        method: one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task, "prompted"
+            for a model that answers prompts.
         view: "meaning", "language", or "sentence" for an undivided vector.
         task: as in a record.
         dataset: one of `DATA_SETS`, or one of which no run has a part.
         subset: one of its members, or "all" for the mean.
-        direction: "en->xx", "xx->en", "both" (mean of the two), "" where there is none, or "all" for a
-            data set of a run as a whole.
+        direction: "en->xx", "xx->en", "both" (mean of the two), "all->xx" for what is learnt in all languages at
+            once, "" where there is none, or "all" for a data set of a run as a whole.
         metric: as in a record.
         scale: "0..100", "-100..100", "-1..1", "0..400" or "seconds".
         value: as printed, "" where the text lacks it.
@@ -231,13 +237,14 @@ def _data_sets() -> dict[str, DataSet]:
     for name, one in content.items():
         members = [f"en-{code}" for code in one.get("english", "").split()]
         members += ["-".join(pair) for pair in combinations(one.get("among", "").split(), 2)]
-        members += one.get("pairs", "").split()
+        members += [*one.get("pairs", "").split(), *one.get("languages", "").split()]
         stated = one.get("candidates")
         sizes = {} if stated is None else dict.fromkeys(members, stated)
         if isinstance(stated, str):
             fewer = (entry.split() for entry in lists[stated].split(","))
             sizes = dict.fromkeys(members, 1000) | {f"en-{code}": int(size) for code, size in fewer}
-        found[name] = DataSet(tuple(members), one.get("source", ""), one.get("unmeasured", ""), sizes)
+        about = {key: one.get(key, "") for key in ("source", "stand_in", "unmeasured")}
+        found[name] = DataSet(tuple(members), **about, candidates=sizes)
     return found
 
 
@@ -253,8 +260,9 @@ def _methods() -> dict[str, tuple[Definition, ...]]:
 
 
 PAPERS: Mapping[str, Paper] = {path.stem: _paper(path.stem) for path in sorted(PUBLISHED.glob("*.csv"))}
-# Papers on decomposers of frozen encoders, and those that train an encoder and its variants.
-DECOMPOSER_PAPERS = tuple(name for name, paper in PAPERS.items() if not paper.variants)
+# Papers on decomposers of frozen encoders, suites of tasks, and papers that train an encoder and its variants.
+DECOMPOSER_PAPERS = tuple(name for name, paper in PAPERS.items() if not (paper.variants or paper.suite))
+SUITES = tuple(name for name, paper in PAPERS.items() if paper.suite)
 ENCODER_PAPERS = tuple(name for name, paper in PAPERS.items() if paper.variants)
 DATA_SETS: Mapping[str, DataSet] = _data_sets()
 # What the papers call a method: its printed reading, then that of the authors' code where it differs.

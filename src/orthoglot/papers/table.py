@@ -15,7 +15,7 @@ import pandas as pd
 from orthoglot.atomic import replacing
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.papers.measured import REASONS, WHOLE, Cell, cells, further_cells, whole_cells
-from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, Paper, load_paper
+from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.report import tables
 from orthoglot.report.page import render
@@ -54,7 +54,8 @@ def write_paper(run: Run, output: Path) -> None:
         "parameters": run.parameters,
     }
     stem = f"{paper.name}-table"
-    _write(output, stem, f"{paper.title}: published and measured", _lead(known), sections, tested, content)
+    lead = _lead(known + further if paper.suite else known)
+    _write(output, stem, f"{paper.title}: published and measured", lead, sections, tested, content)
     flat = [
         {name: " ".join(value) if isinstance(value, list) else value for name, value in row.items()}
         for row in rows
@@ -64,13 +65,13 @@ def write_paper(run: Run, output: Path) -> None:
 
 
 def write_records(paper: str, records: Sequence[Record], output: Path) -> None:
-    """Write the tables of a paper on decomposers, one of `DECOMPOSER_PAPERS`, from the records of one run.
+    """Write the tables of a paper on decomposers or of a suite from the records of one run.
 
     Raises:
         ConfigError: no such paper.
         DataError: no record, or damaged ones.
     """
-    write_paper(Run(load_paper(paper, DECOMPOSER_PAPERS), Measured(records)), output)
+    write_paper(Run(load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES)), Measured(records)), output)
 
 
 def write_claims(records: Sequence[Record], output: Path) -> None:
@@ -171,6 +172,9 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
         "measured": lambda one: _number(one, one.measured),
         "difference": _difference,
     }
+    if run.paper.suite:
+        every = own + others
+        return _grid(run, title, _how(run, every), every, kinds), None
     if not run.paper.base:
         note = "Encoders and methods of this run in the paper's columns."
         more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
@@ -305,7 +309,8 @@ def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) 
         # A pair of languages is two of the paper's directions.
         unit = " pairs" if cell.printed.task == NWAY else ""
         small.append(f"{len(cell.match.over)} of {len(cell.match.over) + len(cell.missing)}{unit}")
-    return tables.Cell(_text(cell, number.value, sign), " ".join([*small, *filter(None, [cell.among()])]))
+    among = [cell.among(), cell.match.stand_in and f"on {cell.match.stand_in}"]
+    return tables.Cell(_text(cell, number.value, sign), " ".join([*small, *filter(None, among)]))
 
 
 def _difference(cell: Cell) -> tables.Cell:

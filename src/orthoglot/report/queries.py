@@ -15,6 +15,7 @@ from orthoglot.statistics.records import (
     COMPARISON,
     F1,
     MAP,
+    MRP,
     P_AT_1,
     PROPORTIONS,
     SAME_LANGUAGE,
@@ -50,7 +51,7 @@ EXPLAINED = {
 }
 INVENTED = "Its languages are invented: text and scores were generated, and no person wrote them."
 # Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
-PERCENT = (*PROPORTIONS, F1, MAP, SAME_LANGUAGE)
+PERCENT = (*PROPORTIONS, F1, MAP, MRP, SAME_LANGUAGE)
 # Metrics that methods are compared by.
 COMPARED = (*PERCENT, "pearson", "spearman")
 LEVEL = 0.05

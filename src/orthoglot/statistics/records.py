@@ -20,6 +20,8 @@ LEFT_OUT = -1
 # Retrieval of the first neighbour, the language probe and classification: shares of hits, 0 to 100.
 P_AT_1, ACCURACY = "P@1", "accuracy"
 PROPORTIONS = (P_AT_1, ACCURACY)
+# Classification with labels that are numbers (times 100; lower is better), and with several labels a text (0 to 100).
+MAE, MRP = "MAE", "mRP"
 # Mining, and ranked lists with several relevant candidates: 0 to 100, and more is better for the meaning.
 F1, MAP = "F1", "mAP@20"
 # Neighbours in the query's own language, 0 to 100: little of the meaning, much of the language.
@@ -45,9 +47,10 @@ class Record:
         seed: of the decomposer's training; None for the mean over seeds.
         metric: "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and
             "spearman" (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and
-            "mAP@20" (0 to 100), the metrics of `orthoglot.tasks.leakage`, `orthoglot.tasks.geometry`,
-            `orthoglot.tasks.mixed_pool` and `orthoglot.tasks.quality`, or a comparison with another method
-            (`Comparison`), e.g. "difference-P@1:dream". A correlation with a constant is undefined and has no record.
+            "mAP@20" (0 to 100), "MAE" (times 100) and "mRP" (0 to 100) of classification, the metrics of
+            `orthoglot.tasks.leakage`, `orthoglot.tasks.geometry`, `orthoglot.tasks.mixed_pool` and
+            `orthoglot.tasks.quality`, or a comparison with another method (`Comparison`), e.g.
+            "difference-P@1:dream". A correlation with a constant is undefined and has no record.
         value: the number; `orthoglot.tasks.registry` says which values are better.
         low: lower end of the interval, None where there is none.
         high: upper end.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.statistics.records import ACCURACY, F1, MAP, P_AT_1, SAME_LANGUAGE
+from orthoglot.statistics.records import ACCURACY, F1, MAE, MAP, MRP, P_AT_1, SAME_LANGUAGE
 
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
@@ -266,6 +266,8 @@ def _with_ones(*columns: np.ndarray) -> np.ndarray:
 MEASURES: dict[str, tuple[Metric, ...]] = {
     P_AT_1: (Metric(P_AT_1, mean()),),
     ACCURACY: (Metric(ACCURACY, mean()),),
+    MAE: (Metric(MAE, mean()),),
+    MRP: (Metric(MRP, mean()),),
     "correlation": (Metric("pearson", pearson()), Metric("spearman", Spearman())),
     # Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
     "mining": (

@@ -1,0 +1,150 @@
+"""XRETE: twelve tasks, Emma-X's numbers above those of a run, and what is not at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from generated_records import record
+
+from orthoglot.papers.measured import NO_DATA, NO_ENCODER, NO_TUNING, Cell, cells, further_cells
+from orthoglot.papers.published import PAPERS, SUITES, printed_numbers
+from orthoglot.papers.runs import Run
+from orthoglot.papers.table import write_records
+from orthoglot.statistics.lookup import Measured
+from orthoglot.statistics.records import ALL, Record
+
+TASKS = {
+    "xnli", "americasnli", "sts17", "wmt21", "lareqa", "mewsli-x", "bucc", "tatoeba-112", "xcopa", "multieurlex",
+    "multiarc", "paws-x",
+}  # fmt: skip
+# Task, data set here, source, subsets, metric.
+MEASURED = [
+    ("classification", "xnli-dev", "xnli-dev", ["en->de", "en->en"], "accuracy"),
+    ("classification", "xnli-dev-all", "xnli-dev", ["all->de", "all->en"], "accuracy"),
+    (
+        "classification",
+        "multiarc-all",
+        "multiarc",
+        [f"all->{code}" for code in ["de", "en", "es", "fr", "ja", "zh"]],
+        "MAE",
+    ),
+    ("classification-logistic", "xnli-dev-all", "xnli-dev", ["all->de"], "accuracy"),
+    ("classification-logistic", "multieurlex-all", "multieurlex", ["all->de", "all->mt"], "mRP"),
+    ("lareqa", "lareqa", "lareqa-xquad-r", ["ar", "zh"], "mAP@20"),
+    ("lareqa", "mewsli-x", "mewsli-x", ["ar", "ta"], "mAP@20"),
+    ("mining", "bucc", "bucc-2018-xtreme-dev", ["zh-en"], "F1"),
+    ("mining", "test", "", ["en-de"], "F1"),
+    ("qe", "wmt21-qe", "wmt21-qe", ["en-de", "en-zh"], "pearson"),
+    ("qe", "wmt21-qe-zero-shot", "wmt21-qe", ["en-cs"], "pearson"),
+]
+
+
+def a_run() -> list[Record]:
+    found = []
+    for place, (task, dataset, source, subsets, metric) in enumerate(MEASURED):
+        for number, subset in enumerate([*subsets, ALL]):
+            value = 10.0 * place + number
+            if subset == ALL:
+                value = fmean(10.0 * place + one for one in range(len(subsets)))
+            one = record("mine", "original", "sentence", task, dataset, subset, metric, value)
+            about = one.signature.replace("source:", f"source:{source}")
+            found += [Record(**{**vars(one), "seed": seed, "signature": about}) for seed in (None, 0)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def own() -> dict[str, Cell]:
+    """The cells of Table 1 of the run's encoder."""
+    found = [
+        one for one in further_cells(Run(PAPERS["xrete"], Measured(a_run()))) if one.printed.table == "1"
+    ]
+    assert len(found) == len(TASKS)
+    return {one.printed.dataset: one for one in found}
+
+
+def test_the_suite_has_the_numbers_of_both_tables() -> None:
+    assert SUITES == ("xrete",)
+    printed = printed_numbers("xrete")
+    values = {(one.table, one.encoder, one.dataset): one.value for one in printed}
+    assert len(values) == len(printed)
+    assert {one.dataset for one in printed if one.table == "1"} == TASKS
+    assert values["1", "emma-x", "xnli"] == "88.1"
+    assert values["1", "chatgpt", "paws-x"] == "64.2"
+    assert values["2", "s-bert", "bucc"] == "88.5"
+    assert ("1", "chatgpt", "lareqa") not in values
+    # Emma-X is the variant "full" of the ablation.
+    full = {one.value for one in printed_numbers("emma-x") if (one.table, one.encoder) == ("6", "full")}
+    assert {
+        value for (table, encoder, _), value in values.items() if (table, encoder) == ("1", "emma-x")
+    } == full
+    for one in printed:
+        low, high = map(float, one.scale.split(".."))
+        assert low <= float(one.value) <= high
+        assert one.members
+
+
+def test_every_task_of_an_encoder_is_shown_measured_or_not(own: dict[str, Cell]) -> None:
+    assert set(own) == TASKS
+    missing = {name for name, one in own.items() if one.measured is None}
+    assert missing == {"americasnli", "sts17", "tatoeba-112", "xcopa", "paws-x"}
+    assert {own[name].match.reason for name in missing} == {NO_DATA}
+
+
+def test_what_is_learnt_in_all_languages_is_taken_and_not_what_is_learnt_in_english(
+    own: dict[str, Cell],
+) -> None:
+    xnli = own["xnli"]
+    assert (xnli.match.dataset, xnli.match.over) == ("xnli-dev-all", ("de", "en"))
+    assert xnli.measured is not None
+    assert xnli.measured.value == 10.5
+    assert xnli.match.stand_in == "xnli-dev"
+    assert len(xnli.missing) == 13
+
+
+def test_sets_of_one_source_are_put_together_and_others_are_not(own: dict[str, Cell]) -> None:
+    assert set(own["wmt21"].match.over) == {"en-de", "en-zh", "en-cs"}
+    assert own["lareqa"].match.dataset == "lareqa"
+    assert own["mewsli-x"].match.over == ("ar", "ta")
+    assert (own["bucc"].match.dataset, own["bucc"].match.over) == ("bucc", ("en-zh",))
+    assert own["multieurlex"].match.over == ("de", "mt")
+    assert own["multiarc"].missing == ()
+    assert own["multiarc"].match.stand_in == ""
+
+
+def test_an_encoder_of_the_paper_is_compared_where_the_paper_does_not_train_it() -> None:
+    records = [
+        Record(
+            **{
+                **vars(one),
+                "encoder": "labse",
+                "signature": one.signature.replace("checkpoint:", "checkpoint:LaBSE"),
+            }
+        )
+        for one in a_run()
+    ]
+    found = {(one.printed.table, one.printed.encoder, one.printed.dataset): one
+             for one in cells(Run(PAPERS["xrete"], Measured(records)))}  # fmt: skip
+    assert found["2", "labse", "lareqa"].measured is not None
+    assert found["2", "s-bert", "lareqa"].match.reason == NO_ENCODER
+    assert found["1", "emma-x", "xnli"].match.reason == NO_TUNING
+    bucc = found["2", "labse", "bucc"]
+    assert bucc.difference is not None
+    assert not bucc.like_for_like
+
+
+def test_one_table_says_what_is_not_at_hand(tmp_path: Path) -> None:
+    write_records("xrete", a_run(), tmp_path)
+    text = (tmp_path / "xrete-table.md").read_text()
+    first = text.split("### Table 1")[1].split("###")[0]
+    assert "| emma-x | fine-tuned |" in first
+    (mine,) = [line for line in first.splitlines() if line.startswith("| mine")]
+    for shown in ("10.50", "on xnli-dev", "2 of 15", "on bucc-2018-xtreme-dev", "no data"):
+        assert shown in mine
+    assert "No data: the data set is not in this run" in first
+    assert "printed as acc" in first
+    content = json.loads((tmp_path / "xrete-table.json").read_text())
+    assert {one["dataset"] for one in content["cells"] if one["encoder"] == "mine"} >= TASKS
+    assert any(one["direction"] == "all" and one["dataset"] == "xnli-dev" for one in content["cells"])
