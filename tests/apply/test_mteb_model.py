@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -195,13 +196,17 @@ def test_an_encoder_without_a_decomposer_gives_the_sentence(folder: Path) -> Non
 
 @pytest.mark.parametrize("subset", ["deu", "code"])
 def test_a_language_that_the_encoder_does_not_cover_is_left_open(
-    subset: str, folder: Path, centred: Path
+    subset: str, folder: Path, tmp_path: Path
 ) -> None:
-    subsets = {"deu": ["deu-Latn"], "code": ["python-Code"], "grn": ["grn-Latn"]}
+    shutil.copytree(folder, tmp_path / "covers")
+    card = tmp_path / "covers/encoder/encoder.json"
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"languages": ["en", "gn"]}))
+    decomposer("residual", DIM, identity(card.parent)).save(tmp_path / "covers")
+    with pytest.raises(ConfigError, match="de"):
+        orthoglot.load(tmp_path / "covers", "cpu").encode(A, language="de")
+    subsets = {"deu": ["deu-Latn"], "code": ["python-Code"]}
     task = SimpleNamespace(name="Invented", hf_subsets_to_langscripts=subsets)
-    about: dict[str, Any] = {"task_metadata": task, "hf_split": "test", "hf_subset": subset}
-    batches = [{"text": A[:2]}, {"text": A[2:3]}]
-    found = MtebModel(folder, device="cpu").encode(batches, **about)
+    found = MtebModel(tmp_path / "covers", device="cpu").encode(
+        [{"text": A[:2]}, {"text": A[2:3]}], task_metadata=task, hf_split="test", hf_subset=subset
+    )
     assert (found == unit(orthoglot.load(folder, "cpu").encode(A[:3]))).all()
-    with pytest.raises(DataError, match="give the vectors' language"):
-        MtebModel(centred, device="cpu").encode(batches, **about)
