@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,6 +34,7 @@ from mteb.abstasks.task_metadata import TaskMetadata  # noqa: E402
 
 from orthoglot.apply.mteb_model import MtebModel  # noqa: E402
 
+DOCS = Path(__file__).resolve().parents[2] / "docs/use.md"
 A, B = (list(side) for side in zip(*make_pairs(80), strict=True))
 GOLD = np.random.default_rng(5).uniform(0, 5, size=len(A)).tolist()
 DIRECTIONS = {"eng_Latn-grn_Latn": ["eng-Latn", "grn-Latn"], "grn_Latn-eng_Latn": ["grn-Latn", "eng-Latn"]}
@@ -210,3 +213,34 @@ def test_a_language_that_the_encoder_does_not_cover_is_left_open(
         [{"text": A[:2]}, {"text": A[2:3]}], task_metadata=task, hf_split="test", hf_subset=subset
     )
     assert (found == unit(orthoglot.load(folder, "cpu").encode(A[:3]))).all()
+
+
+def test_the_example_of_the_docs_runs(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = re.findall(
+        r"## Evaluate with mteb.*?```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S
+    )
+    tasks = mteb.get_tasks(
+        tasks=["FloresBitextMining"], languages=["eng", "grn"], exclusive_language_filter=True
+    )
+    assert [(task.metadata.name, sorted(task.hf_subsets)) for task in tasks] == [
+        ("FloresBitextMining", sorted(DIRECTIONS))
+    ]
+    assert "devtest" in tasks[0].metadata.eval_splits
+    invented = Columns()
+    invented.metadata = Columns.metadata.model_copy(update={"eval_splits": ["devtest"]})
+    invented.load_data()
+    invented.dataset["devtest"] = invented.dataset["test"]
+    monkeypatch.setattr(mteb, "get_tasks", lambda **_: [invented])
+    monkeypatch.setattr(mteb, "evaluate", partial(mteb.evaluate, cache=None))
+    shutil.copytree(folder, tmp_path / "minilm-gn")
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    ours = orthoglot.load(folder, "cpu")
+    found = retrieved(ours.encode(A), ours.encode(B))
+    line, *others = capsys.readouterr().out.splitlines()
+    assert len(others) == 1
+    name, subset, *printed = line.split()
+    assert (name, subset) == ("InventedColumns", "eng_Latn-grn_Latn")
+    assert list(map(float, printed)) == pytest.approx([found["accuracy"], found["f1"]], abs=1e-6)
