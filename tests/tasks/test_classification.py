@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from orthoglot.corpora.benchmark_settings import Scoring
 from orthoglot.corpora.bitext import write_pairs
@@ -66,6 +67,21 @@ def test_labels_that_languages_share_are_found_and_shuffled_ones_give_chance(
 ) -> None:
     assert accuracy(*made(recipe)) > 0.97
     assert accuracy(*made(recipe, shuffled=True)) == pytest.approx(1 / 3, abs=0.13)  # 3 standard deviations
+
+
+def test_golden_logistic_regression_is_right_where_scikit_learns_is() -> None:
+    task, vectors = made(LogisticRecipe())
+    rng = np.random.default_rng(2)
+    vectors = {part: rows + 0.5 * rng.normal(size=rows.shape) for part, rows in vectors.items()}
+    train, test = (
+        vectors[part] / np.linalg.norm(vectors[part], axis=1, keepdims=True) for part in ("train", "test")
+    )
+    labels = {part: [item.label for item in items] for (_, part), items in task.texts.items.items()}
+    centre, spread = train.mean(axis=0), train.std(axis=0)
+    golden = LogisticRegression(C=1, max_iter=500).fit((train - centre) / spread, labels["train"])
+    right = golden.predict((test - centre) / spread) == np.array(labels["test"])
+    assert 0.5 < right.mean() < 0.9
+    assert (task.score(vectors).scores["en->de"] == right).all()
 
 
 def test_golden_logistic_regression_is_worse_where_a_language_is_apart() -> None:

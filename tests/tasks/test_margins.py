@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import precision_recall_curve
+from sklearn.metrics import f1_score, precision_recall_curve
 
 from orthoglot.tasks.margins import Margin, Strategy, best_threshold, curve, mine
 from orthoglot.tasks.neighbours import nearest
@@ -152,6 +152,8 @@ def test_golden_curve_is_scikit_learns() -> None:
     precision, recall, _ = precision_recall_curve(correct, scores)
     np.testing.assert_allclose(found.precision[::-1], precision[:-1])
     np.testing.assert_allclose(found.recall[::-1], recall[:-1])
+    expected = [f1_score(correct, scores >= threshold) for threshold in found.thresholds]
+    np.testing.assert_allclose(found.f1, expected)
 
 
 def test_threshold_by_hand() -> None:
