@@ -38,7 +38,8 @@ def test_a_hub_id_is_pinned(name: str) -> None:
 def test_licence_languages_and_documentation_are_there(name: str) -> None:
     entry = SHIPPED[name]
     assert entry.licence.strip()
-    assert len(entry.languages) >= (15 if entry.kind == "use" else 50)
+    if not name.endswith("-any"):
+        assert len(entry.languages) >= (15 if entry.kind == "use" else 50)
     assert len(set(entry.languages)) == len(entry.languages)
     row = next(
         line

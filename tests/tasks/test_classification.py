@@ -72,9 +72,10 @@ def test_labels_that_languages_share_are_found_and_shuffled_ones_give_chance(
 def test_golden_logistic_regression_is_right_where_scikit_learns_is() -> None:
     task, vectors = made(LogisticRecipe())
     rng = np.random.default_rng(2)
-    vectors = {part: rows + 0.5 * rng.normal(size=rows.shape) for part, rows in vectors.items()}
+    vectors = {side: rows + 0.5 * rng.normal(size=rows.shape) for side, rows in vectors.items()}
     train, test = (
-        vectors[part] / np.linalg.norm(vectors[part], axis=1, keepdims=True) for part in ("train", "test")
+        vectors[side] / np.linalg.norm(vectors[side], axis=1, keepdims=True)
+        for side in ("train en 1", "test de 1")
     )
     labels = {part: [item.label for item in items] for (_, part), items in task.texts.items.items()}
     centre, spread = train.mean(axis=0), train.std(axis=0)
