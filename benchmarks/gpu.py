@@ -63,7 +63,8 @@ def main() -> int:
             process.join(limit)
             late = process.is_alive()
         finally:
-            # With what it has started.
+            # With what it has started; alone if it has no group of its own yet.
+            process.kill()
             with suppress(ProcessLookupError):
                 os.killpg(process.pid or 0, signal.SIGKILL)
         process.join()

@@ -40,8 +40,18 @@ def test_an_output_that_cannot_be_written_is_named_as_the_user_named_it(tmp_path
     for path, way, error in (
         (tmp_path / "folder", write, IsADirectoryError),
         (tmp_path / "folder" / "x", write, FileNotFoundError),
+        (tmp_path / "file", make, NotADirectoryError),
         (tmp_path / "file" / "below", make, NotADirectoryError),
     ):
         with pytest.raises(error) as caught:
             way(path)
         assert caught.value.filename == str(path)
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file")
+    worked = False
+    with pytest.raises(NotADirectoryError), building(tmp_path / "file"):
+        worked = True
+    assert not worked
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -17,6 +17,8 @@ def building(folder: Path) -> Iterator[Path]:
     A kill at any moment leaves the old folder, no folder, or the new one, never a mixture.
     An error removes the unfinished folder.
     """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     partial = folder.with_name(folder.name + ".partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)

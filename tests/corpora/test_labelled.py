@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,15 @@ def test_nusaxs_own_files_have_commas(tmp_path: Path) -> None:
     found, _ = made(folder, files=f"{folder}/{{language}}/{{split}}.csv", item="id", languages=names)
     texts = [Item("test1", "negative", "javanese, well"), Item("test2", "positive", 'a "javanese" b')]
     assert found.items["jv", "test"] == texts
+    for path in sorted(folder.rglob("*.csv")):
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + path.read_bytes()))
+    (folder / "labelled").rename(folder / "before")
+    packed, _ = made(folder, files=f"{folder}/{{language}}/{{split}}.csv.gz", item="id", languages=names)
+    assert packed == found
+    (folder / "javanese/test.csv").write_text('id,text,label\n1,"never closed,a\n' + 70_000 * "x y\n")
+    (folder / "labelled").rename(folder / "packed")
+    with pytest.raises(DataError, match=r"javanese/test\.csv: line \d+: field larger"):
+        made(folder, files=f"{folder}/{{language}}/{{split}}.csv", item="id", languages=names)
 
 
 def test_mldocs_files_have_no_names_of_columns(tmp_path: Path) -> None:
@@ -215,6 +225,10 @@ def test_reviews_of_keung(tmp_path: Path) -> None:
     assert [sum(item.label == label for item in train) for label in ("negative", "positive")] == [3, 3]
     assert counts["de test"]["kept"] == 16
     assert found.items["de", "test"][0] == Item("test 0 x y", "negative", "test 0 x y")
+    bare = [{"review_title": None, "review_body": f"good {i}", "stars": str(1 + 4 * (i % 2))} for i in range(4)]
+    (folder / "test/dataset_de_test.json").write_text("".join(json.dumps(line) + "\n" for line in bare))
+    (folder / "labelled").rename(folder / "titled")
+    assert made(folder, **values)[0].items["de", "test"][0].text == "good 0"
     (folder / "test/dataset_de_test.json").write_text('{"stars": "1"}\n')
     (folder / "labelled").rename(folder / "before")
     with pytest.raises(DataError, match="line 1 is no review"):

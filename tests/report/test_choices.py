@@ -11,7 +11,7 @@ import pytest
 from orthoglot.errors import DataError
 from orthoglot.report.choices import choice_notes
 
-IDENTITY = {"shrinkage": 1.0, "power": 0.0, "centre": "none"}
+IDENTITY = {"shrinkage": 1.0, "power": 0.0, "centre": "none", "validation": 90.0}
 
 
 def written(folder: Path, method: str, details: dict[str, Any]) -> Path:
@@ -29,6 +29,7 @@ def test_only_the_undivided_vector_is_noted_and_each_once(tmp_path: Path) -> Non
         "shrunk": {**IDENTITY, "shrinkage": 0.9},
         "turned": {**IDENTITY, "turn": 0.5},
         "not-turned": {**IDENTITY, "turn": 0.0},
+        "given": {name: value for name, value in IDENTITY.items() if name != "validation"},
         "whitening": {"shrinkage": 1.0},
         "meat": {"stopped": "patience"},
     }

@@ -385,6 +385,8 @@ class LabelledFiles(Settings):
     text: str | int | Annotated[list[str | int], Field(min_length=2, max_length=2)] = "text"
     """The column of the text: its name, in which `{language}` may stand, or its number from 1 in a file without
     names. Two columns for labels of sentence pairs, such as XNLI's."""
+    labels: LabelFile | None = None
+    """A file of labels, where `files` have none."""
     label: str | int = "label"
     """The column of the label; of `eurlex` the level of the labels, such as level_1."""
     label_names: dict[str, str] = {}
@@ -398,12 +400,13 @@ class LabelledFiles(Settings):
 
     def columns_of(self, name: str) -> dict[str, str | int]:
         """The columns of text, second text, label, item and language, for a language's name in the files."""
+        label = None if self.labels else self.label
         texts = self.text if isinstance(self.text, list) else [self.text]
         found = {
             key: filled(column, "text", language=name) if isinstance(column, str) else column
             for key, column in zip(TEXTS, texts, strict=False)
         }
-        further = {"label": self.label, "item": self.item, "language": self.language}
+        further = {"label": label, "item": self.item, "language": self.language}
         return found | {key: column for key, column in further.items() if column is not None}
 
     def paths_of(self, name: str, split: str) -> list[str]:
@@ -464,8 +467,6 @@ class ClassificationSettings(LabelledFiles, Benchmark):
     """Parts that lie in other files, with all that is to be said of these."""
     divide: Division | None = None
     """How `files` are divided into the parts, where they are one set."""
-    labels: LabelFile | None = None
-    """A file of labels, where `files` have none."""
     stars: Literal["polarity", "each"] = "polarity"
     """Labels of reviews. `polarity`: 1 or 2 stars are negative, 4 or 5 positive, and reviews with 3 are left out.
     `each`: the number of stars, and the measure is the mean absolute error (MARC)."""
@@ -488,6 +489,8 @@ class ClassificationSettings(LabelledFiles, Benchmark):
     def _the_files_are_told_apart(self) -> Self:
         if self.labels is not None and (self.item is None or self.form != "table"):
             raise ValueError("labels: a file of labels needs tables with the column `item`")
+        if any(files.labels for files in self.elsewhere.values()):
+            raise ValueError("labels: write the file of labels once, outside `elsewhere`")
         if self.divide and (self.labels or self.elsewhere or self.form != "table"):
             raise ValueError("divide: for tables, without `labels` and `elsewhere`")
         if self.divide and not isinstance(self.divide.by, type(self.label)):

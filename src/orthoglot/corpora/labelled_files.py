@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,7 +84,7 @@ def _rows(
     """The texts of a table."""
     columns = source.columns_of(name)
     if labels is not None:
-        del columns["label"]
+        columns.pop("label", None)
     if (divide := settings.divide) is not None:
         columns["by"] = divide.by
         shares = SplitSettings(seed=settings.seed, valid=divide.valid, test=divide.test)
@@ -160,7 +161,7 @@ def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> 
 
 def _table(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[str]]]:
     """(number of the line, cells of the wanted columns); a name means that the first line names the columns."""
-    lines = enumerate(_csv(path) if path.suffix == ".csv" else read_rows(path), 1)
+    lines = enumerate(_csv(path) if ".csv" in path.suffixes[-2:] else read_rows(path), 1)
     if isinstance(columns[0], str):
         _, header = next(lines)
         if missing := [str(name) for name in columns if name not in header]:
@@ -175,13 +176,19 @@ def _table(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list
 
 
 def _csv(path: Path) -> Iterator[list[str]]:
-    """Rows with commas, quoted where a cell holds one."""
-    empty = True
-    for row in csv.reader(f"{line}\n" for line in read_lines(path)):
-        empty = False
-        yield row
-    if empty:
+    """Rows with commas, quoted where a cell holds one.
+
+    Raises:
+        DataError: the file is empty, or a cell is larger than the csv module takes, as after a quote that never ends.
+    """
+    lines = (f"{line}\n" for line in read_lines(path))
+    if not (first := next(lines, "").removeprefix("\ufeff")):
         raise DataError(f"{path} is empty")
+    rows = csv.reader(chain([first], lines))
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
 
 
 def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:
@@ -199,7 +206,8 @@ def _reviews_v2(path: Path) -> Iterator[tuple[int, str, float]]:
     """(number, text, stars) of the reviews in Keung et al.'s lines of JSON; the title comes first."""
     for number, review in read_json(path):
         try:
-            title, body, stars = (str(review[name]) for name in ("review_title", "review_body", "stars"))
+            fields = (review[name] for name in ("review_title", "review_body", "stars"))
+            title, body, stars = ("" if field is None else str(field) for field in fields)
         except (KeyError, TypeError) as error:
             raise DataError(f"{path}: line {number} is no review ({error!r})") from error
         yield number, _joined(title, body), _stars(stars, path, number)

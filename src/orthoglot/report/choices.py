@@ -34,7 +34,7 @@ def choice_notes(decomposers: Iterable[Path]) -> list[str]:
             encoder, method, details = stated["encoder"], stated["method"], stated["details"]
         except (OSError, json.JSONDecodeError, KeyError) as error:
             raise DataError(f"{file}: not a decomposer ({error})") from error
-        if "power" in details and _is_undivided(details):
+        if "power" in details and "validation" in details and _is_undivided(details):
             settings = ", ".join(f"{name} {details[name]:g}" for name in UNDIVIDED if name in details)
             notes.append(
                 f"{method} on {encoder}: its meaning part is {SUBTRACTED[details['centre']]}, as the validation pairs "
