@@ -117,8 +117,16 @@ def test_labels_of_another_file_choose_texts_and_parts(tmp_path: Path) -> None:
     assert found.items["en", "train"] == [Item("d1", "a", "e1"), Item("d2", "b", "e2")]
     assert found.items["de", "test"] == [Item("d4", "b", "g4")]
     assert counts["de test"] == {"kept": 1, "repeated": 0, "contradictory": 0, "unlabelled": 1}
+    for code, column in (("de", 3), ("en", 2)):
+        rows = [line.split("\t") for line in texts.splitlines()[1:]]
+        (folder / f"{code}.tsv").write_text("".join(f"{row[0]}\t{row[column - 1]}\n" for row in rows))
+    (folder / "labelled").rename(folder / "named")
+    numbers = {"files": f"{folder}/{{language}}.tsv", "text": 2, "item": 1, "languages": ["de", "en"]}
+    assert made(folder, **values | numbers)[0] == found
+    (folder / "labelled").rename(folder / "numbered")
+    made(folder, **values)
     for changed, message in (
-        (labels + "d6\ttest\ta\n", "no text for 1 labels, e.g. 'd6'"),
+        (labels + "d6\ttest\ta\n", "labels without a text: 1, e.g. 'd6'"),
         (labels + "d4\ttest\ta\n", "the item 'd4' again"),
         (labels + "d5\ttest\t\n", "line 6 has no label"),
         (labels + "d5\tlater\ta\n", "the split 'later'"),
@@ -225,7 +233,9 @@ def test_reviews_of_keung(tmp_path: Path) -> None:
     assert [sum(item.label == label for item in train) for label in ("negative", "positive")] == [3, 3]
     assert counts["de test"]["kept"] == 16
     assert found.items["de", "test"][0] == Item("test 0 x y", "negative", "test 0 x y")
-    bare = [{"review_title": None, "review_body": f"good {i}", "stars": str(1 + 4 * (i % 2))} for i in range(4)]
+    bare = [
+        {"review_title": None, "review_body": f"good {i}", "stars": str(1 + 4 * (i % 2))} for i in range(4)
+    ]
     (folder / "test/dataset_de_test.json").write_text("".join(json.dumps(line) + "\n" for line in bare))
     (folder / "labelled").rename(folder / "titled")
     assert made(folder, **values)[0].items["de", "test"][0].text == "good 0"

@@ -177,6 +177,30 @@ def test_whether_two_texts_mean_the_same_is_learnt_from_pairs_and_not_from_one_t
     assert accuracy(task_of(recipe, single, ["en"]), vectors) == pytest.approx(0.5, abs=0.1)
 
 
+def test_translations_count_as_one_item() -> None:
+    items = {(code, part): [Item("1", "a", f"{code} 1"), Item("2", "b", f"{code} 2")] for code in ("de", "en", "fr")
+             for part in ("train", "valid", "test")}  # fmt: skip
+    texts = LabelledSet("set", items)
+    german, french = (
+        Transfer("classification", texts, ["en"], code, Learner(LogisticRecipe())) for code in ("de", "fr")
+    )
+    assert german.keys().tolist() == french.keys().tolist()
+    assert len(set(german.keys().tolist())) == 2
+
+
+def test_a_classifier_is_chosen_again_for_other_texts_to_choose_on() -> None:
+    task, vectors = made(LogisticRecipe())
+    task.score(vectors)
+    task.score({**vectors, "valid en 1": -vectors["valid en 1"]})
+    assert len(task.learner.known) == 2
+
+
+def test_without_texts_to_choose_on_there_is_no_classifier() -> None:
+    task, vectors = made(LogisticRecipe())
+    with pytest.raises(DataError, match="too few usable vectors"):
+        task.score({**vectors, "valid en 1": np.zeros_like(vectors["valid en 1"])})
+
+
 def test_a_pair_counts_if_both_texts_have_a_direction() -> None:
     rng = np.random.default_rng(2)
     items = {

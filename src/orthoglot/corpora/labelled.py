@@ -75,7 +75,7 @@ def collect(
         if labels is not None and (missing := {name for name, (_, own) in labels.items() if own == part}):
             missing -= {item.id for item in found}
             if missing:
-                raise DataError(f"{where}: no text for {len(missing)} labels, e.g. {min(missing)!r}")
+                raise DataError(f"{where}: labels without a text: {len(missing)}, e.g. {min(missing)!r}")
         kept = _distinct(found, where, counted, strict=bool(settings.source_of(part).item))
         if not kept:
             raise DataError(f"{where} has no labelled text")
