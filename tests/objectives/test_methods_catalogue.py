@@ -87,6 +87,7 @@ def test_added_terms_are_compared_with_the_host_that_has_the_same_partners() -> 
         "dream+oracle-released": "dream-released",
         "meat+oracle": "meat",
         "meat+oracle-released": "meat",
+        "meat+oracle-recipe": "meat-recipe",
         "seed+oracle": "seed",
         "seed+oracle-released": "seed",
         "meat+oracle-centred": "meat-centred",

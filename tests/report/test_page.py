@@ -392,7 +392,7 @@ def test_captions_say_what_is_drawn_and_what_was_generated(
     assert queries.INVENTED not in made.page
     folder = tmp_path / "seed1"
     folder.mkdir()
-    details = {"shrinkage": 1.0, "power": 0.0, "centre": "overall"}
+    details = {"shrinkage": 1.0, "power": 0.0, "centre": "overall", "validation": 90.0}
     stated = {"encoder": "<i>", "method": "discriminant", "details": details}
     (folder / "decomposer.json").write_text(json.dumps(stated))
     about = {**ABOUT, "invented": ["graded"], "decomposers": [folder]}
