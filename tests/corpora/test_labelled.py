@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from orthoglot import config
-from orthoglot.corpora.benchmark_settings import ClassificationSettings
 from orthoglot.corpora.benchmarks import collect, read_all, read_benchmark, read_nway, sentence_keys
 from orthoglot.corpora.labelled import Item, LabelledSet, drawn, read_labelled
+from orthoglot.corpora.labelled_settings import ClassificationSettings
 from orthoglot.errors import DataError
 
 ROOT = Path(__file__).parents[2]
@@ -276,18 +277,25 @@ def test_wrong_settings_are_refused(changed: dict[str, Any], message: str) -> No
         ClassificationSettings.model_validate({**values, "licence": "none", **changed})
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("sib200", (536, 76, 147)), ("nusax", (500, 100, 400))])
-def test_real_files(
-    name: str, sizes: tuple[int, ...], more_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkout = tmp_path / "checkout"
+@pytest.fixture
+def at_hand(more_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], LabelledSet]:
+    """Reads a benchmark of the catalogue from the real files."""
+    checkout, output = tmp_path / "checkout", tmp_path / "labelled"
     checkout.mkdir()
+    output.mkdir()
     (tmp_path / "shared").symlink_to(more_data.parent)
     monkeypatch.chdir(checkout)
-    output = tmp_path / "labelled"
-    output.mkdir()
-    collect(config.load(ROOT / "params.yaml").benchmarks[name], None, output)
-    (found,) = read_labelled(output)
+
+    def read(name: str) -> LabelledSet:
+        collect(config.load(ROOT / "params.yaml").benchmarks[name], None, output)
+        return read_labelled(output)[0]
+
+    return read
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("sib200", (536, 76, 147)), ("nusax", (500, 100, 400))])
+def test_real_files(name: str, sizes: tuple[int, ...], at_hand: Callable[[str], LabelledSet]) -> None:
+    found = at_hand(name)
     assert tuple(len(found.items["en", part]) for part in ("train", "valid")) == sizes[:2]
     assert {len(items) for (_, part), items in found.items.items() if part == "test"} == {sizes[2]}
     assert len(found.directions) == len({language for language, _ in found.items}) - 1
@@ -477,16 +485,9 @@ def test_multiarc_keeps_all_stars(tmp_path: Path) -> None:
     ("name", "items", "languages"), [("xnli-dev-all", 2490, 15), ("paws-x-dev-all", 2000, 7)]
 )
 def test_dev_sets_at_hand(
-    name: str, items: int, languages: int, more_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, items: int, languages: int, at_hand: Callable[[str], LabelledSet]
 ) -> None:
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    (tmp_path / "shared").symlink_to(more_data.parent)
-    monkeypatch.chdir(checkout)
-    output = tmp_path / "labelled"
-    output.mkdir()
-    collect(config.load(ROOT / "params.yaml").benchmarks[name], None, output)
-    (found,) = read_labelled(output)
+    found = at_hand(name)
     sizes = {key: len(own) for key, own in found.items.items()}
     assert sum(sizes["en", part] for part in ("train", "valid", "test")) == items
     assert len({key: size for key, size in sizes.items() if size == sizes["en", key[1]]}) == 3 * languages

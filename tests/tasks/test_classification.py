@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from orthoglot.corpora.benchmark_settings import Scoring
 from orthoglot.corpora.bitext import write_pairs
 from orthoglot.corpora.labelled import Item, LabelledSet
+from orthoglot.corpora.labelled_settings import Scoring
 from orthoglot.errors import DataError
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.classification import (

@@ -5,7 +5,7 @@ import pytest
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.tasks import language_probe as classification
+from orthoglot.tasks import logistic
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.language_probe import sample
 
@@ -62,7 +62,7 @@ def test_a_fit_that_stops_early_says_so() -> None:
     noise = {language: rng.normal(size=(40, 8)) for language in LANGUAGES}
     assert probe.score(noise).facts == {"converged": 1}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classification, "MAX_ITERATIONS", 1)
+        patch.setattr(logistic, "MAX_ITERATIONS", 1)
         assert probe.score(noise).facts == {"converged": 0}
 
 

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from orthoglot.corpora.benchmark_settings import (
     Benchmark,
-    ClassificationSettings,
     CodeSwitchedSettings,
     GradedSettings,
     MiningSettings,
@@ -19,6 +18,7 @@ from orthoglot.corpora.benchmark_settings import (
     PoolSettings,
     RetrievalSettings,
 )
+from orthoglot.corpora.labelled_settings import ClassificationSettings
 from orthoglot.corpora.settings import (
     Corpus,
     GettextSettings,

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from orthoglot.corpora.benchmark_settings import ClassificationSettings, Scoring
 from orthoglot.corpora.bitext import read_rows, write_pairs
 from orthoglot.corpora.labelled_files import Item, read_items, read_labels
+from orthoglot.corpora.labelled_settings import ClassificationSettings, Scoring
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
 
@@ -135,11 +135,11 @@ def _check(rows: Sequence[tuple[str, str, Item]], settings: ClassificationSettin
     for language, part, item in rows:
         if part == "train":
             taught.setdefault(language, set()).add(item.label)
+    every = {item.label for _, _, item in rows}
     for language, labels in taught.items():
         if len(labels) < 2:
             raise DataError(f"{language} train has one label only, {min(labels)}")
-        unknown = {item.label for _, _, item in rows} - labels
-        if unknown and settings.scoring != "several":
+        if (unknown := every - labels) and settings.scoring != "several":
             raise DataError(f"{language} train has no text with the label {', '.join(sorted(unknown))}")
     homes: dict[str, str] = {}
     for language, part, item in rows:

@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from orthoglot.corpora.benchmark_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
 from orthoglot.corpora.bitext import read_json, read_lines, read_rows
+from orthoglot.corpora.labelled_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
 from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.corpora.splitting import split_of
 from orthoglot.corpora.xml_memory import child, elements

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from orthoglot.corpora.locales import catalogues_below, choose
-from orthoglot.corpora.patterns import MINI, filled
+from orthoglot.corpora.patterns import MINI, by_name, filled
 from orthoglot.errors import ConfigError
 from orthoglot.languages import has_spaces, parse_pair
 from orthoglot.settings import Count, Language, Name, Settings, Share
@@ -191,10 +191,7 @@ class MultiParallelSettings(Corpus):
     @property
     def _paths(self) -> dict[str, str]:
         """{language: its file}."""
-        named = (
-            self.languages if isinstance(self.languages, dict) else {code: code for code in self.languages}
-        )
-        return {code: filled(self.files, language=name) for code, name in named.items()}
+        return {code: filled(self.files, language=name) for code, name in by_name(self.languages).items()}
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""

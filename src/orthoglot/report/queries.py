@@ -83,7 +83,7 @@ def label(task: str, dataset: str, metric: str) -> str:
 def title(task: str, dataset: str, metric: str = P_AT_1) -> str:
     """A readable name of a task on a data set by a metric."""
     details = [dataset] * (dataset not in ("test", task)) + [metric.capitalize()] * (metric not in PERCENT)
-    name = "Retrieval" if task == "tatoeba" != dataset else TITLES.get(task, task)
+    name = "Retrieval" if task == "tatoeba" and dataset != task else TITLES.get(task, task)
     return name + (f" ({', '.join(details)})" if details else "")
 
 

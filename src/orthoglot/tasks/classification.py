@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from orthoglot.corpora.labelled import Item, LabelledSet, read_labelled
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ACCURACY, ALL, MAE, MRP
 from orthoglot.streams import derive
 from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.logistic import FACTS, regression, trained
 from orthoglot.tasks.pair_features import features
 from orthoglot.tasks.perceptron import fit
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings
-
-INVERSE_PENALTY = 1.0
-MAX_ITERATIONS = 500
-logger = logging.getLogger(__name__)
 
 Labelled = tuple[np.ndarray, np.ndarray]  # vectors (N, D), labels (N,)
 
@@ -77,12 +70,11 @@ class LogisticRecipe:
 
     def fit(self, train: Labelled, valid: Labelled) -> Predictor:
         """See `Recipe.fit`; the validation part is not used."""
-        return _Single(_fitted(_regression(), *train))
+        return _Single(trained(regression(), *train, "classification")[0])
 
     def facts(self) -> dict[str, object]:
         """See `Recipe.facts`."""
-        about = {"classifier": "standardised-logistic-regression", "C": INVERSE_PENALTY}
-        return {**about, "max_iter": MAX_ITERATIONS, "runs": 1}
+        return {**FACTS, "runs": 1}
 
 
 class RankingRecipe(LogisticRecipe):
@@ -92,21 +84,8 @@ class RankingRecipe(LogisticRecipe):
         """See `Recipe.fit`; predictions are all labels, the most probable first."""
         labels = MultiLabelBinarizer()
         marked = labels.fit_transform([label.split() for label in train[1]])
-        classifier = make_pipeline(StandardScaler(), OneVsRestClassifier(_regression()[-1]))
-        return _Ranking(_fitted(classifier, train[0], marked), labels.classes_)
-
-
-def _regression() -> Pipeline:
-    return make_pipeline(StandardScaler(), LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS))
-
-
-def _fitted(classifier: Pipeline, vectors: np.ndarray, labels: np.ndarray) -> Pipeline:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        classifier.fit(vectors, labels)
-    if any(issubclass(one.category, ConvergenceWarning) for one in caught):
-        logger.warning("classification: not converged after %d iterations", MAX_ITERATIONS)
-    return classifier
+        classifier, _ = trained(OneVsRestClassifier(regression()), train[0], marked, "classification")
+        return _Ranking(classifier, labels.classes_)
 
 
 class _Ranking(NamedTuple):

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import ACCURACY, ALL, LEFT_OUT
 from orthoglot.streams import derive
+from orthoglot.tasks import logistic
 from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
 
 if TYPE_CHECKING:
     from orthoglot.tasks.settings import EvaluationSettings
-
-INVERSE_PENALTY = 1.0
-MAX_ITERATIONS = 500
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,15 +61,8 @@ class LanguageProbe:
         kept, scored = usable(train), usable(test)
         if len(set(taught[kept])) < 2:
             raise DataError("language probe: fewer than two languages have usable training vectors")
-        regression = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
-        classifier = make_pipeline(StandardScaler(), regression)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
-            # float64, as lbfgs stalls on float32 vectors of very small variance.
-            classifier.fit(unit(train[kept].astype(np.float64)), taught[kept])
-        converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-        if not converged:
-            logger.warning("language probe: not converged after %d iterations", MAX_ITERATIONS)
+        own = unit(train[kept].astype(np.float64))
+        classifier, converged = logistic.trained(logistic.regression(), own, taught[kept], "language probe")
         found = np.full(len(test), LEFT_OUT, dtype=np.int8)
         if scored.any():
             predicted = classifier.predict(unit(test[scored].astype(np.float64)))
@@ -90,9 +74,7 @@ class LanguageProbe:
         k = len(self.sentences)
         n = len(next(iter(self.sentences.values())))
         return {
-            "classifier": "standardised-logistic-regression",
-            "C": INVERSE_PENALTY,
-            "max_iter": MAX_ITERATIONS,
+            **logistic.FACTS,
             "languages": k,
             "train": k * (n - self.n_test),
             "test": k * self.n_test,
