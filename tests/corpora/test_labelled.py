@@ -407,6 +407,23 @@ def test_a_file_of_one_set_is_divided_by_a_column_alike_in_all_languages(tmp_pat
     assert other.items["en", "test"] != found.items["en", "test"]
 
 
+def test_an_item_that_a_language_lacks_is_left_out_of_it(tmp_path: Path) -> None:
+    rows = [f"{n}|{'ab'[n % 2]}|en {n}|tail|{f'gn {n}|tail' if n % 3 else '|'}" for n in range(60)]
+    write(tmp_path, {"dev.tsv": table("id|label|s1_en|s2_en|s1_gn|s2_gn", *rows)})
+    values = {"files": f"{tmp_path}/dev.tsv", "text": ["s1_{language}", "s2_{language}"], "item": "id"}
+    values |= {"languages": ["en", "gn"], "divide": {"by": "s1_en", "valid": 0.2, "test": 0.3}}
+    found, counts = made(tmp_path, **values, test_taught=True)
+    whole, own = ({item.id for item in found.items[code, "test"]} for code in ("en", "gn"))
+    assert own == {name for name in whole if int(name) % 3}
+    assert counts["gn test"]["untranslated"] == len(whole - own) > 0
+    assert "untranslated" not in counts["en test"]
+    (tmp_path / "labelled").rename(tmp_path / "before")
+    half = (tmp_path / "dev.tsv").read_text().replace("gn 4\ttail", "gn 4\t")
+    (tmp_path / "dev.tsv").write_text(half)
+    with pytest.raises(DataError, match="line 6 has no text"):
+        made(tmp_path, **values, together=["en", "gn"], test_taught=True)
+
+
 def choice(number: int, question: str, label: int, **values: Any) -> str:
     about = {
         "premise": f" P{number}.",
@@ -479,6 +496,16 @@ def test_multiarc_keeps_all_stars(tmp_path: Path) -> None:
     assert found.scoring == "number"
     assert [item.label for item in found.items["de", "test"]] == [*"12345", *"12345"]
     assert counts["de test"] == {"kept": 10, "repeated": 0, "contradictory": 0}
+
+
+def test_xcopa_at_hand(at_hand: Callable[[str], LabelledSet]) -> None:
+    sizes = {key: len(items) for key, items in at_hand("xcopa-val").items.items()}
+    assert len(sizes) == 33
+    assert {(part, size) for (_, part), size in sizes.items()} == {
+        ("train", 100),
+        ("valid", 100),
+        ("test", 500),
+    }
 
 
 @pytest.mark.parametrize(

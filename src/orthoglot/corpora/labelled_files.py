@@ -81,8 +81,9 @@ def _rows(
     labels: Mapping[str, tuple[str, str]] | None,
     counted: Counter[str],
 ) -> Iterator[Item]:
-    """The texts of a table."""
+    """The texts of a table; in one with columns for each language, an empty cell is a missing translation."""
     columns = source.columns_of(name)
+    apart = columns["text"] != source.columns_of("")["text"]
     if labels is not None:
         columns.pop("label", None)
     if (divide := settings.divide) is not None:
@@ -93,6 +94,9 @@ def _rows(
         if cells.get("language", name) != name or (divide and split_of(cells["by"], shares) != part):
             continue
         texts = [cells[key] for key in TEXTS if key in cells]
+        if apart and not any(text.strip() for text in texts):
+            counted["untranslated"] += 1
+            continue
         item = cells.get("item", " ".join(texts))
         if labels is not None:
             if item not in labels:
