@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from generated_records import over_seeds
 
-from orthoglot.report.heat import heat_maps
+from orthoglot.report.heat import family_maps, heat_maps
 from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record
 
@@ -27,7 +27,7 @@ def test_a_language_is_the_mean_of_its_directions_and_the_colour_the_change() ->
     whole = {"en->de": 80.0, "de->en": 90.0, "en->gn": 10.0, "gn->en": 20.0, "all": 50.0}
     split = {"en->de": 82.0, "de->en": 92.0, "en->gn": 6.0, "gn->en": 16.0, "all": 49.0}
     (found,) = heat_maps(frame(scored("heldout", "P@1", {"original": whole, "seed": split})), *PLACE)
-    assert (found.encoder, found.methods) == ("e", ["original", "seed"])
+    assert (found.heading, found.columns) == ("e", ["original", "seed"])
     assert [name for name, _ in found.rows] == ["mean", "de", "gn"]
     assert [[one.text for one in squares] for _, squares in found.rows] == [
         ["50.0", "49.0"],
@@ -81,3 +81,35 @@ def test_graded_pairs_that_share_no_language_stay_pairs() -> None:
 def test_one_language_is_no_map() -> None:
     values = {"original": {"en->de": 1.0, "de->en": 2.0, "all": 1.5}}
     assert list(heat_maps(frame(scored("heldout", "P@1", values)), *PLACE)) == []
+
+
+def nway(change: float = 0.0) -> dict[str, float]:
+    """Every direction of five languages of three families, and of an invented one."""
+    values = {"de->en": 90.0, "en->de": 80.0, "de->fi": 40.0, "fi->de": 30.0, "en->fi": 20.0, "fi->en": 10.0}
+    values |= {"de->hi": 5.0, "hi->de": 6.0, "fi->hi": 1.0, "hi->fi": 2.0, "all": 28.4}
+    return {name: value + change for name, value in values.items()}
+
+
+def test_families_have_the_mean_of_their_directions() -> None:
+    records = frame(scored("nway", "P@1", {"original": nway(), "seed": nway(3.0), "meat": nway(4.0)}))
+    whole, split = family_maps(records, "nway", "nway", "P@1", {"original", "seed"})
+    assert (whole.heading, split.heading) == ("e, original", "e, seed")
+    # Directions of German and English count for both ends, so Germanic comes first.
+    assert whole.columns == [name for name, _ in whole.rows] == ["Germanic", "Uralic", "Indo-Aryan"]
+    assert [[one.text for one in squares] for _, squares in whole.rows] == [
+        ["85.0", "30.0", "5.0"],
+        ["20.0", "–", "1.0"],
+        ["6.0", "2.0", "–"],
+    ]
+    assert whole.against == "its mean of 28.4"
+    assert whole.rows[0][1][0].change == "+56.6"
+    assert {one.change for _, squares in split.rows for one in squares} == {"+3.0", ""}
+    assert split.rows[0][1][0].shade == 1.0
+
+
+def test_text_with_one_pivot_or_two_families_has_no_map_of_families() -> None:
+    pivot = {name: value for name, value in nway().items() if "en" in name}
+    two = {name: value for name, value in nway().items() if "hi" not in name}
+    for values in (pivot, two, {"all": 1.0}):
+        records = frame(scored("nway", "P@1", {"original": values}))
+        assert list(family_maps(records, "nway", "nway", "P@1", {"seed"})) == []

@@ -25,7 +25,7 @@ from orthoglot.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.report import corpus_tables, maps, plots, queries, tables
 from orthoglot.report.choices import choice_notes
 from orthoglot.report.headline import Row, headline, sentences
-from orthoglot.report.heat import HeatMap, heat_maps
+from orthoglot.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.report.maps import Panel
 from orthoglot.report.plots import History, Spec
 from orthoglot.report.tables import Section, Table
@@ -82,6 +82,7 @@ class Task(NamedTuple):
     main: Section
     others: list[Section]
     heat: list[HeatMap]
+    families: list[HeatMap]
     figures: list[Figure]
     panels: list[Panel]
 
@@ -324,13 +325,15 @@ def _tasks(
         main = next((one for one in own if one.metric == "spearman"), own[0])
         others = [one for one in own if one is not main]
         heat = list(heat_maps(records, task, dataset, main.metric)) if main.metric else []
+        chosen = {row.method for row in answer}
+        families = list(family_maps(records, task, dataset, main.metric, chosen)) if main.metric else []
         figures = _figures(main, records, corners, methods)
         panels = maps.text_maps(records, dataset, text_maps[dataset]) if _has_maps(main, text_maps) else []
-        chosen = {row.method for row in answer}
         few = [cells for cells in main.table.rows if cells[1].text in chosen]
         short = main.table._replace(rows=few) if few and not figures else None
         asked = " ".join([queries.EXPLAINED[task], *[queries.INVENTED] * (dataset in invented)])
-        found.append(Task(queries.title(task, dataset), asked, short, main, others, heat, figures, panels))
+        name = queries.title(task, dataset)
+        found.append(Task(name, asked, short, main, others, heat, families, figures, panels))
     return found
 
 
