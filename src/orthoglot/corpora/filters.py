@@ -27,9 +27,9 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, unicode_scripts
 
 # White space is no harm; U+FFFD stands where bytes could not be read.
-_CONTROLS = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.V1)
+_CONTROLS = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
 _DIGITS = re.compile(r"\d+")
-_NO_LETTERS_OF_A_SCRIPT = regex.compile(r"[^\p{L}--[\p{Script=Common}\p{Script=Inherited}]]+", regex.V1)
+_NO_LETTERS_OF_A_SCRIPT = regex.compile(r"[^\p{L}--[\p{Script=Common}\p{Script=Inherited}]]+", regex.VERSION1)
 Sides = tuple[str, str]
 logger = logging.getLogger(__name__)
 

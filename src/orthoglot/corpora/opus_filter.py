@@ -1,4 +1,4 @@
-"""Filters of OpusFilter (docs/papers.md#opusfilter), as a configuration file of its own names them."""
+"""Filters of OpusFilter (Aulamo et al., ACL 2020), as a configuration file of its own names them."""
 
 from __future__ import annotations
 
