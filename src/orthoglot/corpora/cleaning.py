@@ -53,12 +53,16 @@ def tidy(sentence: str, language: str, settings: CleaningSettings = AS_READ) -> 
         settings: with `nfc` the result is in Unicode's composed form; with `drop_controls` control characters stay,
             for the filter to find them.
     """
-    spaced, phrases = has_spaces(language), spaces_divide_phrases(language)
-    text = sentence.replace("\u200b", "") if phrases else sentence
+    text = sentence
+    phrases = not sentence.isascii() and spaces_divide_phrases(language)
+    if phrases:
+        text = text.replace("\u200b", "")
     if not text.isprintable() or "  " in text:
         text = (_BLANKS_BUT_CONTROLS if settings.drop_controls else _BLANKS).sub(" ", text)
     text = text.strip()
-    if not spaced and not phrases:
+    if text.isascii():
+        return text
+    if not phrases and not has_spaces(language):
         text = _INNER_SPACE.sub("", text)
     return unicodedata.normalize("NFC", text) if settings.nfc else text
 
@@ -80,13 +84,13 @@ def filters(
         overlaps: filled in: of the pairs dropped as banned, how many each set has; a pair that two have counts in
             both.
     """
-    local = make_filters(settings, languages)
+    local = [(one.score, one.accept, one.of_keys, one.reason) for one in make_filters(settings, languages)]
     seen: set[bytes] = set()
 
     def judge(pair: SentencePair, keys: Keys) -> str:
-        for one in local:
-            if not one.accept(one.score(keys if one.of_keys else pair)):
-                return one.reason
+        for score, accept, of_keys, reason in local:
+            if not accept(score(keys if of_keys else pair)):
+                return reason
         for reason, ours in banned.items():
             if keys[0] in ours or keys[1] in ours:
                 if overlaps is not None:
@@ -107,15 +111,14 @@ def duplicate_key(pair: SentencePair, keys: Keys, settings: CleaningSettings) ->
 
     Where a side has no letters, its letters and digits count.
     """
-    match settings.duplicates_by:
-        case "letters":
-            sides = [_NUMBER.sub("", key) or key for key in keys]
-        case "words":
-            words = (_WORD.findall(unicodedata.normalize("NFKC", side).casefold()) for side in pair)
-            sides = [" ".join(sorted(set(found))) or key for found, key in zip(words, keys, strict=True)]
-        case _:
-            sides = [*keys]
-    return "\t".join(sides)
+    if settings.duplicates_by == "letters-and-digits":
+        return "\t".join(keys)
+    if settings.duplicates_by == "letters":
+        found = [_NUMBER.sub("", key) for key in keys]
+    else:
+        words = (_WORD.findall(unicodedata.normalize("NFKC", side).casefold()) for side in pair)
+        found = [" ".join(sorted(set(one))) for one in words]
+    return "\t".join(one or key for one, key in zip(found, keys, strict=True))
 
 
 def clean(

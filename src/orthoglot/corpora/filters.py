@@ -55,7 +55,7 @@ class Filter(ABC):
 
     def accept(self, score: Any) -> bool:
         """Whether pairs with this score are kept: from `least` to `most`, both included."""
-        return bool(self.least <= score <= self.most)
+        return self.least <= score <= self.most
 
 
 class Empty(Filter):
