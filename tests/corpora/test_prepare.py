@@ -159,18 +159,18 @@ def test_benchmarks_are_counted_by_name_and_a_pair_of_two_counts_in_both(
 ) -> None:
     benchmarks = (
         _benchmark(tmp_path / "first", ("WORT: 5", "nothing"), ("Wort 6.", "none")),
-        _benchmark(tmp_path / "second", ("something", "word 6"), ("wort 5", "word 7")),
+        _benchmark(tmp_path / "second", ("something", "word 6"), ("wort 5", "word 7"), ("wort 8", "word 8")),
         _benchmark(tmp_path / "third", ("nowhere", "never")),
     )
     counts = _prepared(_settings("en-de", corpus), tmp_path / "out", benchmarks)
-    # first: wort 5, wort 6; second: wort 5, and word 6 and word 7, each of which stands in two pairs.
-    assert counts["benchmarks"] == {"first": 2, "second": 5, "third": 0}
-    assert counts["dropped"]["benchmark"] == 5
+    # first: wort 5, wort 6; second: wort 5, and word 6, word 7 and word 8, each of which stands in two pairs.
+    assert counts["benchmarks"] == {"first": 2, "second": 7, "third": 0}
+    assert counts["dropped"]["benchmark"] == 7
     train = {
         normalised(side) for split in SPLITS for pair in read_split(tmp_path / "out", split) for side in pair
     }
     assert not train & {"wort5", "wort6", "word6", "word7"}
-    assert {"word8", "wort8"} <= train
+    assert {"word9", "wort9"} <= train
 
 
 @pytest.mark.parametrize(
