@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ from orthoglot.corpora.filters import (
     Empty,
     Filter,
     Language,
+    LengthRatio,
     MaxCharacters,
     MinCharacters,
     Numbers,
@@ -60,6 +62,9 @@ EN_RU = ("en", "ru")
         (Numbers(0.5), ("1 and 2", "1 und 3"), 0.5, True),
         (Numbers(0.5), ("7 7 7", "007"), 0.5, True),
         (Numbers(0.1), ("page 3", "Seite"), 0.0, False),
+        (LengthRatio(2.0, (10.0, 20.0)), ("a" * 10, "b" * 20), 0.0, True),
+        (LengthRatio(2.0, (10.0, 20.0)), ("a" * 10, "b" * 10), math.log(2), True),
+        (LengthRatio(2.0, (10.0, 20.0)), ("a" * 10, "b" * 41), math.log(2.05), False),
     ],
 )
 def test_scores_and_what_is_accepted(one: Filter, pair: tuple[str, str], score: float, kept: bool) -> None:

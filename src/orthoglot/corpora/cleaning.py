@@ -12,7 +12,7 @@ import numpy as np
 import regex
 
 from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.filters import Sides, make_filters
+from orthoglot.corpora.filters import LengthRatio, Sides, make_filters
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.languages import has_spaces, spaces_divide_phrases
 
@@ -191,8 +191,8 @@ def _of_similar_length(pairs: list[SentencePair], max_ratio: float) -> np.ndarra
     lengths = np.array([(len(pair.source), len(pair.target)) for pair in pairs], dtype=float).reshape(-1, 2)
     rows = np.arange(len(pairs))
     while len(rows):
-        scaled = np.log(lengths[rows] / lengths[rows].mean(axis=0))
-        similar = np.abs(scaled[:, 0] - scaled[:, 1]) <= np.log(max_ratio)
+        one = LengthRatio(max_ratio, lengths[rows].mean(axis=0))
+        similar = one.scores(lengths[rows]) <= one.most
         if similar.all():
             break
         rows = rows[similar]

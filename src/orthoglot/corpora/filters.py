@@ -4,7 +4,7 @@
     >>> one.accept(one.score(("Good morning!", "Dobroye utro!")))
     False
 
-Those that need the whole corpus (the ratio of the lengths, benchmarks, duplicates) are in `cleaning`.
+What needs more than the pair (the mean lengths of the corpus, benchmarks, duplicates) is in `cleaning`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pkgutil import resolve_name
 from typing import Any
 
+import numpy as np
 import regex
 
 from orthoglot.corpora.preparation_settings import CleaningSettings
@@ -180,6 +181,30 @@ class Language(Filter):
         A side in a language that it does not know has 1, and one of language "" too.
         """
         return min(map(_probability, pair, self.wanted))
+
+
+class LengthRatio(Filter):
+    """Pairs of which one side is too long for the other.
+
+    Args:
+        most: factor between the lengths at most, after both are divided by their means.
+        means: mean characters of the sides of the corpus.
+    """
+
+    reason = "ratio"
+
+    def __init__(self, most: float, means: Sequence[float] | np.ndarray) -> None:
+        super().__init__(most=float(np.log(most)))
+        self.means = np.asarray(means)
+
+    def score(self, pair: Sides) -> float:
+        """|ln(a / A) - ln(b / B)|, with a and b the characters of the sides and A and B their means."""
+        return float(self.scores(np.array([[len(side) for side in pair]]))[0])
+
+    def scores(self, lengths: np.ndarray) -> np.ndarray:
+        """The score of each row of an array (pairs, 2) of characters of the sides."""
+        scaled = np.log(lengths / self.means)
+        return np.abs(scaled[:, 0] - scaled[:, 1])
 
 
 # By setting: from its value and the languages of the sides to the filter. They judge in this order.
