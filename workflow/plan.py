@@ -373,6 +373,7 @@ class Plan:
         before: dict[str, list[str]],
     ) -> str:
         """The job that cleans the text of a pair or language; files in no job's folder are the user's."""
+        filters = settings["cleaning"]["opusfilter"]
         return self._add(
             verb,
             folder,
@@ -383,7 +384,8 @@ class Plan:
                 for root, source in found
                 if not root
                 for path in source.get("paths", [source["path"]] if "path" in source else [])
-            },
+            }
+            | ({filters: f"presets.{self.name}.cleaning.opusfilter"} if filters else {}),
         )
 
     def _world(self, entry: str) -> str:

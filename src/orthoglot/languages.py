@@ -74,7 +74,25 @@ _TABLE = {
 }
 # The invented languages of `orthoglot.corpora.mini`; other private-use codes count as Latin.
 _INVENTED = {"qac": "Cyrl", "qad": "Grek", "qae": "Hira", "qaf": "Deva"}
+# Scripts without spaces between words; those of the second set have spaces between phrases.
 _WITHOUT_SPACES = {"Hans", "Hant", "Hira", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
+_SPACES_BETWEEN_PHRASES = {"Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
+# Names that stand for several scripts of Unicode.
+_PARTS = {
+    "Hang": ("Hang", "Hani"),
+    "Hans": ("Hani",),
+    "Hant": ("Hani", "Bopo"),
+    "Jpan": ("Hani", "Hira", "Kana"),
+}
+# Further scripts that a language is commonly written in: languageData of Unicode's CLDR, and the columns of FLORES-200.
+_FURTHER_SCRIPTS = {
+    "Arab": "ace az ban bjn crh ha kk kr ku ky min ms pa sd taq tg tk tt uz",
+    "Cyrl": "az bs crh kk ku lfn ro sh tk tt ug uz",
+    "Deva": "ks sat sd",
+    "Latn": "ber kk ks ky mn sr shi tg tt tzm ug yue zgh",
+    "Mtei": "mni",
+    "Tfng": "ber kab shi taq tzm",
+}
 # Regional spellings that OPUS uses as well as or instead of the plain code.
 _REGIONAL = {
     "en": ("en_GB", "en_US"),
@@ -144,6 +162,21 @@ def script(code: str) -> str:
 def has_spaces(code: str) -> bool:
     """Whether the language writes spaces between words."""
     return script(code) not in _WITHOUT_SPACES
+
+
+def spaces_divide_phrases(code: str) -> bool:
+    """Whether the language has spaces between phrases but not between words: Thai, Lao, Khmer, Burmese, Tibetan."""
+    return script(code) in _SPACES_BETWEEN_PHRASES
+
+
+def unicode_scripts(code: str) -> tuple[str, ...]:
+    """The values of Unicode's property Script that letters of the language have, e.g. ("Hani", "Hira", "Kana").
+
+    Where a language is commonly written in several scripts, all of them.
+    """
+    main = script(code)
+    further = [name for name, codes in _FURTHER_SCRIPTS.items() if canonical(code) in codes.split()]
+    return tuple(dict.fromkeys([*_PARTS.get(main, (main,)), *further]))
 
 
 def is_locale(name: str) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.bitext import SentencePair, read_lines
 from orthoglot.corpora.cleaning import clean, normalised, tidy
 from orthoglot.corpora.preparation_settings import CleaningSettings
 
@@ -29,7 +30,7 @@ def _clean(
     languages: tuple[str, str] = ("en", "de"),
 ) -> tuple[list[SentencePair], Counter[str]]:
     counts: Counter[str] = Counter()
-    return list(clean(pairs, settings, *languages, set(banned), counts)), counts
+    return list(clean(pairs, settings, *languages, dict.fromkeys(banned, ()), counts)), counts
 
 
 @pytest.mark.parametrize(
@@ -67,16 +68,70 @@ def test_key_is_the_plain_definition(text: str) -> None:
         ("嗨\u3000你好 。", "zh", "嗨你好。"),
         ("für alle", "qae", "für alle"),
         ("\ufeffa\u200bb", "en", "a b"),
+        ("มี บท เดียว\u3000และ\u200bบท สอง", "th", "มี บท เดียว และบท สอง"),
+        ("ຂ້ອຍ ກິນ  ເຂົ້າ ແລ້ວ", "lo", "ຂ້ອຍ ກິນ ເຂົ້າ ແລ້ວ"),
+        ("ខ្ញុំ\u200bទៅ\u200bផ្សារ រួច\u200bហើយ", "km", "ខ្ញុំទៅផ្សារ រួចហើយ"),
+        ("မင်္ဂလာပါ ခင်ဗျာ", "my", "မင်္ဂလာပါ ခင်ဗျာ"),
+        ("བཀྲ་ཤིས། བདེ་ལེགས།", "bo", "བཀྲ་ཤིས། བདེ་ལེགས།"),
     ],
 )
 def test_white_space_is_tidied_by_language(sentence: str, language: str, tidied: str) -> None:
     assert tidy(sentence, language) == tidied
 
 
-@given(text=TEXTS, language=st.sampled_from(["en", "ja"]))
-def test_tidying_twice_is_tidying_once_and_moves_no_letter(text: str, language: str) -> None:
-    once = tidy(text, language)
-    assert tidy(once, language) == once
+@pytest.mark.parametrize(("language", "place"), [("th", "bible.tha"), ("my", "bible.mya")])
+def test_spaces_between_phrases_of_real_text_stay(language: str, place: str, more_data: Path) -> None:
+    lines = [line for line in read_lines(more_data / f"bible_nt/{place}.tsv.gz") if line.strip()][:500]
+    spaces = sum(line.strip().count(" ") for line in lines)
+    assert spaces > 2 * len(lines)
+    assert sum(tidy(line, language).count(" ") for line in lines) == spaces
+
+
+def test_unicode_is_composed_where_the_settings_say_so() -> None:
+    composed, loose = "Caf\u00e9 \u1e69", "Cafe\u0301 s\u0307\u0323"
+    assert tidy(loose, "en", CleaningSettings(nfc=True)) == composed
+    assert tidy(loose, "en") == loose
+    kept, counts = _clean([SentencePair(loose, "Kaffeehaus")], CleaningSettings(nfc=True))
+    assert (kept, +counts) == ([(composed, "Kaffeehaus")], Counter(kept=1))
+
+
+def test_control_characters_become_spaces_or_drop_the_pair() -> None:
+    pair = SentencePair("one\x00two\tthree", "eins")
+    assert _clean([pair])[0] == [("one two three", "eins")]
+    kept, counts = _clean([pair], CleaningSettings(drop_controls=True))
+    assert (kept, +counts) == ([], Counter(control_characters=1))
+    plain = SentencePair("one\ttwo\u2028three", "eins")
+    assert _clean([plain], CleaningSettings(drop_controls=True))[0] == [("one two three", "eins")]
+
+
+@pytest.mark.parametrize(
+    ("by", "repeated"),
+    [("letters-and-digits", [1]), ("letters", [1, 2, 4]), ("words", [1, 2, 3, 4])],
+)
+def test_what_counts_as_a_duplicate(by: str, repeated: list[int]) -> None:
+    pairs = [
+        SentencePair("Page 1 of many", "Seite 1 von vielen"),
+        SentencePair("page 1, of MANY!", "Seite 1 (von vielen)"),
+        SentencePair("Page 22 of many", "Seite 3 von vielen"),
+        SentencePair("Many of page 1", "Von vielen Seite 1"),
+        SentencePair("Page of many 1", "Seite 1 von vielen"),
+        SentencePair("1999", "1999."),
+        SentencePair("2001", "2001."),
+        SentencePair("Page 1 of many", "Seite 1 von wenigen"),
+    ]
+    settings = CleaningSettings.model_validate({"duplicates_by": by, "drop_copies": False})
+    kept, counts = _clean(pairs, settings)
+    assert kept == [pair for place, pair in enumerate(pairs) if place not in repeated]
+    assert counts["duplicate"] == len(repeated)
+
+
+@given(text=TEXTS, language=st.sampled_from(["en", "ja", "th"]), nfc=st.booleans(), drop=st.booleans())
+def test_tidying_twice_is_tidying_once_and_moves_no_letter(
+    text: str, language: str, nfc: bool, drop: bool
+) -> None:
+    settings = CleaningSettings(nfc=nfc, drop_controls=drop)
+    once = tidy(text, language, settings)
+    assert tidy(once, language, settings) == once
     assert "  " not in once
     assert once == once.strip()
     assert normalised(once) == normalised(text.replace("\u200b", ""))

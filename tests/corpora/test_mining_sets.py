@@ -70,7 +70,7 @@ def test_the_set_for_thresholds_belongs_to_it_and_other_readers_leave_both_out(
     assert len(found.sides()) == 4
     assert read_benchmark(output) == []
     assert read_all(output) == [found]
-    assert {"hallo", "tree"} <= sentence_keys([output])
+    assert {"hallo", "tree"} <= sentence_keys([output]).keys()
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from opus_server import write_zip
 
-from orthoglot.corpora.benchmark_settings import RetrievalSettings
-from orthoglot.corpora.benchmarks import collect
-from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.benchmarks import NWAY, sentence_keys
+from orthoglot.corpora.bitext import SentencePair, read_json, read_pairs, read_rows, write_pairs
+from orthoglot.corpora.cleaning import clean, normalised
+from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
 from orthoglot.corpora.settings import MultiParallelSettings
 from orthoglot.corpora.sources import Source, read_source
 from orthoglot.corpora.splitting import SPLITS
 from orthoglot.errors import DataError
-from orthoglot.languages import canonical
 
 CLEANING = {
     "min_characters": 2,
@@ -153,34 +154,78 @@ def test_a_small_corpus_may_have_empty_held_out_splits(tmp_path: Path) -> None:
     assert read_split(tmp_path / "out", "test") == []
 
 
+def test_benchmarks_are_counted_by_name_and_a_pair_of_two_counts_in_both(
+    corpus: Path, tmp_path: Path
+) -> None:
+    benchmarks = (
+        _benchmark(tmp_path / "first", ("WORT: 5", "nothing"), ("Wort 6.", "none")),
+        _benchmark(tmp_path / "second", ("something", "word 6"), ("wort 5", "word 7"), ("wort 8", "word 8")),
+        _benchmark(tmp_path / "third", ("nowhere", "never")),
+    )
+    counts = _prepared(_settings("en-de", corpus), tmp_path / "out", benchmarks)
+    # first: wort 5, wort 6; second: wort 5, and word 6, word 7 and word 8, each of which stands in two pairs.
+    assert counts["benchmarks"] == {"first": 2, "second": 7, "third": 0}
+    assert counts["dropped"]["benchmark"] == 7
+    train = {
+        normalised(side) for split in SPLITS for pair in read_split(tmp_path / "out", split) for side in pair
+    }
+    assert not train & {"wort5", "wort6", "word6", "word7"}
+    assert {"word9", "wort9"} <= train
+
+
 @pytest.mark.parametrize(
-    ("corpus", "overlaps"),
-    [("tanaka.en-ja", 11257), ("globalvoices.en-ay", 6)],
+    "corpus",
+    [
+        "anki.en-zh",
+        "tanaka.en-ja",
+        "globalvoices.en-ay",
+        "mafand.en-sw",
+        "stsb_mt.en-de",
+        "tico19.en-ar",
+        "tldr.en-de",
+    ],
 )
 def test_as_many_benchmark_overlaps_as_the_datas_own_report_counts(
-    corpus: str, overlaps: int, tatoeba: Path, shared_data: Path, tmp_path: Path
+    corpus: str, sets: dict[str, tuple[str, ...]], shared_data: Path
 ) -> None:
-    """The last column of "Overlaps" in the data's README: letters and digits, either side, all of Tatoeba."""
-    settings = _settings(corpus.split(".")[1], shared_data / "parallel" / f"{corpus}.tsv.gz")
-    counts = _prepared(settings, tmp_path / "out", (tatoeba,))
-    assert counts["dropped"]["benchmark"] == overlaps
+    """Letters and digits, either side, all languages of each set; no other filter drops a pair before."""
+    path = f"parallel/{corpus}.tsv.gz"
+    known = json.loads((shared_data / "overlaps.json").read_text())["training_vs_test"][path]
+    everything = CleaningSettings(max_characters=10**6, drop_copies=False, drop_duplicates=False)
+    dropped: Counter[str] = Counter()
+    overlaps: Counter[str] = Counter()
+    languages = corpus.split(".")[1].split("-")
+    pairs = read_pairs([shared_data / path])
+    for _ in clean(pairs, everything, languages[0], languages[1], sets, dropped, overlaps):
+        pass
+    wanted = known["overlap_letters_and_digits_only"]
+    assert overlaps == {name: one["lines_either_side"] for name, one in wanted.items()}
+    assert max(overlaps.values(), default=0) <= dropped["benchmark"] <= overlaps.total()
+    assert dropped.total() == known["lines"]
 
 
 @pytest.fixture(scope="module")
-def tatoeba(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tatoeba")
-    paths = (shared_data / "tatoeba").glob("*.gz")
-    codes = sorted({canonical(path.name.split(".")[1].split("-")[0]) for path in paths})
-    settings = RetrievalSettings(
-        kind="local",
-        files=str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz"),
-        spelling="iso639-3",
-        languages=codes,
-        pivot="en",
-        licence="CC-BY-2.0-FR",
-    )
-    collect(settings, None, folder)
-    return folder
+def sets(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]]:
+    """The sentences of every test set that has an overlap with training text, all columns and languages."""
+    tables: dict[str, list[Sequence[str]]] = {}
+    tables["tatoeba"] = [row for path in (shared_data / "tatoeba").glob("*.gz") for row in read_rows(path)]
+    for name in ("flores200.dev", "ntrex128", "americasnlp2021.dev"):
+        _, *tables[name] = read_rows(shared_data / f"nway/{name}.tsv.gz")
+    tables["sts17"] = []
+    for path in (shared_data / "sts").glob("sts17.*"):
+        header, *rows = read_rows(path)
+        sides = header.index("sentence1"), header.index("sentence2")
+        tables["sts17"] += [[row[side] for side in sides] for row in rows]
+    header, *rows = read_rows(shared_data / "sts/stsb_multi_mt.dev.tsv.gz")
+    columns = [place for place, name in enumerate(header) if name.startswith(("s1_", "s2_"))]
+    tables["stsb_multi_mt"] = [[row[place] for place in columns] for row in rows]
+    read = [one for path in (shared_data / "tasks").glob("xcopa.*") for _, one in read_json(path)]
+    tables["xcopa"] = [[one["premise"], one["choice1"], one["choice2"]] for one in read]
+    home = tmp_path_factory.mktemp("sets")
+    for name, found in tables.items():
+        (home / name).mkdir()
+        write_pairs(home / name / NWAY, [[f"column {n}" for n in range(len(found[0]))], *found])
+    return sentence_keys(sorted(home.iterdir()))
 
 
 def _multi_parallel(folder: Path, **changed: Any) -> MultiParallelSettings:

@@ -75,6 +75,7 @@ def test_every_sentence_is_kept_or_counted_and_what_is_held_out_goes(
     assert counts["in"] == {"first": 6, "second": 5}
     reasons = ("duplicate", "empty", "too_short", "too_long", "benchmark", "held_out")
     assert counts["dropped"] == dict.fromkeys(reasons, 1)
+    assert counts["benchmarks"] == {"benchmark": 1}
     assert describe_text(output) == {"corpora": ["first", "second"], "sentences": 5}
     shards = sorted(output.glob("text-*.txt.gz"))
     again = tmp_path / "again"

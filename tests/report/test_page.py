@@ -346,6 +346,7 @@ def test_text_is_listed_after_the_pairs_where_there_is_any(
     folder.mkdir()
     output.mkdir()
     counts = {"language": "qad", "in": {"<i>": 12}, "dropped": {"held_out": 2}, "shards": [6, 4]}
+    counts["benchmarks"] = {"own<b>": 1234}
     (folder / "counts.json").write_text(json.dumps(counts))
     inputs = made.folders[:1], [], world.bitext, "t", settings
     about = {"methods": METHODS, "selected": [], "licences": {"<i>": "own"}}
@@ -355,6 +356,9 @@ def test_text_is_listed_after_the_pairs_where_there_is_any(
     assert '<a href="#text">' in page
     row = "".join(f"<td>{cell}</td>" for cell in ("qad", "&lt;i&gt;", "12", "2", "10"))
     assert row in page
+    assert page.index('<section id="text">') < page.index('<section id="overlaps">')
+    assert "<td>1,234</td>" in page
+    assert "own&lt;b&gt;" in page
     assert "<dt>Licences</dt><dd>&lt;i&gt; own</dd>" in page
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from generated_records import a_run, over_seeds
 
-from orthoglot.report.corpus_tables import corpus_table, text_table
+from orthoglot.report.corpus_tables import corpus_table, overlap_table, text_table
 from orthoglot.report.headline import Row, Score
 from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import EXPLAINED, better, frame, overall, title, where
@@ -60,6 +60,17 @@ def test_text_by_language_with_its_corpora() -> None:
         ["qu", "web", "10", "1", "2", "7"],
     ]
     assert "held-out sentences of the pairs" in table.note
+
+
+def test_overlaps_by_benchmark() -> None:
+    counts = [
+        {"pair": "en-de", "dropped": {"benchmark": 1200}, "benchmarks": {"tatoeba": 1000, "flores": 201}},
+        {"pair": "gn", "dropped": {}, "benchmarks": {"tatoeba": 0}},
+        {"pair": "qu", "dropped": {}},
+    ]
+    table = overlap_table(counts)
+    assert table.columns == ["Text", "− benchmark", "flores", "tatoeba"]
+    assert texts(table) == [["en-de", "1,200", "201", "1,000"], ["gn", "0", "0", "0"], ["qu", "0", "0", "0"]]
 
 
 def numbers(tree: Any, prefix: str = "") -> dict[str, float]:

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
@@ -141,15 +142,23 @@ def read_all(folder: Path) -> list[PairSet | NwaySet | MiningSet | PoolSet | Lab
     return [*aligned, *read_mining(folder), *read_pool(folder), *read_labelled(folder)]
 
 
-def sentence_keys(folders: Iterable[Path]) -> set[str]:
-    """The keys of every sentence of the benchmarks, on either side: what training text must not hold."""
-    keys: set[str] = set()
-    for one in (one for folder in folders for one in read_all(folder)):
-        for _, sentences in one.sides():
-            keys.update(map(normalised, sentences))
-        if isinstance(one, PairSet):
-            keys.update(map(normalised, one.originals))
-    return keys - {""}
+def sentence_keys(folders: Iterable[Path]) -> dict[str, tuple[str, ...]]:
+    """The key of every sentence of the benchmarks, on either side, and the names of the benchmarks that have it.
+
+    Training text must hold none of them.
+    """
+    keys: dict[str, tuple[str, ...]] = {}
+    names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one of each, however many sentences have it
+    for folder in folders:
+        for one in read_all(folder):
+            sides = [sentences for _, sentences in one.sides()]
+            for key in map(normalised, chain(*sides, one.originals if isinstance(one, PairSet) else ())):
+                has = keys.get(key, ())
+                if folder.name not in has:
+                    both = (*has, folder.name)
+                    keys[key] = names.setdefault(both, both)
+    keys.pop("", None)
+    return keys
 
 
 def collect_retrieval(settings: RetrievalSettings, paths: Paths, output: Path) -> dict[str, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from orthoglot.settings import Count, Settings, Share, Whole
+
+PartOfOne = Annotated[float, Field(ge=0, le=1)]
 
 
 class CleaningSettings(Settings):
@@ -23,6 +25,30 @@ class CleaningSettings(Settings):
     """Whether a pair with the same text on both sides is dropped."""
     drop_duplicates: bool = True
     """Whether a pair that came before is dropped."""
+    duplicates_by: Literal["letters-and-digits", "letters", "words"] = "letters-and-digits"
+    """What makes two pairs the same: letters and digits of both sides; letters alone, so that other numbers make no
+    other pair; or the set of words, in any order."""
+    nfc: bool = False
+    """Whether sentences are brought to Unicode's composed form (NFC)."""
+    drop_controls: bool = False
+    """Whether a pair with control characters or U+FFFD is dropped; if not, control characters become spaces."""
+    min_script: PartOfOne = 0.0
+    """Share of the letters of each side at least that are of a script of its language; 0 to accept any."""
+    min_numbers: PartOfOne = 0.0
+    """Share of the numbers in digits at least that both sides have; 0 to accept any."""
+    min_language: PartOfOne = 0.0
+    """Probability of its language at least that py3langid gives each side; 0 to not ask it. A language that it does
+    not know is accepted."""
+    opusfilter: str = ""
+    """File of OpusFilter with filters that judge in place of those of this class; only benchmarks, `drop_duplicates`,
+    `duplicates_by` and `nfc` count as well. Needs the extra `opusfilter`."""
+
+    @model_validator(mode="after")
+    def _one_set_of_filters(self) -> Self:
+        names = ("drop_controls", "min_script", "min_numbers", "min_language")
+        if self.opusfilter and (more := [name for name in names if getattr(self, name)]):
+            raise ValueError(f"opusfilter judges in place of {', '.join(more)}: name filters in its file")
+        return self
 
     @model_validator(mode="after")
     def _range_is_not_empty(self) -> Self:

@@ -52,13 +52,15 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
         counted(read_source(origin, source, target), origin.name, read) for origin in settings.sources
     )
     pairs = _pairs(items, dropped)
-    kept = clean(pairs, settings.cleaning, source, target, sentence_keys(benchmarks), dropped)
+    overlaps: Counter[str] = Counter()
+    kept = clean(pairs, settings.cleaning, source, target, sentence_keys(benchmarks), dropped, overlaps)
     splits = _divided(kept, settings.splits, dropped)
     if not splits["train"]:
         raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
     del dropped["kept"]
     sizes = {split: write_pairs(output / f"{split}.tsv.gz", splits[split]) for split in SPLITS}
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
+    report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
 

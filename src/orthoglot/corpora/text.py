@@ -14,7 +14,7 @@ from pydantic import Field
 
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import read_lines, write_pairs
-from orthoglot.corpora.cleaning import clean_text, normalised
+from orthoglot.corpora.cleaning import Banned, clean_text, normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import counted, stream_split
 from orthoglot.corpora.splitting import Split
@@ -60,14 +60,15 @@ def prepare_text(
     """
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    banned = {
-        "benchmark": sentence_keys(list(benchmarks)),
-        "held_out": _held_out(bitext, settings.language),
+    overlaps: Counter[str] = Counter()
+    banned: Banned = {
+        "benchmark": sentence_keys(benchmarks),
+        "held_out": dict.fromkeys(_held_out(bitext, settings.language), ()),
     }
     lines = chain.from_iterable(
         counted(read_lines(Path(origin.path)), origin.name, read) for origin in settings.sources
     )
-    sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped)
+    sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped, overlaps)
     shards: list[int] = []
     while True:
         path = output / f"text-{len(shards):05d}.txt.gz"
@@ -81,6 +82,7 @@ def prepare_text(
         )
     del dropped["kept"]
     report = {"language": settings.language, "in": dict(read), "dropped": dict(dropped), "shards": shards}
+    report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info(
         "%s: read %d, kept %d, dropped %s", settings.language, read.total(), sum(shards), dict(dropped)

@@ -37,6 +37,21 @@ def text_table(counts: Sequence[Counts]) -> Table:
     return _counted("Text", note, columns)
 
 
+def overlap_table(counts: Sequence[Counts]) -> Table:
+    """Language pair or language by what was dropped for a sentence of a benchmark: in all, and by benchmark."""
+    names = sorted({name for one in counts for name in one.get("benchmarks", {})})
+    columns: dict[str, list[Any]] = {
+        "Text": [one["pair"] for one in counts],
+        "− benchmark": [one["dropped"].get("benchmark", 0) for one in counts],
+    }
+    columns |= {name: [one.get("benchmarks", {}).get(name, 0) for one in counts] for name in names}
+    note = (
+        "Sentence pairs, and sentences without translations, that were dropped because benchmarks have one of their "
+        "sentences (letters and digits alone), by benchmark. What two benchmarks have counts in both."
+    )
+    return _counted("Benchmarks in the text", note, columns)
+
+
 def read_counts(path: Path) -> dict[str, Any]:
     """The counts of a prepared folder, or those of a counts.json; `pair` is the folder's name unless they state it."""
     file = path / "counts.json" if path.is_dir() else path

@@ -152,10 +152,13 @@ def report(
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
     (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
     corpora = {}
-    if counts:
-        corpora["corpora"] = corpus_tables.corpus_table([corpus_tables.read_counts(path) for path in counts])
-    if text:
-        corpora["text"] = corpus_tables.text_table([corpus_tables.read_counts(path) for path in text])
+    pairs, texts = ([corpus_tables.read_counts(path) for path in paths] for paths in (counts, text))
+    if pairs:
+        corpora["corpora"] = corpus_tables.corpus_table(pairs)
+    if texts:
+        corpora["text"] = corpus_tables.text_table(texts)
+    if any(one.get("benchmarks") for one in (*pairs, *texts)):
+        corpora["overlaps"] = corpus_tables.overlap_table([*pairs, *texts])
     text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
     for name, folder in folders.items():
         for dataset, one in read_text_maps(folder / "text-maps.npz").items():
