@@ -66,7 +66,7 @@ def generated(folder: Path, pairs: int) -> list[Path]:
     rows = list(map(SentencePair, sentences(lengths), sentences(others)))
     splits = {"train": rows, "valid": rows[:100]}
     for split, some in splits.items():
-        write_pairs(place / f"{split}.tsv.gz", some)
+        write_pairs(place / f"{split}-00000.tsv.zst", some)
     (place / "counts.json").write_text(
         json.dumps({"kept": {name: len(some) for name, some in splits.items()}})
     )

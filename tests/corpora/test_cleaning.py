@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import regex
+from cleaned import clean
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.corpora.bitext import SentencePair, read_lines
-from orthoglot.corpora.cleaning import clean, normalised, tidy
+from orthoglot.corpora.cleaning import normalised, tidy
 from orthoglot.corpora.preparation_settings import CleaningSettings
 
 ALL = CleaningSettings(

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cleaned import clean
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.cleaning import clean, clean_text, normalised
+from orthoglot.corpora.cleaning import clean_text, normalised
 from orthoglot.corpora.filters import (
     FILTERS,
     Controls,
@@ -173,8 +174,7 @@ def test_read_is_kept_plus_dropped_by_reason_whatever_the_settings(
     alone = list(
         clean_text([pair.source for pair in pairs], settings, languages[0], {"benchmark": BANNED}, counts)
     )
-    assert counts.total() == len(pairs)
-    assert counts["kept"] == len(alone)
+    assert counts.total() + len(alone) == len(pairs)
 
 
 @pytest.mark.parametrize(

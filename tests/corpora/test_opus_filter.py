@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
+from cleaned import clean
 
 from orthoglot.corpora.bitext import SentencePair, read_lines, write_pairs
-from orthoglot.corpora.cleaning import clean, clean_text
+from orthoglot.corpora.cleaning import clean_text
 from orthoglot.corpora.opus_filter import read_filters
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -10,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cleaned import clean
 from opus_server import write_zip
 
+from orthoglot.corpora import pair_spool, spool
 from orthoglot.corpora.benchmarks import NWAY, sentence_keys
 from orthoglot.corpora.bitext import SentencePair, read_json, read_pairs, read_rows, write_pairs
-from orthoglot.corpora.cleaning import clean, normalised
+from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
 from orthoglot.corpora.settings import MultiParallelSettings
 from orthoglot.corpora.sources import Source, read_source
-from orthoglot.corpora.splitting import SPLITS
+from orthoglot.corpora.splitting import SPLITS, order_keys, split_of
 from orthoglot.errors import DataError
 
 CLEANING = {
@@ -107,7 +110,10 @@ def test_caps_take_the_same_first_pairs_and_count_the_rest(corpus: Path, tmp_pat
     free = _prepared(_settings("en-de", corpus), tmp_path / "free")
     capped = _prepared(_settings("en-de", corpus, max_train=100, max_test=9), tmp_path / "capped")
     assert capped["kept"] == {"train": 100, "valid": free["kept"]["valid"], "test": 9}
-    assert capped["dropped"]["over_cap"] == free["kept"]["train"] - 100 + free["kept"]["test"] - 9
+    # A held-out sentence above the cap is counted as such, whether it is a repeated one or not.
+    late = free["dropped"]["repeated_held_out"] - capped["dropped"]["repeated_held_out"]
+    assert late >= 0
+    assert capped["dropped"]["over_cap"] == free["kept"]["train"] - 100 + free["kept"]["test"] - 9 + late
     for split in SPLITS:
         first = read_split(tmp_path / "capped", split)
         assert read_split(tmp_path / "free", split)[: len(first)] == first
@@ -287,3 +293,97 @@ def test_a_new_testament_in_many_languages(shared_data: Path, tmp_path: Path) ->
     # Manx has the Gospels and Acts alone.
     assert empty["en-gv"] > 4000
     assert max(empty["en-cs"], empty["en-zh"]) < 100
+
+
+def in_memory(settings: PrepareSettings, pairs: list[SentencePair]) -> dict[str, list[SentencePair]]:
+    """What `prepare` keeps, with everything in memory: cleaned, divided, sorted by hash, limited."""
+    splits: dict[str, list[SentencePair]] = {split: [] for split in SPLITS}
+    for pair in clean(pairs, settings.cleaning, *settings.pair.split("-"), {}, Counter()):
+        splits[split_of(pair.source, settings.splits)].append(pair)
+    for split, cap in (("train", "max_train"), ("valid", "max_valid"), ("test", "max_test")):
+        members = sorted(
+            splits[split],
+            key=lambda pair: (order_keys([normalised(pair.source)], settings.splits)[0], pair),
+        )
+        kept: list[SentencePair] = []
+        sides: tuple[set[str], set[str]] = (set(), set())
+        for pair in members:
+            keys = [normalised(side) for side in pair]
+            if split == "train" or (keys[0] not in sides[0] and keys[1] not in sides[1]):
+                kept.append(pair)
+                sides[0].add(keys[0])
+                sides[1].add(keys[1])
+        splits[split] = kept[: getattr(settings.splits, cap) or None]
+    return splits
+
+
+WORDS = ["der Hund", "Der Hund!", "die Katze", "ein 1", "ein 2", "Haus", "lang " * 9, "世界", "naïve", "x"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("block", [1, 7, 20_000])
+def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
+    seed: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "BLOCK", block)
+    monkeypatch.setattr(spool, "SHARD", 23)
+    monkeypatch.setattr(pair_spool, "BLOCK", block)
+    drawn = random.Random(seed)
+    pairs = [
+        SentencePair(*(" ".join(drawn.choices(WORDS, k=drawn.randint(0, 3))) for _ in range(2)))
+        for _ in range(400)
+    ]
+    write_pairs(tmp_path / "a.tsv.gz", pairs[:250])
+    write_pairs(tmp_path / "b.tsv.gz", pairs[250:])
+    settings = PrepareSettings.model_validate(
+        {
+            "pair": "de-ja" if seed % 2 else "de-en",
+            "sources": [
+                {"name": name, "kind": "files", "paths": [str(tmp_path / f"{name}.tsv.gz")]} for name in "ab"
+            ],
+            "cleaning": {
+                "max_ratio": 2.5,
+                "drop_duplicates": seed != 2,
+                "duplicates_by": ["letters-and-digits", "letters", "words"][seed % 3],
+            },
+            "splits": {
+                "seed": seed,
+                "valid": 0.2,
+                "test": 0.3,
+                "max_train": 40 * (seed % 3),
+                "max_valid": 5 * (seed % 2),
+                "max_test": 0,
+            },
+        }
+    )
+    prepare(settings, [], tmp_path)
+    expected = in_memory(settings, pairs)
+    assert {split: read_split(tmp_path, split) for split in SPLITS} == expected
+    counts = json.loads((tmp_path / "counts.json").read_text())
+    assert counts["kept"] == {split: len(expected[split]) for split in SPLITS}
+    assert sum(counts["in"].values()) == sum(counts["dropped"].values()) + sum(counts["kept"].values()) == 400
+    assert not list(tmp_path.glob("spool-*"))
+    assert len(list(tmp_path.glob("train-*"))) == math.ceil(len(expected["train"]) / 23)
+
+
+def test_a_limit_of_a_corpus_takes_its_lowest_hashes_and_no_other_corpus(tmp_path: Path) -> None:
+    texts = {
+        name: [SentencePair(f"{name} source {n}", f"{name} Ziel {n}") for n in range(200)] for name in "ab"
+    }
+    for name, pairs in texts.items():
+        write_pairs(tmp_path / f"{name}.tsv.gz", pairs)
+    sources = [
+        {"name": name, "kind": "files", "paths": [str(tmp_path / f"{name}.tsv.gz")], "max_pairs": most}
+        for name, most in (("a", 30), ("b", 0))
+    ]
+    splits = {"seed": 1, "valid": 0.0, "test": 0.0, "max_train": 0, "max_valid": 0, "max_test": 0}
+    settings = PrepareSettings.model_validate(
+        {"pair": "en-de", "sources": sources, "cleaning": {}, "splits": splits}
+    )
+    prepare(settings, [], tmp_path)
+    kept = read_split(tmp_path, "train")
+    orders = {pair: order_keys([normalised(pair.source)], settings.splits)[0] for pair in texts["a"]}
+    lowest = sorted(texts["a"], key=lambda pair: orders[pair])[:30]
+    assert sorted(pair for pair in kept if pair in texts["a"]) == sorted(lowest)
+    assert len(kept) == 230
+    assert json.loads((tmp_path / "counts.json").read_text())["dropped"]["over_max_pairs"] == 170

@@ -38,7 +38,7 @@ def bitext(place: Path, pair: str, **splits: list[tuple[str, str]]) -> Path:
     folder.mkdir()
     kept = {"train": 0, "valid": 0, "test": 0}
     for split, rows in splits.items():
-        kept[split] = write_pairs(folder / f"{split}.tsv.gz", [SentencePair(*row) for row in rows])
+        kept[split] = write_pairs(folder / f"{split}-00000.tsv.zst", [SentencePair(*row) for row in rows])
     (folder / "counts.json").write_text(json.dumps({"in": {"invented": 3}, "kept": kept}))
     return folder
 

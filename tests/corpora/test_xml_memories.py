@@ -259,7 +259,7 @@ def test_a_memory_in_place_of_a_tsv_file_gives_the_same_pairs_and_counts_what_is
         prepare(PrepareSettings.model_validate(settings), [], output)
         counts[name] = json.loads((output / "counts.json").read_text())
     for split in ("train", "valid", "test"):
-        packed = [tmp_path / f"{name}.out/{split}.tsv.gz" for name in counts]
+        packed = [tmp_path / f"{name}.out/{split}-00000.tsv.zst" for name in counts]
         assert packed[0].read_bytes() == packed[1].read_bytes()
     found = counts["m.tmx"]
     assert found["in"] == {"m": 202}

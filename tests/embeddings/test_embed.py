@@ -57,7 +57,7 @@ def prepared(root: Path, pair: str, splits: dict[str, list[SentencePair]]) -> Pa
     folder = root / "bitext" / pair
     folder.mkdir(parents=True)
     for split, pairs in splits.items():
-        write_pairs(folder / f"{split}.tsv.gz", pairs)
+        write_pairs(folder / f"{split}-00000.tsv.zst", pairs)
     sizes = {split: len(pairs) for split, pairs in splits.items()}
     (folder / "counts.json").write_text(json.dumps({"kept": sizes}))
     return folder

@@ -73,7 +73,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     pairs = [SentencePair(text, text.upper() + " .") for text in texts]
     for split, rows in (("train", pairs[:110]), ("valid", pairs[110:120]), ("test", pairs[120:])):
-        write_pairs(folder / f"{split}.tsv.gz", rows)
+        write_pairs(folder / f"{split}-00000.tsv.zst", rows)
     (folder / "counts.json").write_text(json.dumps({"kept": {"train": 110, "valid": 10, "test": 10}}))
     network = ems_encoders.network(width=32, feed_forward=64, max_tokens=40)
     ems_encoders.write(root / "encoder", {"en": texts, "de": texts}, network)

@@ -144,7 +144,7 @@ def test_langs_takes_prepared_text_as_its_sample(workspace: Path) -> None:
     assert none.exit_code == 0, none.output
     assert "tiny: no sample" in none.output
     pair = workspace / "data" / "mini" / "bitext" / "qaa-qab"
-    write_pairs(pair / "train.tsv.gz", [("x", text) for text in TEXT])  # type: ignore[misc]
+    write_pairs(pair / "train-00000.tsv.zst", [("x", text) for text in TEXT])  # type: ignore[misc]
     found = CliRunner().invoke(app, ["langs", "qab"])
     assert "sample of 2 sentences" in found.output
     row = next(line for line in found.output.splitlines() if line.startswith("tiny"))

@@ -90,7 +90,7 @@ WORDS |= {"water": "wasser", "old": "alt", "bread": "brot", "eats": "isst", "nig
 def write_folder(folder: Path, splits: dict[str, list[SentencePair]]) -> Path:
     folder.mkdir(parents=True)
     for split, rows in splits.items():
-        write_pairs(folder / f"{split}.tsv.gz", rows)
+        write_pairs(folder / f"{split}-00000.tsv.zst", rows)
     kept = {split: len(rows) for split, rows in splits.items()}
     (folder / "counts.json").write_text(json.dumps({"in": {"invented": 1}, "kept": kept}))
     return folder

@@ -54,7 +54,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder.mkdir()
     splits = {"train": _pairs(0, 200), "valid": _pairs(200, 240)}
     for split, pairs in splits.items():
-        write_pairs(folder / f"{split}.tsv.gz", pairs)
+        write_pairs(folder / f"{split}-00000.tsv.zst", pairs)
     counts = {split: len(pairs) for split, pairs in splits.items()}
     (folder / "counts.json").write_text(json.dumps({"kept": counts}))
     return [folder]

@@ -126,7 +126,7 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
     bitext.mkdir()
     splits = {"train": pairs(300), "valid": pairs(40)}
     for split, rows in splits.items():
-        write_pairs(bitext / f"{split}.tsv.gz", rows)
+        write_pairs(bitext / f"{split}-00000.tsv.zst", rows)
     kept = {split: len(rows) for split, rows in splits.items()}
     (bitext / "counts.json").write_text(json.dumps({"in": {"invented": 340}, "kept": kept}))
     output = tmp_path / "output"

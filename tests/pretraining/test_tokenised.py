@@ -18,7 +18,7 @@ from orthoglot.pretraining.tokenised import monolingual, read_bitext, write_bite
 
 def folder(place: Path, train: Sequence[tuple[str, str]]) -> Path:
     place.mkdir(parents=True)
-    write_pairs(place / "train.tsv.gz", [SentencePair(*pair) for pair in train])
+    write_pairs(place / "train-00000.tsv.zst", [SentencePair(*pair) for pair in train])
     (place / "counts.json").write_text(json.dumps({"kept": {"train": len(train), "valid": 0}}))
     return place
 

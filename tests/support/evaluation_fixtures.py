@@ -78,8 +78,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         folder.mkdir(parents=True)
         pairs = invent(name, "test", 50)
         for split in ("train", "valid"):  # of which no vector is ever asked for
-            write_pairs(folder / f"{split}.tsv.gz", [SentencePair(f"{split} {name}", f"{name} {split}")])
-        write_pairs(folder / "test.tsv.gz", pairs)
+            write_pairs(
+                folder / f"{split}-00000.tsv.zst", [SentencePair(f"{split} {name}", f"{name} {split}")]
+            )
+        write_pairs(folder / "test-00000.tsv.zst", pairs)
         kept = {"train": 100, "valid": 10, "test": 50}
         counts = {"pair": name, "in": {"corpus": 172}, "dropped": {HOSTILE: 5, "benchmark": 7}, "kept": kept}
         (folder / "counts.json").write_text(json.dumps(counts))

@@ -141,7 +141,7 @@ def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
     world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     copies = [Path(shutil.copytree(folder, tmp_path / folder.name)) for folder in world.bitext]
-    write_pairs(copies[1] / "train.tsv.gz", [SentencePair("QAA, qaa-qab: test 7!", "new")])
+    write_pairs(copies[1] / "train-00000.tsv.zst", [SentencePair("QAA, qaa-qab: test 7!", "new")])
     changed = SimpleNamespace(**vars(world) | {"bitext": copies})
     records = run(changed, settings, tmp_path / "out", [], "original")
     facts = {r.subset: unsign(r.signature) for r in records if r.task == "heldout"}

@@ -17,7 +17,7 @@ def prepared(root: Path, name: str, **splits: list[tuple[str, str]]) -> Path:
         split: [SentencePair(*pair) for pair in splits.get(split, [])] for split in ("train", "valid", "test")
     }
     for split, members in pairs.items():
-        write_pairs(folder / f"{split}.tsv.gz", members)
+        write_pairs(folder / f"{split}-00000.tsv.zst", members)
     kept = {split: len(members) for split, members in pairs.items()}
     (folder / "counts.json").write_text(json.dumps({"kept": kept}))
     return folder

@@ -304,7 +304,7 @@ def folders(root: Path, valid: int = 20) -> tuple[Path, Path, Path]:
     for split, n in sizes.items():
         pairs = [SentencePair(f"{split} source {i}", f"{split} target {i}") for i in range(n)]
         if n:
-            write_pairs(pair / f"{split}.tsv.gz", pairs)
+            write_pairs(pair / f"{split}-00000.tsv.zst", pairs)
         if split != "test":
             sentences["qaa"] += [pair.source for pair in pairs]
             sentences["qab"] += [pair.target for pair in pairs]

@@ -187,7 +187,7 @@ def bitext(tmp_path: Path) -> Path:
     ]
     splits = {"train": rows[:100], "valid": rows[100:]}
     for split, pairs in splits.items():
-        write_pairs(folder / f"{split}.tsv.gz", pairs)
+        write_pairs(folder / f"{split}-00000.tsv.zst", pairs)
     kept = {split: len(pairs) for split, pairs in splits.items()}
     (folder / "counts.json").write_text(json.dumps({"in": {"test": 128}, "kept": kept}))
     return folder

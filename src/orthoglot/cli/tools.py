@@ -209,7 +209,7 @@ def _sample(bitext: Path, language: str) -> list[str]:
     from orthoglot.languages import parse_pair
 
     found: list[str] = []
-    for path in sorted(bitext.glob("*/train.tsv.gz")):
+    for path in sorted(bitext.glob("*/train-*.tsv.zst")):
         pair = parse_pair(path.parent.name)
         if language in pair:
             side = pair.index(language)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections import Counter
@@ -75,8 +74,6 @@ def filters(
 ) -> Judge:
     """A function that says of a tidied pair and the keys of its sides why it is dropped, or "kept".
 
-    It remembers digests of what it keeps, of 128 bits, to find duplicates.
-
     Args:
         settings: the thresholds.
         banned: sentences that may stand on neither side.
@@ -85,7 +82,6 @@ def filters(
             both.
     """
     local = [(one.score, one.accept, one.of_keys, one.reason) for one in make_filters(settings, languages)]
-    seen: set[bytes] = set()
 
     def judge(pair: SentencePair, keys: Keys) -> str:
         for score, accept, of_keys, reason in local:
@@ -96,11 +92,6 @@ def filters(
                 if overlaps is not None:
                     overlaps.update({name for key in keys for name in ours.get(key, ())})
                 return reason
-        if settings.drop_duplicates:
-            digest = hashlib.blake2b(duplicate_key(pair, keys, settings).encode(), digest_size=16).digest()
-            if digest in seen:
-                return "duplicate"
-            seen.add(digest)
         return "kept"
 
     return judge
@@ -129,11 +120,11 @@ def clean(
     banned: Mapping[str, Iterable[str]],
     counts: Counter[str],
     overlaps: Counter[str] | None = None,
-) -> Iterator[SentencePair]:
-    """Yield the tidied pairs that every filter accepts, in their order.
+) -> Iterator[tuple[SentencePair, Keys]]:
+    """Yield the tidied pairs that every filter accepts which can judge a pair alone, in their order, and their keys.
 
-    A pair is counted once: as "kept", or under the first filter that drops it. The sum is the number of
-    pairs read. Cleaning what was cleaned drops nothing.
+    The others are counted, each under the first filter that drops it. Duplicates and the ratio of lengths are decided
+    when all pairs are known (`orthoglot.corpora.prepare`).
 
     Args:
         pairs: as read.
@@ -145,18 +136,14 @@ def clean(
         overlaps: filled in, by benchmark, as of `filters`.
     """
     judge = filters(settings, {"benchmark": banned}, (source, target), overlaps)
-    accepted = []
     for pair in pairs:
         tidied = SentencePair(tidy(pair.source, source, settings), tidy(pair.target, target, settings))
-        reason = judge(tidied, (normalised(tidied.source), normalised(tidied.target)))
+        keys = normalised(tidied.source), normalised(tidied.target)
+        reason = judge(tidied, keys)
         if reason == "kept":
-            accepted.append(tidied)
+            yield tidied, keys
         else:
             counts[reason] += 1
-    kept = range(len(accepted)) if settings.opusfilter else _of_similar_length(accepted, settings.max_ratio)
-    counts["ratio"] += len(accepted) - len(kept)
-    counts["kept"] += len(kept)
-    yield from (accepted[row] for row in kept)
 
 
 def clean_text(
@@ -166,8 +153,8 @@ def clean_text(
     banned: Banned,
     counts: Counter[str],
     overlaps: Counter[str] | None = None,
-) -> Iterator[str]:
-    """Yield the tidied sentences that every filter accepts which can judge a sentence alone, in their order.
+) -> Iterator[tuple[str, str]]:
+    """Yield the tidied sentences that all filters of single sentences accept, in their order, with their keys.
 
     A sentence is counted as `clean` counts a pair. Arguments as there, but for `banned`: the sentences to drop by the
     reason that each is counted under; of two reasons the first counts.
@@ -177,23 +164,39 @@ def clean_text(
         tidied = tidy(sentence, language, settings)
         key = normalised(tidied)
         reason = judge(SentencePair(tidied, tidied), (key, key))
-        counts[reason] += 1
         if reason == "kept":
-            yield tidied
+            yield tidied, duplicate_key(SentencePair(tidied, tidied), (key, key), settings)
+        else:
+            counts[reason] += 1
 
 
-def _of_similar_length(pairs: list[SentencePair], max_ratio: float) -> np.ndarray:
-    """Rows whose sides, each divided by its mean length, differ by a factor of at most `max_ratio`.
+def drop_dissimilar(lengths: np.ndarray, kept: np.ndarray, max_ratio: float, block: int = 1 << 20) -> None:
+    """Set `kept` to False for rows whose sides, each divided by its mean length, differ by a factor above `max_ratio`.
 
     The means are those of the rows that stay: they are taken again until no row goes, so that a second
     cleaning finds the same means and nothing to drop.
+
+    Args:
+        lengths: characters of both sides (N, 2), may be mapped from disk.
+        kept: (N,) bool, likewise; only its rows count.
+        max_ratio: the factor.
+        block: rows in memory at once; changes nothing.
     """
-    lengths = np.array([(len(pair.source), len(pair.target)) for pair in pairs], dtype=float).reshape(-1, 2)
-    rows = np.arange(len(pairs))
-    while len(rows):
-        one = LengthRatio(max_ratio, lengths[rows].mean(axis=0))
-        similar = one.scores(lengths[rows]) <= one.most
-        if similar.all():
-            break
-        rows = rows[similar]
-    return rows
+    starts = range(0, len(kept), block)
+    while True:
+        total, count = np.zeros(2, dtype=np.int64), 0
+        for start in starts:
+            rows = kept[start : start + block]
+            total += lengths[start : start + block][rows].sum(axis=0, dtype=np.int64)
+            count += int(rows.sum())
+        if not count:
+            return
+        ratio = LengthRatio(max_ratio, total / count)
+        dropped = False
+        for start in starts:
+            rows = start + np.flatnonzero(kept[start : start + block])
+            strange = rows[ratio.scores(lengths[rows].astype(float)) > ratio.most]
+            kept[strange] = False
+            dropped |= bool(len(strange))
+        if not dropped:
+            return

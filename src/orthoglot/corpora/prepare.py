@@ -8,16 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from orthoglot.corpora.benchmarks import sentence_keys
-from orthoglot.corpora.bitext import Item, LeftOut, SentencePair, read_pairs, write_pairs
-from orthoglot.corpora.cleaning import clean, normalised
+from orthoglot.corpora.bitext import Item, LeftOut, SentencePair, read_pairs
+from orthoglot.corpora.cleaning import clean
+from orthoglot.corpora.pair_spool import PairSpool
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.sources import Source, read_source
-from orthoglot.corpora.splitting import SPLITS, Split, order_key, split_of
+from orthoglot.corpora.splitting import Split
+from orthoglot.corpora.spool import blocks, shards
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
@@ -36,7 +39,11 @@ class PrepareSettings(Settings):
 
 
 def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> None:
-    """Write train, valid and test.tsv.gz (source TAB target, in hash order) and counts.json.
+    """Write shards of pairs, train-00000.tsv.zst and so on, valid and test alike, and counts.json.
+
+    A line is source TAB target; lines are in the order of a hash of the source. Memory holds the keys of the
+    benchmarks, 20,000 pairs, a 256th of the text and of its hashes, and 200 bytes for each held-out pair. The disk
+    holds the text twice more, with 50 bytes for each pair.
 
     Args:
         settings: see the class.
@@ -45,20 +52,23 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     Raises:
         DataError: unreadable input, or nothing left to train on.
     """
-    source, target = parse_pair(settings.pair)
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    items = chain.from_iterable(
-        counted(read_source(origin, source, target), origin.name, read) for origin in settings.sources
-    )
-    pairs = _pairs(items, dropped)
     overlaps: Counter[str] = Counter()
-    kept = clean(pairs, settings.cleaning, source, target, sentence_keys(benchmarks), dropped, overlaps)
-    splits = _divided(kept, settings.splits, dropped)
-    if not splits["train"]:
+    banned = sentence_keys(benchmarks)
+    languages = parse_pair(settings.pair)
+    with TemporaryDirectory(dir=output, prefix="spool-") as folder:
+        spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
+        for corpus, origin in enumerate(settings.sources):
+            pairs = _pairs(counted(read_source(origin, *languages), origin.name, read), dropped)
+            accepted = clean(pairs, settings.cleaning, *languages, banned, dropped, overlaps)
+            for block in blocks(accepted):
+                spool.add(block, corpus)
+        kept = spool.choose([origin.max_pairs for origin in settings.sources], dropped)
+        sizes = spool.write(kept, dropped, output)
+        del kept
+    if not sizes["train"]:
         raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
-    del dropped["kept"]
-    sizes = {split: write_pairs(output / f"{split}.tsv.gz", splits[split]) for split in SPLITS}
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
     report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
@@ -79,7 +89,8 @@ def read_split(folder: Path, split: Split) -> list[SentencePair]:
 def stream_split(folder: Path, split: Split) -> Iterator[SentencePair]:
     """The same pairs, one at a time."""
     sizes = json.loads((folder / "counts.json").read_text())["kept"]
-    return read_pairs([folder / f"{split}.tsv.gz"]) if sizes[split] else iter(())
+    paths = shards(folder, split) if sizes[split] else []
+    return chain.from_iterable(read_pairs([path]) for path in paths)
 
 
 def counted(items: Iterable[T], name: str, read: Counter[str]) -> Iterator[T]:
@@ -96,32 +107,3 @@ def _pairs(items: Iterable[Item], dropped: Counter[str]) -> Iterator[SentencePai
             dropped[item.reason] += 1
         else:
             yield item
-
-
-def _divided(
-    pairs: Iterable[SentencePair], settings: SplitSettings, dropped: Counter[str]
-) -> dict[Split, list[SentencePair]]:
-    """Pairs by split, each in hash order and limited to its cap; dropped pairs are counted."""
-    splits: dict[Split, list[SentencePair]] = {split: [] for split in SPLITS}
-    for pair in pairs:
-        splits[split_of(pair.source, settings)].append(pair)
-    caps = {"train": settings.max_train, "valid": settings.max_valid, "test": settings.max_test}
-    for split, members in splits.items():
-        members.sort(key=lambda pair: (order_key(pair.source, settings), pair))
-        distinct = members if split == "train" else list(_distinct(members))
-        dropped["repeated_held_out"] += len(members) - len(distinct)
-        splits[split] = distinct[: caps[split] or None]
-        dropped["over_cap"] += len(distinct) - len(splits[split])
-    return splits
-
-
-def _distinct(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-    """Pairs both of whose sides are new: a held-out sentence has one right answer."""
-    sources: set[str] = set()
-    targets: set[str] = set()
-    for pair in pairs:
-        source, target = map(normalised, pair)
-        if source not in sources and target not in targets:
-            sources.add(source)
-            targets.add(target)
-            yield pair

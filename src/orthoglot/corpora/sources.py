@@ -13,7 +13,7 @@ from pydantic import model_validator
 from orthoglot.corpora.bitext import Item, SentencePair, read_pairs
 from orthoglot.corpora.opus import read_moses_zip
 from orthoglot.corpora.settings import PackageSettings
-from orthoglot.settings import Count, Settings
+from orthoglot.settings import Count, Settings, Whole
 
 # "module:function" from (source, language of the first side, of the second) to pairs and what was left out.
 READERS = {
@@ -42,6 +42,8 @@ class Source(Settings):
     """Of `gettext`: names of the language's catalogues, the preferred one first; empty for all that stand for it."""
     min_words: Count = 1
     """Of `gettext`: words of the message at least."""
+    max_pairs: Whole = 0
+    """Pairs at most that stay after cleaning, those with the lowest hashes; 0 for all."""
 
     @model_validator(mode="after")
     def _something_is_read(self) -> Self:

@@ -6,24 +6,25 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from orthoglot.corpora.benchmarks import sentence_keys
-from orthoglot.corpora.bitext import read_lines, write_pairs
+from orthoglot.corpora.bitext import read_lines
 from orthoglot.corpora.cleaning import Banned, clean_text, normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import counted, stream_split
 from orthoglot.corpora.splitting import Split
+from orthoglot.corpora.spool import BLOCK, SHARD, Firsts, Shards, blocks, shards
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 
-# Sentences of a shard.
-SHARD = 1_000_000
 HELD_OUT: tuple[Split, ...] = ("valid", "test")
 logger = logging.getLogger(__name__)
 
@@ -46,9 +47,10 @@ class PrepareTextSettings(Settings):
 def prepare_text(
     settings: PrepareTextSettings, bitext: Sequence[Path], benchmarks: Sequence[Path], output: Path
 ) -> None:
-    """Write shards of sentences, text-00000.txt.gz and so on, and counts.json.
+    """Write shards of sentences, text-00000.txt.zst and so on, and counts.json.
 
-    Memory holds what is banned and, where duplicates are dropped, a digest of each sentence.
+    Memory holds what is banned and, where duplicates are dropped, a 256th of the sentences' hashes; the disk holds
+    the text once more, with 17 bytes for each sentence.
 
     Args:
         settings: see the class.
@@ -69,31 +71,53 @@ def prepare_text(
         counted(read_lines(Path(origin.path)), origin.name, read) for origin in settings.sources
     )
     sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped, overlaps)
-    shards: list[int] = []
-    while True:
-        path = output / f"text-{len(shards):05d}.txt.gz"
-        if not (written := write_pairs(path, ([one] for one in islice(sentences, SHARD)))):
-            path.unlink()
-            break
-        shards.append(written)
-    if not shards:
+    with TemporaryDirectory(dir=output, prefix="spool-") as folder:
+        kept = _write_new(sentences, settings.cleaning, Path(folder), output, dropped)
+    if not kept:
         raise DataError(
             f"{settings.language}: no sentence is left: read {read.total()}, dropped {dict(dropped)}"
         )
-    del dropped["kept"]
-    report = {"language": settings.language, "in": dict(read), "dropped": dict(dropped), "shards": shards}
+    sizes = [min(SHARD, kept - start) for start in range(0, kept, SHARD)]
+    report = {"language": settings.language, "in": dict(read), "dropped": dict(dropped), "shards": sizes}
     report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-    logger.info(
-        "%s: read %d, kept %d, dropped %s", settings.language, read.total(), sum(shards), dict(dropped)
-    )
+    logger.info("%s: read %d, kept %d, dropped %s", settings.language, read.total(), kept, dict(dropped))
 
 
 def stream_text(folder: Path) -> Iterator[str]:
     """The sentences of a prepared text folder, shard by shard."""
-    shards = json.loads((folder / "counts.json").read_text())["shards"]
-    for number in range(len(shards)):
-        yield from read_lines(folder / f"text-{number:05d}.txt.gz")
+    for path in shards(folder, "text"):
+        yield from read_lines(path)
+
+
+def _write_new(
+    sentences: Iterator[tuple[str, str]],
+    settings: CleaningSettings,
+    spool: Path,
+    output: Path,
+    dropped: Counter[str],
+) -> int:
+    """Write the sentences in their order, those with the key of an earlier one left out; how many there are."""
+    firsts, count = Firsts(spool / "firsts"), 0
+    with (spool / "text").open("wb") as file:
+        for block in blocks(sentences):
+            file.writelines(f"{sentence}\n".encode() for sentence, _ in block)
+            firsts.add([key for _, key in block])
+            count += len(block)
+    new = np.ones(count, dtype=bool) if not count else np.memmap(spool / "new", bool, "w+", shape=count)
+    new[:] = True
+    if settings.drop_duplicates:
+        firsts.clear_repeated(new)
+    written = Shards(output, "text", "txt")
+    with (spool / "text").open("rb") as file:
+        for start in range(0, count, BLOCK):
+            for is_new, line in zip(new[start : start + BLOCK].tolist(), file, strict=False):
+                if is_new:
+                    written.write(line[:-1])
+    written.close()
+    if written.count < count:
+        dropped["duplicate"] += count - written.count
+    return written.count
 
 
 def describe_text(folder: Path) -> dict[str, object]:
