@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,18 @@ def test_a_missing_file_and_a_missing_package_are_named(
     monkeypatch.setitem(__import__("sys").modules, "opusfilter", None)
     with pytest.raises(ConfigError, match=r"OpusFilter is not installed .*orthoglot\[opusfilter\]"):
         read_filters(configuration(tmp_path, LENGTH), ("en", "de"))
+
+
+def test_the_documented_file_is_one_that_works(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs/configure.md"
+    (block,) = re.findall(r"```yml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "filters.yaml").write_text(block)
+    pytest.importorskip("opusfilter", reason="the extra opusfilter is not installed")
+    pytest.importorskip("lingua", reason="the extra opusfilter is not installed")
+    found = read_filters(str(tmp_path / "filters.yaml"), ("en", "de"))
+    assert [one.reason for one in found] == ["LengthFilter", "LengthRatioFilter", "LinguaFilter"]
+    pair = "The weather is nice today.", "Il fait beau aujourd'hui."
+    assert [one.accept(one.score(pair)) for one in found] == [True, True, False]
 
 
 def test_filters_of_ours_are_refused_beside_it() -> None:

@@ -17,7 +17,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -229,10 +228,9 @@ def make_filters(settings: CleaningSettings, languages: Sides) -> list[Filter]:
         ConfigError: the file of OpusFilter that the settings name cannot be used.
     """
     if settings.opusfilter:
-        return [
-            Empty(),
-            *resolve_name("orthoglot.corpora.opus_filter:read_filters")(settings.opusfilter, languages),
-        ]
+        from orthoglot.corpora.opus_filter import read_filters
+
+        return [Empty(), *read_filters(settings.opusfilter, languages)]
     values = {name: getattr(settings, name) for name in FILTERS}
     return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
 
