@@ -5,8 +5,8 @@
     python benchmarks/corpora.py --memory 100000 1000000 5000000
 
 The text is drawn from a seed: words of 2 to 11 Latin or Cyrillic letters, 4 to 24 a sentence; of a hundred pairs two
-are repeated, one is a copy, one has a side that is far too long. Each way gets the same text, in processes of its own, two
-at once (`--jobs`), and the ways take turns within a round. Printed are medians over rounds.
+are repeated, one is a copy, one has a side that is far too long. Each way gets the same text, in processes of its own,
+two at once (`--jobs`), and the ways take turns within a round. Printed are medians over rounds.
 
 - ours: `orthoglot.corpora.prepare.prepare`, from a Moses zip to shards: tidied, filtered, without duplicates, in three
   splits, in hash order, compressed.

@@ -111,21 +111,30 @@ class Shards:
         self.count = 0
         self._folder, self._name, self._suffix = folder, name, suffix
         self._open = ExitStack()
+        self._lines: list[bytes] = []
 
     def close(self) -> None:
         """Finish the last file."""
+        self._flush()
         self._open.close()
 
     def write(self, line: bytes) -> None:
         """A line without its line feed."""
         if self.count % SHARD == 0:
-            self._open.close()
+            self.close()
             path = self._folder / f"{self._name}-{self.count // SHARD:05d}.{self._suffix}.zst"
             self._file = self._open.enter_context(
                 zstandard.open(path, "wb", zstandard.ZstdCompressor(level=LEVEL))
             )
-        self._file.write(line + b"\n")
+        self._lines.append(line)
         self.count += 1
+        if len(self._lines) == BLOCK:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._lines:
+            self._file.write(b"\n".join(self._lines) + b"\n")
+            self._lines.clear()
 
 
 def shards(folder: Path, name: str) -> list[Path]:
