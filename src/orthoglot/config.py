@@ -155,21 +155,23 @@ class Params(Settings):
         known(self.loss, [ALL, *self.methods], "loss")
         for kind in self.variants:
             known(kind, FIELDS["encoders"], "variants")
+        for name, corpus in self.corpora.items():
+            for other in getattr(corpus, "unless_in", []):
+                known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
         for name, preset in self.presets.items():
             where = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
                     known(chosen, getattr(self, kind), f"{where}.{kind}")
             if not self.corpora_of(name):
-                raise ConfigError(f"{where}.languages: no corpus has text in {', '.join(preset.languages)}")
+                said = f"languages: no corpus has text in {', '.join(preset.languages)}"
+                nothing = "corpora: `unless_in` leaves nothing of them"
+                raise ConfigError(f"{where}.{said if preset.languages else nothing}")
             for chosen in preset.baselines:
                 known(chosen, self.methods, f"{where}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
             self._check_ablations(preset.ablations, f"{where}.ablations")
-        for name, corpus in self.corpora.items():
-            for other in getattr(corpus, "unless_in", []):
-                known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
         for name in self.encoders:

@@ -97,7 +97,8 @@ def licences(
     forbidding = [entry for entry, one in found.items() if one.commercial == "no"]
     unknown = [entry for entry, one in found.items() if one.commercial == "unknown"]
     if commercial and (forbidding or unknown):
-        reasons = [f"{', '.join(forbidding)} forbid it"] * bool(forbidding)
+        verb = "forbids" if len(forbidding) == 1 else "forbid"
+        reasons = [f"{', '.join(forbidding)} {verb} it"] * bool(forbidding)
         reasons += [f"it is not known of {', '.join(unknown)}"] * bool(unknown)
         raise ConfigError(f"presets.{name}: commercial use: {'; '.join(reasons)}")
 
