@@ -31,8 +31,8 @@ EIGHT = {
 
 # EMS: English with these 61
 NAMED = """
-    af ar bg bn ca cs da de el eo es et eu fa fi fr gl gu he hi hr hu hy id it ja jv ka kk ko ku lt lv mk ml mn mr ms my nb
-    nl pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur vi yo zh
+    af ar bg bn ca cs da de el eo es et eu fa fi fr gl gu he hi hr hu hy id it ja jv ka kk ko ku lt lv mk ml mn mr ms
+    my nb nl pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur vi yo zh
     """
 LANGUAGES = set(NAMED.split())
 
