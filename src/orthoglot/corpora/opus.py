@@ -1,7 +1,8 @@
 """OPUS: what it holds, fetching it, and reading its Moses zips without trusting them.
 
-OpusTools is not used: of its client only the question to the API would serve, and that has no time-out, no
-quoting and no error beyond a printed line. A test holds this module's answers against OpusTools'.
+Of opustools, only the catalogue that it ships is used, to plan offline (`orthoglot.corpora.opus_catalogue`): of its
+client only the question to the API would serve, and that has no time-out, no quoting and no error beyond a printed
+line. A test holds this module's answers against those of opustools.
 """
 
 from __future__ import annotations

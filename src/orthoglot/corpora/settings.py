@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -11,7 +12,7 @@ from orthoglot.corpora.locales import catalogues_below, choose
 from orthoglot.corpora.patterns import MINI, by_name, filled
 from orthoglot.errors import ConfigError
 from orthoglot.languages import has_spaces, parse_pair
-from orthoglot.settings import Count, Language, Name, Settings, Share
+from orthoglot.settings import Count, Language, Name, Settings, Share, Whole
 
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 # How files of translation memories are read; others are TSV or Moses files.
@@ -45,6 +46,35 @@ class Corpus(Settings):
     def texts(self, root: str) -> dict[str, str]:
         """Files of text without translations by language; `root` is the invented world's folder."""
         return {}
+
+
+class PairedSettings(Corpus):
+    """A corpus whose language pairs are named one by one."""
+
+    pairs: Annotated[list[str], Field(min_length=1)]
+    """Language pairs, pivot first, e.g. en-de."""
+    max_pairs: Whole | dict[str, Count] = 0
+    """Sentence pairs that are read of each language pair at most; 0 for all. Or a number by language pair; those not
+    named are read whole."""
+
+    @model_validator(mode="after")
+    def _pairs_are_pairs(self) -> Self:
+        for pair in self.pairs:
+            parse_pair(pair)
+        if isinstance(self.max_pairs, dict) and (strange := sorted(set(self.max_pairs) - set(self.pairs))):
+            raise ValueError(f"max_pairs names {', '.join(strange)}, which is none of the pairs")
+        return self
+
+    def most(self, pair: str) -> int:
+        """How many sentence pairs of a language pair are read at most; 0 for all."""
+        return self.max_pairs.get(pair, 0) if isinstance(self.max_pairs, dict) else self.max_pairs
+
+    def limited(self, sources: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """The same sources, with `max_pairs` where there is a limit."""
+        return {
+            pair: {**source, "max_pairs": most} if (most := self.most(pair)) else source
+            for pair, source in sources.items()
+        }
 
 
 class MiniSettings(Corpus):
@@ -81,7 +111,7 @@ def _zips(folder: str, pairs: list[str]) -> dict[str, dict[str, Any]]:
     return {pair: {"kind": "moses_zip", "paths": [f"{folder}/{pair}.zip"]} for pair in pairs}
 
 
-class OpusSettings(Corpus):
+class OpusSettings(PairedSettings):
     """One OPUS corpus in one or more language pairs; `orthoglot opus` lists what there is."""
 
     verb = "fetch"
@@ -91,24 +121,36 @@ class OpusSettings(Corpus):
     """OPUS's name of the corpus, e.g. GlobalVoices."""
     version: Name
     """Its release, e.g. v2018q4."""
-    pairs: Annotated[list[str], Field(min_length=1)]
-    """Language pairs, pivot first, e.g. en-de."""
+    unless_in: list[Name] = []
+    """Corpora; a language pair that one of them has in the same preset is left out here."""
+    listed: bool = True
+    """Whether the catalogue that opustools ships has it: this is checked when a run is planned. Give false for a later
+    release, or one of your own server, which is looked up in OPUS's answer when it is fetched."""
     licence: str
     """Of the text; the report lists it."""
     sha256: dict[str, Digest] = {}
     """Digest of the archive by language pair; an archive with another one is refused."""
 
     @model_validator(mode="after")
-    def _pairs_are_pairs_and_pins_are_of_them(self) -> Self:
-        for pair in self.pairs:
-            parse_pair(pair)
+    def _pins_are_of_pairs(self) -> Self:
         if strange := sorted(set(self.sha256) - set(self.pairs)):
             raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
         return self
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""
-        return _zips(root, self.pairs)
+        return self.limited(_zips(root, self.pairs))
+
+    def with_pairs(self, pairs: Collection[str]) -> Self:
+        """The same corpus in some of its language pairs."""
+        limits, pins = (
+            {pair: value for pair, value in values.items() if pair in pairs}
+            if isinstance(values, dict)
+            else values
+            for values in (self.max_pairs, self.sha256)
+        )
+        kept = [pair for pair in self.pairs if pair in pairs]
+        return self.model_copy(update={"pairs": kept, "max_pairs": limits, "sha256": pins})
 
 
 def form_of(paths: list[str]) -> str:
@@ -129,12 +171,10 @@ def form_of(paths: list[str]) -> str:
     return forms.pop()
 
 
-class LocalSettings(Corpus):
+class LocalSettings(PairedSettings):
     """The user's own sentence pairs."""
 
     kind: Literal["local"]
-    pairs: Annotated[list[str], Field(min_length=1)]
-    """Language pairs, pivot first, e.g. en-de."""
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
     """One TSV file, or two Moses files, source first, or one translation memory (.tmx, .xliff, .xlf); plain, .gz or
     .zst; or one message catalogue (.po, .mo). `{pair}`, `{source}` and `{target}` stand for a pair and its two
@@ -159,7 +199,7 @@ class LocalSettings(Corpus):
             source, target = parse_pair(pair)
             paths = [filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
             found[pair] = {"kind": form_of(paths), "paths": paths}
-        return found
+        return self.limited(found)
 
 
 class MultiParallelSettings(Corpus):

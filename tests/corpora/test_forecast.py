@@ -1,0 +1,74 @@
+"""What a preset's text takes: the arithmetic, limits, and what cannot be known."""
+
+from __future__ import annotations
+
+import pytest
+
+from orthoglot.corpora.forecast import PAIRS_PER_SECOND, PREPARED_SHARE, estimates, total
+from orthoglot.corpora.settings import LocalSettings, OpusSettings, TextCorpusSettings
+
+
+def europarl(**others: object) -> OpusSettings:
+    values = {
+        "kind": "opus",
+        "corpus": "Europarl",
+        "version": "v8",
+        "pairs": ["en-de", "en-bg"],
+        "licence": "free",
+    }
+    return OpusSettings.model_validate(values | others)
+
+
+def test_bytes_and_hours_follow_from_what_is_read() -> None:
+    whole = estimates({"a": europarl()})[0]
+    # 1,961,119 pairs in 206,840 KiB
+    assert (whole.release, whole.pair, whole.pairs, whole.licence) == (
+        "Europarl v8",
+        "en-de",
+        1_961_119,
+        "free",
+    )
+    assert whole.download == 206_840 * 1024
+    assert whole.disk == round(206_840 * 1024 * (1 + PREPARED_SHARE))
+    assert whole.hours == pytest.approx(1_961_119 / PAIRS_PER_SECOND / 3600)
+    half = estimates({"a": europarl(max_pairs={"en-de": 980_560})})[0]
+    assert half.pairs == 980_560
+    assert half.download == whole.download
+    assert half.hours == pytest.approx(whole.hours / 2, rel=1e-5)
+    assert half.disk is not None
+    assert half.disk - half.download == pytest.approx((whole.disk - whole.download) / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("of_corpus", "of_preset", "read"),
+    [
+        (0, 0, 408_290),
+        (1000, 0, 1000),
+        (0, 999, 999),
+        (1000, 999, 999),
+        (999, 1000, 999),
+        (10**9, 0, 408_290),
+    ],
+)
+def test_the_lowest_limit_holds(of_corpus: int, of_preset: int, read: int) -> None:
+    _, bulgarian = estimates({"a": europarl(max_pairs=of_corpus)}, of_preset)
+    assert bulgarian.pairs == read
+
+
+def test_what_the_catalogue_does_not_have_is_not_counted() -> None:
+    rows = estimates(
+        {
+            "opus": europarl(pairs=["en-bg"]),
+            "later": europarl(corpus="Later", listed=False, pairs=["en-de"]),
+            "mine": LocalSettings(kind="local", pairs=["en-de"], files=["a.tsv"], licence="own"),
+            "text": TextCorpusSettings(kind="text", languages=["de"], files="{language}.txt", licence="own"),
+        }
+    )
+    assert [(row.corpus, row.release, row.pair) for row in rows[1:]] == [
+        ("later", "Later v8", "en-de"),
+        ("mine", "local", "en-de"),
+        ("text", "text", "de"),
+    ]
+    assert all((row.pairs, row.download, row.disk, row.hours) == (None,) * 4 for row in rows[1:])
+    known = rows[0]
+    assert total(rows) == total([known]).__class__(known.pairs, known.download, known.disk, known.hours, 3)

@@ -1,0 +1,172 @@
+"""Looking up what OPUS holds, offline: the same answers as opustools gives, from a table that is whole or made anew."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from opustools.db_operations import DbOperations
+
+from orthoglot.corpora import opus_catalogue
+from orthoglot.corpora.opus_catalogue import archives, entries, table
+from orthoglot.corpora.settings import OpusSettings
+from orthoglot.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> NoReturn:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+
+
+@pytest.fixture
+def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's cache, and an installed opustools whose catalogue has three files; returns the packed catalogue."""
+    whole, packed = tmp_path / "opusdata.db", tmp_path / "opustools/opusdata.db.gz"
+    packed.parent.mkdir()
+    with closing(sqlite3.connect(whole)) as database:
+        database.execute(
+            "CREATE TABLE opusfile (id, source, target, corpus, preprocessing, version, url, size,"
+            " alignment_pairs, latest)"
+        )
+        for row in (
+            (1, "aym", "en", "Voices", "moses", "v1", "https://opus/1", 7, 300, "False"),
+            (2, "aym", "en", "Voices", "moses", "v2", "https://opus/2", 8, "", "True"),
+            (3, "aym", "en", "Voices", "tmx", "v2", "https://opus/3", 9, 300, "True"),
+        ):
+            database.execute(f"INSERT INTO opusfile VALUES ({', '.join('?' * len(row))})", row)
+        database.commit()
+    packed.write_bytes(gzip.compress(whole.read_bytes()))
+
+    class Installed:
+        version = "9"
+
+        def locate_file(self, path: str) -> Path:
+            return tmp_path / path
+
+    monkeypatch.setattr(opus_catalogue, "distribution", lambda _: Installed())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return packed
+
+
+def settings(*pairs: str, corpus: str = "Europarl", version: str = "v8", **others: Any) -> OpusSettings:
+    return OpusSettings(
+        kind="opus", corpus=corpus, version=version, pairs=list(pairs), licence="own", **others
+    )
+
+
+def test_the_rows_are_those_that_opustools_finds(tmp_path: Path) -> None:
+    packed = Path(str(opus_catalogue.distribution("opustools").locate_file("opustools/opusdata.db.gz")))
+    with gzip.open(packed) as source, open(tmp_path / "opusdata.db", "wb") as unpacked:
+        shutil.copyfileobj(source, unpacked)
+    theirs = DbOperations(db_file=str(tmp_path / "opusdata.db"))
+    for corpus, version in (("Europarl", "v8"), ("GlobalVoices", "v2018q4"), ("CCAligned", "latest")):
+        rows = theirs.get_corpora({"corpus": corpus, "version": version, "preprocessing": "moses"})
+        ours = entries(corpus, version)
+        assert len(ours) > 100
+        assert {(one.url, one.kibibytes, one.pairs, one.source, one.target, one.version) for one in ours} == {
+            (
+                row["url"],
+                row["size"],
+                row["alignment_pairs"] or 0,
+                row["source"],
+                row["target"],
+                row["version"],
+            )
+            for row in rows
+        }
+
+
+def test_a_pair_is_found_in_either_order_and_any_spelling() -> None:
+    found = archives(
+        {
+            "a": settings("en-de", "de-en", "en-pt"),
+            "b": settings("en-ay", corpus="GlobalVoices", version="v2018q4"),
+            "c": settings("en-fa", corpus="Tatoeba", version="v2022-03-03"),
+            "d": settings("en-ay", corpus="NLLB", version="v1"),
+            "e": settings("en-qu", corpus="Later", listed=False),
+        }
+    )
+    assert list(found) == ["a", "b", "c", "d"]
+    spelled = [(one.source, one.target) for pairs in found.values() for one in pairs.values()]
+    assert spelled == [("de", "en"), ("de", "en"), ("en", "pt"), ("aym", "en"), ("en", "pes"), ("ay", "en")]
+    assert found["a"]["en-de"].pairs == 1_961_119
+    assert found["a"]["en-de"].kibibytes == 206_840
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (settings("en-gn"), r"corpora\.mine: OPUS has no en-gn in Europarl v8; it has bg-en, "),
+        (settings("en-de", version="v9"), r"no Europarl v9; known: v3, v7, v8; give `listed: false`"),
+        (
+            settings("en-de", corpus="Europrl"),
+            r"no corpus 'Europrl', near ones are Europarl, .*`listed: false`",
+        ),
+    ],
+)
+def test_what_opus_does_not_hold_is_refused_by_name(wanted: OpusSettings, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        archives({"mine": wanted})
+
+
+def test_the_table_holds_moses_archives_and_is_made_once(few: Path) -> None:
+    path = table()
+    assert path.parent == few.parents[1] / "cache/orthoglot"
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    written = path.stat().st_mtime_ns
+    (first,) = entries("Voices", "v1")
+    (latest,) = entries("Voices", "latest")
+    assert (first.pairs, latest.pairs, latest.version) == (300, 0, "v2")
+    assert entries("Voices", "v3") == entries("Other", "v1") == []
+    assert path.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("damage", ["nothing", "cut", "overwritten", "unfinished"])
+def test_a_table_that_is_not_whole_is_made_anew(few: Path, damage: str) -> None:
+    path = table()
+    whole = path.read_bytes()
+    if damage == "unfinished":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA user_version = 0")
+    else:
+        path.write_bytes(
+            {"nothing": b"", "cut": whole[: len(whole) // 2], "overwritten": b"x" * len(whole)}[damage]
+        )
+    opus_catalogue._is_whole.cache_clear()
+    assert [one.pairs for one in entries("Voices", "v1")] == [300]
+
+
+def test_another_catalogue_has_a_table_of_its_own(few: Path) -> None:
+    first = table()
+    few.write_bytes(few.read_bytes() + gzip.compress(b""))
+    assert table() != first
+
+
+def test_a_damaged_catalogue_leaves_nothing_behind(few: Path) -> None:
+    few.write_bytes(few.read_bytes()[:-9])
+    with pytest.raises(EOFError):
+        table()
+    assert not list((few.parents[1] / "cache/orthoglot").iterdir())
+
+
+def test_processes_that_unpack_at_once_do_not_meet(tmp_path: Path) -> None:
+    code = "from orthoglot.corpora.opus_catalogue import entries; print(len(entries('Europarl', 'v8')))"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    running = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    assert [process.communicate(timeout=120)[0] for process in running] == ["211\n", "211\n"]
+    assert len(list((tmp_path / "orthoglot").iterdir())) == 1
