@@ -13,9 +13,6 @@ language: they split "don't" before and "l'été" after the apostrophe, and keep
 
 from __future__ import annotations
 
-import functools
-from typing import Any
-
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from orthoglot.languages import has_spaces
@@ -51,12 +48,7 @@ def moses_words(sentence: str, language: str) -> str:
     lowered = sentence.lower()
     if language and not has_spaces(language):
         return lowered.strip()
-    return _moses(language or "en").tokenize(lowered, escape=False, return_str=True)
-
-
-@functools.cache
-def _moses(language: str) -> Any:
     # Imported here: it takes 0.4 s, and the Unicode rule does not need it.
-    from sacremoses import MosesTokenizer
+    from orthoglot.encoders.moses import moses_rules
 
-    return MosesTokenizer(language)
+    return moses_rules(language or "en").words(lowered)
