@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lines import in_memory
 from tokenizers import Tokenizer, models, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -43,7 +44,7 @@ def _settings(words: Words, **changed: Any) -> TokenizerSettings:
 
 def _trained(folder: Path, words: Words, text: dict[str, list[str]], **changed: Any) -> TextTokenizer:
     folder.mkdir(parents=True)
-    train_tokenizer(_settings(words, **changed), text, 100, folder)
+    train_tokenizer(_settings(words, **changed), in_memory(text), 100, folder)
     return open_tokenizer(folder, "tiny")
 
 
@@ -153,9 +154,9 @@ def test_a_large_language_does_not_crowd_out_a_small_one(words: Words, tmp_path:
 @pytest.mark.parametrize("words", WAYS)
 def test_refusals(words: Words, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="vocabulary 50000"):
-        train_tokenizer(_settings(words, vocabulary=50_000), TEXT, 100, tmp_path)
+        train_tokenizer(_settings(words, vocabulary=50_000), in_memory(TEXT), 100, tmp_path)
     with pytest.raises(DataError, match="no sentence"):
-        train_tokenizer(_settings(words), {"en": []}, 100, tmp_path)
+        train_tokenizer(_settings(words), in_memory({"en": []}), 100, tmp_path)
     assert not list(tmp_path.iterdir())
     (tmp_path / MOSES_MODEL).write_bytes(b"no model")
     with pytest.raises(DataError, match=MOSES_MODEL):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import sentencepiece
@@ -26,13 +27,23 @@ PAD, UNKNOWN, _ = range(len(RESERVED))
 LONGEST_TOKEN = 16
 
 
+class Text(Protocol):
+    """Sentences that are counted and read at given numbers; they may be on disk."""
+
+    def __len__(self) -> int: ...
+
+    def at(self, rows: np.ndarray) -> Iterator[str]:
+        """The sentences of these numbers (N,), all different, in their order."""
+        ...
+
+
 def language_symbol(language: str) -> str:
     """The token reserved for a language."""
     return f"<2{language}>"
 
 
 def train_tokenizer(
-    settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]], max_tokens: int, output: Path
+    settings: TokenizerSettings, sentences: Mapping[str, Text], max_tokens: int, output: Path
 ) -> None:
     """Train a BPE model on the words of every language's text and write it into a folder.
 
@@ -50,24 +61,28 @@ def train_tokenizer(
         DataError: no text.
     Source: docs/papers.md#ems-text.
     """
-    if not any(sentences.values()):
+    if not any(map(len, sentences.values())):
         raise DataError(f"tokenizer {output}: no sentence to train on")
     reserved = [*RESERVED, *map(language_symbol, sentences)]
-    sample = _sample(settings, sentences)
     if settings.words == "moses":
-        words = (moses_words(sentence, language) for language, sentence in sample)
+        words = (moses_words(sentence, language) for language, sentence in _sample(settings, sentences))
         (output / MOSES_MODEL).write_bytes(_sentencepiece(settings, words, reserved))
         return
-    lines = [sentence for _, sentence in sample]
+
+    def lines() -> Iterator[str]:
+        return (sentence for _, sentence in _sample(settings, sentences))
+
+    learnt = lines()
     if settings.character_coverage < 1:
-        lines = _without_rare([NORMALIZER.normalize_str(line) for line in lines], settings.character_coverage)
+        rare = _rare(map(NORMALIZER.normalize_str, lines()), settings.character_coverage)
+        learnt = (NORMALIZER.normalize_str(line).translate(rare) for line in learnt)
     tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [WORDS, pre_tokenizers.Metaspace(prepend_scheme="always", split=False)]
     )
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-    train_bpe(tokenizer, lines, settings.vocabulary, reserved)
+    train_bpe(tokenizer, learnt, settings.vocabulary, reserved)
     if (found := tokenizer.get_vocab_size()) < settings.vocabulary:
         raise ConfigError(
             f"tokenizer with vocabulary {settings.vocabulary}: the text gives only {found} tokens"
@@ -123,7 +138,7 @@ def _sentencepiece(settings: TokenizerSettings, words: Iterator[str], reserved: 
     return model.getvalue()
 
 
-def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _sample(settings: TokenizerSettings, sentences: Mapping[str, Text]) -> Iterator[tuple[str, str]]:
     """At most `settings.sentences` pairs (language, sentence), as many of each language as far as it has them."""
     left = settings.sentences
     # Smallest first: what a small language leaves over, the larger ones share.
@@ -133,14 +148,13 @@ def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]])
         share = min(left // (len(names) - done), len(text))
         left -= share
         generator = np.random.default_rng(derive(settings.seed, "tokenizer", name))
-        for row in generator.choice(len(text), size=share, replace=False):
-            yield name, text[row]
+        rows = generator.choice(len(text), size=share, replace=False)
+        yield from ((name, sentence) for sentence in text.at(rows))
 
 
-def _without_rare(lines: Sequence[str], coverage: float) -> list[str]:
-    """The text with blanks for its rarest characters; the others make up this share of all but white space."""
+def _rare(lines: Iterator[str], coverage: float) -> dict[int, str]:
+    """A blank for each of the rarest characters; the others make up this share of all but white space."""
     counts = Counter(chain.from_iterable(lines))
     ordered = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
     before = np.cumsum([0, *(counts[one] for one in ordered)])
-    rare = {ord(one): " " for one, n in zip(ordered, before[:-1], strict=True) if n >= coverage * before[-1]}
-    return [line.translate(rare) for line in lines]
+    return {ord(one): " " for one, n in zip(ordered, before[:-1], strict=True) if n >= coverage * before[-1]}
