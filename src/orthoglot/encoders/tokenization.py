@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.segmentation import Segmenter, open_segmenter
 from orthoglot.errors import ConfigError, DataError
 
 # A folder with this file has words by Moses' rules.
 MOSES_MODEL = "tokenizer.moses.model"
+# Beside it, if there are any: the segmenters of languages without spaces, {language: {name, version}}.
+SEGMENTERS = "tokenizer.segmenters.json"
 BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they take kilobytes each
 logger = logging.getLogger(__name__)
 
@@ -110,6 +114,7 @@ class MosesTokenizer(TextTokenizer):
         """Open a model that `train_tokenizer` wrote.
 
         Raises:
+            ConfigError: a segmenter that it was learned with is not installed, or in another version.
             DataError: absent or not a SentencePiece model.
         """
         try:
@@ -117,6 +122,7 @@ class MosesTokenizer(TextTokenizer):
         except (OSError, RuntimeError) as error:
             raise DataError(f"tokenizer {path}: cannot be read ({error})") from error
         self.size = self._pieces.get_piece_size()
+        self._segmenters = read_segmenters(path.parent)
 
     def tokens(self) -> list[str | None]:
         """See `TextTokenizer.tokens`."""
@@ -125,10 +131,38 @@ class MosesTokenizer(TextTokenizer):
     def save(self, output: Path) -> None:
         """See `TextTokenizer.save`."""
         (output / MOSES_MODEL).write_bytes(self._pieces.serialized_model_proto())
+        write_segmenters(self._segmenters, output)
 
     def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
-        words = [moses_words(sentence, language) for sentence in sentences]
+        words = [moses_words(sentence, language, self._segmenters) for sentence in sentences]
         return self._pieces.encode(words, out_type=int, num_threads=1)
+
+
+def write_segmenters(segmenters: Mapping[str, Segmenter], folder: Path) -> None:
+    """Write names and versions beside a model, if there are any."""
+    if segmenters:
+        record = {
+            language: {"name": one.name, "version": one.version} for language, one in segmenters.items()
+        }
+        (folder / SEGMENTERS).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def read_segmenters(folder: Path) -> dict[str, Segmenter]:
+    """The segmenters that `write_segmenters` wrote down.
+
+    Raises:
+        ConfigError: one is not installed, or in another version.
+    """
+    path = folder / SEGMENTERS
+    record = json.loads(path.read_text()) if path.is_file() else {}
+    found = {language: open_segmenter(one["name"]) for language, one in record.items()}
+    for language, one in found.items():
+        if one.version != record[language]["version"]:
+            raise ConfigError(
+                f"tokenizer {folder}: {language} was cut by {one.name} {record[language]['version']} when it was "
+                f"learned, and {one.version} is installed, which may cut otherwise"
+            )
+    return found
 
 
 def open_tokenizer(folder: Path, name: str) -> TextTokenizer:

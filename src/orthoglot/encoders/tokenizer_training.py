@@ -16,7 +16,8 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
-from orthoglot.encoders.tokenization import MOSES_MODEL
+from orthoglot.encoders.segmentation import open_segmenter
+from orthoglot.encoders.tokenization import MOSES_MODEL, write_segmenters
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
@@ -57,7 +58,7 @@ def train_tokenizer(
         max_tokens: at which the tokenizer truncates.
         output: an existing folder.
     Raises:
-        ConfigError: more tokens are asked for than the text has.
+        ConfigError: more tokens are asked for than the text has, or a segmenter is not installed.
         DataError: no text.
     Source: docs/papers.md#ems-text.
     """
@@ -65,8 +66,11 @@ def train_tokenizer(
         raise DataError(f"tokenizer {output}: no sentence to train on")
     reserved = [*RESERVED, *map(language_symbol, sentences)]
     if settings.words == "moses":
-        words = (moses_words(sentence, language) for language, sentence in _sample(settings, sentences))
+        segmenters = {language: open_segmenter(name) for language, name in settings.segmenters.items()}
+        sample = _sample(settings, sentences)
+        words = (moses_words(sentence, language, segmenters) for language, sentence in sample)
         (output / MOSES_MODEL).write_bytes(_sentencepiece(settings, words, reserved))
+        write_segmenters(segmenters, output)
         return
 
     def lines() -> Iterator[str]:
