@@ -143,6 +143,21 @@ def test_blocks_keep_the_order_of_sentences(
     assert tokenizer.encode([], "en", 9).lengths.tolist() == []
 
 
+def test_processes_change_nothing(
+    tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tokenization, "BLOCK", 3)
+    sentences = [f"The {'cat ' * (n % 4)}{n} sat." for n in range(10)]
+    alone = tokenizer.encode(sentences, "en", 5)
+    with caplog.at_level("INFO"), tokenizer.in_processes(2):
+        together = [tokenizer.encode(sentences, "en", 5) for _ in range(2)]
+    for one in [*together, tokenizer.encode(sentences, "en", 5)]:
+        assert one.ids.tolist() == alone.ids.tolist()
+        assert one.offsets.tolist() == alone.offsets.tolist()
+    assert len({record.message for record in caplog.records}) == 1
+    assert "of 10 en sentences truncated at 5 tokens" in caplog.text
+
+
 @pytest.mark.parametrize("words", WAYS)
 def test_a_large_language_does_not_crowd_out_a_small_one(words: Words, tmp_path: Path) -> None:
     # 12 sentences in all, so the small language gives all its 4; its letter must be in the model.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +66,23 @@ class TextTokenizer(ABC):
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of each sentence without `before` and `after`, truncated so that with them it has `max_tokens`."""
         room = max_tokens - len(self.before) - len(self.after)
-        truncated, parts = 0, [Ragged.of([])]
-        for start in range(0, len(sentences), BLOCK):
-            rows = self._rows(list(sentences[start : start + BLOCK]), language)
-            truncated += sum(len(row) > room for row in rows)
-            parts.append(Ragged.of([row[:room] for row in rows]))
-        log_truncated(truncated, len(sentences), language, max_tokens)
-        return Ragged.join(parts)
+        texts = (list(sentences[start : start + BLOCK]) for start in range(0, len(sentences), BLOCK))
+        found = list(self._map(texts, language, room))
+        log_truncated(sum(truncated for _, truncated in found), len(sentences), language, max_tokens)
+        return Ragged.join([Ragged.of([]), *(rows for rows, _ in found)])
+
+    @contextmanager
+    def in_processes(self, count: int) -> Iterator[None]:
+        """Encode in this many processes, if that is faster than the tokenizer's own threads."""
+        yield
+
+    def packed(self, sentences: list[str], language: str, room: int) -> tuple[Ragged, int]:
+        """Ids of each sentence without `before` and `after`, at most `room`; how many sentences had more."""
+        rows = self._rows(sentences, language)
+        return Ragged.of([row[:room] for row in rows]), sum(len(row) > room for row in rows)
+
+    def _map(self, texts: Iterable[list[str]], language: str, room: int) -> Iterator[tuple[Ragged, int]]:
+        return (self.packed(sentences, language, room) for sentences in texts)
 
 
 class CheckpointTokenizer(TextTokenizer):
@@ -123,6 +136,21 @@ class MosesTokenizer(TextTokenizer):
             raise DataError(f"tokenizer {path}: cannot be read ({error})") from error
         self.size = self._pieces.get_piece_size()
         self._segmenters = read_segmenters(path.parent)
+        self._path = path
+        self._pool: ProcessPoolExecutor | None = None
+
+    @contextmanager
+    def in_processes(self, count: int) -> Iterator[None]:
+        """See `TextTokenizer.in_processes`."""
+        if count == 1:
+            yield
+            return
+        method = multiprocessing.get_context(
+            "spawn"
+        )  # a fork would copy the threads' locks of other libraries
+        with ProcessPoolExecutor(count, method, _open_in_process, (self._path,)) as self._pool:
+            yield
+        self._pool = None
 
     def tokens(self) -> list[str | None]:
         """See `TextTokenizer.tokens`."""
@@ -133,9 +161,25 @@ class MosesTokenizer(TextTokenizer):
         (output / MOSES_MODEL).write_bytes(self._pieces.serialized_model_proto())
         write_segmenters(self._segmenters, output)
 
+    def _map(self, texts: Iterable[list[str]], language: str, room: int) -> Iterator[tuple[Ragged, int]]:
+        if not self._pool:
+            return super()._map(texts, language, room)
+        return self._pool.map(_packed_in_process, texts, repeat(language), repeat(room))
+
     def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
         words = [moses_words(sentence, language, self._segmenters) for sentence in sentences]
         return self._pieces.encode(words, out_type=int, num_threads=1)
+
+
+_opened: dict[str, MosesTokenizer] = {}
+
+
+def _open_in_process(path: Path) -> None:
+    _opened["tokenizer"] = MosesTokenizer(path)
+
+
+def _packed_in_process(sentences: list[str], language: str, room: int) -> tuple[Ragged, int]:
+    return _opened["tokenizer"].packed(sentences, language, room)
 
 
 def write_segmenters(segmenters: Mapping[str, Segmenter], folder: Path) -> None:
