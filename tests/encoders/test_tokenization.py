@@ -17,6 +17,7 @@ from transformers import PreTrainedTokenizerFast
 from orthoglot.encoders import tokenization
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.sentencepiece_training import PAD, UNKNOWN
 from orthoglot.encoders.tokenization import (
     MOSES_MODEL,
     CheckpointTokenizer,
@@ -24,7 +25,7 @@ from orthoglot.encoders.tokenization import (
     TextTokenizer,
     open_tokenizer,
 )
-from orthoglot.encoders.tokenizer_training import PAD, UNKNOWN, language_symbol, train_tokenizer
+from orthoglot.encoders.tokenizer_training import language_symbol, train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 

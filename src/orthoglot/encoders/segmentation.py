@@ -102,7 +102,7 @@ def _jumanpp() -> Segmenter:
             "or choose another segmenter, whose words differ: segmenters: {ja: sudachi} or {ja: characters}"
         )
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [executable, "--version"],
             check=True,
             capture_output=True,
@@ -128,7 +128,7 @@ def _jumanpp() -> Segmenter:
 
         return cut
 
-    return Segmenter("jumanpp", " ".join(told.stdout.split()), start)
+    return Segmenter("jumanpp", " ".join(answer.stdout.split()), start)
 
 
 def _characters() -> Segmenter:

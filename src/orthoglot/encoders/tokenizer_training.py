@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -10,20 +9,19 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import sentencepiece
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
 from orthoglot.encoders.segmentation import open_segmenter
+from orthoglot.encoders.sentencepiece_training import train_sentencepiece
 from orthoglot.encoders.tokenization import MOSES_MODEL, write_segmenters
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
 
 RESERVED = ("<pad>", "<unk>", "<mask>")
-PAD, UNKNOWN, _ = range(len(RESERVED))
 # Characters of the longest token, as in SentencePiece.
 LONGEST_TOKEN = 16
 
@@ -58,7 +56,8 @@ def train_tokenizer(
         max_tokens: at which the tokenizer truncates.
         output: an existing folder.
     Raises:
-        ConfigError: more tokens are asked for than the text has, or a segmenter is not installed.
+        ConfigError: more tokens are asked for than the text has; a segmenter is not installed; or SentencePiece
+            would take more memory than there is.
         DataError: no text.
     Source: docs/papers.md#ems-text.
     """
@@ -69,7 +68,7 @@ def train_tokenizer(
         segmenters = {language: open_segmenter(name) for language, name in settings.segmenters.items()}
         sample = _sample(settings, sentences)
         words = (moses_words(sentence, language, segmenters) for language, sentence in sample)
-        (output / MOSES_MODEL).write_bytes(_sentencepiece(settings, words, reserved))
+        (output / MOSES_MODEL).write_bytes(train_sentencepiece(settings, words, reserved))
         write_segmenters(segmenters, output)
         return
 
@@ -116,30 +115,6 @@ def train_bpe(
         show_progress=False,
     )
     tokenizer.train_from_iterator(sentences, trainer)
-
-
-def _sentencepiece(settings: TokenizerSettings, words: Iterator[str], reserved: Sequence[str]) -> bytes:
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=words,
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=settings.vocabulary,
-            character_coverage=settings.character_coverage,
-            num_threads=settings.threads,
-            pad_id=PAD,
-            unk_id=UNKNOWN,
-            bos_id=-1,
-            eos_id=-1,
-            control_symbols=list(reserved[UNKNOWN + 1 :]),
-            normalization_rule_name="nmt_nfkc",
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        cause = " ".join(str(error).split())
-        raise ConfigError(f"tokenizer with vocabulary {settings.vocabulary}: {cause}") from error
-    return model.getvalue()
 
 
 def _sample(settings: TokenizerSettings, sentences: Mapping[str, Text]) -> Iterator[tuple[str, str]]:

@@ -45,6 +45,8 @@ class TokenizerSettings(Settings):
     """Share of the characters that get a token."""
     threads: Count = 1
     """CPU threads; with `moses`, the vocabulary of SentencePiece depends on their number."""
+    beyond_memory: bool = False
+    """Whether SentencePiece starts even if the estimate of its memory is more than what is available."""
     seed: int = 1
     """Seed of the sample of sentences."""
 
