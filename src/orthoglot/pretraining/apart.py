@@ -24,9 +24,7 @@ class Apart:
         best, parts, waiting = _best([]), [], 0
         for folder in bitext:
             for block in blocks(stream_split(folder, "train")):
-                parts.append(
-                    _best([self._candidates(block, folder.name, place) for place in ("", folder.name)])
-                )
+                parts.append(self._drawn(block, folder.name))
                 waiting += len(parts[-1][0])
                 if (
                     waiting >= len(best[0]) // 2
@@ -36,15 +34,27 @@ class Apart:
 
     def here(self, pairs: Sequence[SentencePair], folder: str, side: int) -> np.ndarray:
         """Which pairs (N,) bool have the kept sentence on this side, in the folder of this name."""
-        keys = digests(f"{parse_pair(folder)[0]}/{pair.source}" for pair in pairs)
+        keys = _hashes("", folder, pairs)
         return self._kept[np.searchsorted(self._keys, keys)] == self._places.index(folder if side else "")
 
-    def _candidates(self, pairs: Sequence[SentencePair], folder: str, place: str) -> Rows:
-        pivot = parse_pair(folder)[0]
-        keys, hashes = (
-            digests(f"{start}{pivot}/{pair.source}" for pair in pairs) for start in ("", f"{place}/")
-        )
-        return keys, hashes, np.full(len(keys), self._places.index(place), dtype=np.int16)
+    def _drawn(self, pairs: Sequence[SentencePair], folder: str) -> Rows:
+        """Of each pair the side with the greater hash."""
+        keys = _hashes("", folder, pairs)
+        candidates = [
+            (
+                keys,
+                _hashes(f"{place}/", folder, pairs),
+                np.full(len(keys), self._places.index(place), np.int16),
+            )
+            for place in ("", folder)
+        ]
+        return _best(candidates)
+
+
+def _hashes(start: str, folder: str, pairs: Sequence[SentencePair]) -> np.ndarray:
+    """Of each source sentence, with its language and what is put in front."""
+    start += f"{parse_pair(folder)[0]}/"
+    return digests(start + pair.source for pair in pairs)
 
 
 def _best(parts: Sequence[Rows]) -> Rows:
