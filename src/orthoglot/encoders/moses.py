@@ -80,7 +80,7 @@ class _Sacremoses(MosesTokenizer):
 
     def __init__(self, language: str):
         super().__init__(language)
-        self.lower, self.alpha = frozenset(self.IsLower), frozenset(self.IsAlpha)
+        self.lower, self.alpha = _characters(self.IsLower), _characters(self.IsAlpha)
         self.NONBREAKING_PREFIXES: frozenset[str] = frozenset(self.NONBREAKING_PREFIXES)
         self.NUMERIC_ONLY_PREFIXES: frozenset[str] = frozenset(self.NUMERIC_ONLY_PREFIXES)
 
@@ -95,6 +95,9 @@ class _Sacremoses(MosesTokenizer):
 
     def isanyalpha(self, text: str) -> bool:
         return not self.alpha.isdisjoint(text)
+
+
+_characters = functools.cache(frozenset)  # the same ones in most languages
 
 
 @functools.lru_cache(LANGUAGES)
