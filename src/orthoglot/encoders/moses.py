@@ -97,7 +97,9 @@ class _Sacremoses(MosesTokenizer):
         return not self.alpha.isdisjoint(text)
 
 
-_characters = functools.cache(frozenset)  # the same ones in most languages
+@functools.cache
+def _characters(text: str) -> frozenset[str]:
+    return frozenset(text)  # the same ones in most languages
 
 
 @functools.lru_cache(LANGUAGES)
