@@ -231,7 +231,10 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
     assert mixed.target_sentences == ["The dog, Anna!", "Where is he?"]
     assert mixed.sides() == (("de", mixed.source_sentences), ("en", mixed.target_sentences))
     assert json.loads((output / "counts.json").read_text()) == {
-        "de": {"kept": 2, "without_known_word": 1, "words": 6, "swapped": 2}
+        "de": {
+            **{"rate": settings.rate, "seed": settings.seed},
+            **{"kept": 2, "without_known_word": 1, "words": 6, "known": 2, "swapped": 2},
+        }
     }
     assert sentence_keys([output]).keys() == {
         *("derdoganna", "derhundanna", "thedoganna"),

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.corpora.bitext import read_pairs
+from orthoglot.corpora.code_switching import known_words, read_dictionary, switched
 from orthoglot.errors import DataError
 
 WORDS = {"hund": ["dog", "hound"], "über": ["over"], "नदी": ["river"]}
@@ -34,6 +35,26 @@ def test_case_is_ignored_and_punctuation_stays() -> None:
     assert swapped == 2
     # A vowel sign at the end belongs to the word.
     assert switched("नदी।", WORDS, 1.0, Random(1)) == ("river।", 1)
+
+
+def test_words_that_could_be_swapped_are_counted() -> None:
+    counted = [
+        known_words(text, WORDS) for text in ("«Der HUND», ging (Über) Hund-Wege.", "Nichts!", "", "...")
+    ]
+    assert counted == [2, 0, 0, 0]
+
+
+def test_real_dictionaries_are_read_and_cover_their_language(shared_data: Path) -> None:
+    paths = sorted((shared_data / "lexicon").glob("*.tsv.gz"))
+    sizes = {path.name: len(read_dictionary(path)) for path in paths}
+    assert len(sizes) == 50
+    assert min(sizes.values()) > 150
+    german = read_dictionary(shared_data / "lexicon/muse.en-de.tsv.gz")
+    assert len(german["schloss"]) > 1
+    pairs = read_pairs([shared_data / "tatoeba/tatoeba.deu-eng.tsv.gz"])
+    sentences = [pair.source for pair in pairs]
+    words = sum(len(sentence.split()) for sentence in sentences)
+    assert 0.4 < sum(known_words(sentence, german) for sentence in sentences) / words < 0.9
 
 
 def test_a_sentence_without_a_known_word_stays() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checkpoints import xlmr
+from lines import in_memory
 from shipped_settings import shipped_values, write_settings
 from typer.testing import CliRunner
 
@@ -67,7 +68,7 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     recipe = TokenizerSettings(
         words="unicode", vocabulary=25, sentences=100, character_coverage=1.0, threads=1, seed=1
     )
-    train_tokenizer(recipe, {"en": ["the cat sat on a mat"] * 20}, 100, trained)
+    train_tokenizer(recipe, in_memory({"en": ["the cat sat on a mat"] * 20}), 100, trained)
     card = {"kind": "ems", "name": "own", "languages": ["en", "de"]}
     (trained / "encoder.json").write_text(json.dumps(card))
     catalogue: dict[str, EncoderSettings] = {

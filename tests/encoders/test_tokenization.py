@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lines import in_memory
 from tokenizers import Tokenizer, models, processors
 from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders import tokenization
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.sentencepiece_training import PAD, UNKNOWN
 from orthoglot.encoders.tokenization import (
     MOSES_MODEL,
     CheckpointTokenizer,
@@ -23,7 +25,7 @@ from orthoglot.encoders.tokenization import (
     TextTokenizer,
     open_tokenizer,
 )
-from orthoglot.encoders.tokenizer_training import PAD, UNKNOWN, language_symbol, train_tokenizer
+from orthoglot.encoders.tokenizer_training import language_symbol, train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 
@@ -43,7 +45,7 @@ def _settings(words: Words, **changed: Any) -> TokenizerSettings:
 
 def _trained(folder: Path, words: Words, text: dict[str, list[str]], **changed: Any) -> TextTokenizer:
     folder.mkdir(parents=True)
-    train_tokenizer(_settings(words, **changed), text, 100, folder)
+    train_tokenizer(_settings(words, **changed), in_memory(text), 100, folder)
     return open_tokenizer(folder, "tiny")
 
 
@@ -142,6 +144,21 @@ def test_blocks_keep_the_order_of_sentences(
     assert tokenizer.encode([], "en", 9).lengths.tolist() == []
 
 
+def test_processes_change_nothing(
+    tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tokenization, "BLOCK", 3)
+    sentences = [f"The {'cat ' * (n % 4)}{n} sat." for n in range(10)]
+    alone = tokenizer.encode(sentences, "en", 5)
+    with caplog.at_level("INFO"), tokenizer.in_processes(2):
+        together = [tokenizer.encode(sentences, "en", 5) for _ in range(2)]
+    for one in [*together, tokenizer.encode(sentences, "en", 5)]:
+        assert one.ids.tolist() == alone.ids.tolist()
+        assert one.offsets.tolist() == alone.offsets.tolist()
+    assert len({record.message for record in caplog.records}) == 1
+    assert "of 10 en sentences truncated at 5 tokens" in caplog.text
+
+
 @pytest.mark.parametrize("words", WAYS)
 def test_a_large_language_does_not_crowd_out_a_small_one(words: Words, tmp_path: Path) -> None:
     # 12 sentences in all, so the small language gives all its 4; its letter must be in the model.
@@ -153,9 +170,9 @@ def test_a_large_language_does_not_crowd_out_a_small_one(words: Words, tmp_path:
 @pytest.mark.parametrize("words", WAYS)
 def test_refusals(words: Words, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="vocabulary 50000"):
-        train_tokenizer(_settings(words, vocabulary=50_000), TEXT, 100, tmp_path)
+        train_tokenizer(_settings(words, vocabulary=50_000), in_memory(TEXT), 100, tmp_path)
     with pytest.raises(DataError, match="no sentence"):
-        train_tokenizer(_settings(words), {"en": []}, 100, tmp_path)
+        train_tokenizer(_settings(words), in_memory({"en": []}), 100, tmp_path)
     assert not list(tmp_path.iterdir())
     (tmp_path / MOSES_MODEL).write_bytes(b"no model")
     with pytest.raises(DataError, match=MOSES_MODEL):

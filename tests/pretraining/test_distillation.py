@@ -21,7 +21,7 @@ from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.training_settings import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import distillation as module
-from orthoglot.pretraining import tokenised as text
+from orthoglot.pretraining import distinct as text
 from orthoglot.pretraining.collate import Chunk, TokenBatch
 from orthoglot.pretraining.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.pretraining.ems import pretrain_ems

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from lines import in_memory
 
 from orthoglot.encoders.tokenization import open_tokenizer
 from orthoglot.encoders.tokenizer_training import train_tokenizer
@@ -38,7 +39,7 @@ def network(*, tokenizer: Mapping[str, Any] | None = None, **changed: Any) -> Sc
 def made(settings: ScratchNetwork, text: Mapping[str, Sequence[str]], seed: int = 0) -> TrainableEncoder:
     """With a tokenizer trained on this text."""
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
-        train_tokenizer(settings.tokenizer, text, settings.max_tokens, Path(folder))
+        train_tokenizer(settings.tokenizer, in_memory(text), settings.max_tokens, Path(folder))
         torch.manual_seed(seed)
         encoder = TrainableEncoder.new(settings, open_tokenizer(Path(folder), "new"))
         encoder.network.eval()

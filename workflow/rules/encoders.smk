@@ -20,7 +20,7 @@ rule tokenise:
     params:
         job=job(),
     shell:
-        "RAYON_NUM_THREADS={threads} orthoglot tokenise - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "RAYON_NUM_THREADS={threads} orthoglot tokenise - --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # models/PRESET/encoders/ENCODER, ablation/PRESET/KIND/VARIANT/SEED/encoder: a trained or linked encoder

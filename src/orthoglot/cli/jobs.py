@@ -178,7 +178,10 @@ def shard(job_file: JobFile) -> None:
 
 
 @app.command()
-def tokenise(job_file: JobFile) -> None:
+def tokenise(
+    job_file: JobFile,
+    processes: Annotated[int, typer.Option(min=1, help="with words: moses")] = 1,
+) -> None:
     """Cut the text for training into ids, by a new tokenizer or by that of the encoder that training starts from."""
     from orthoglot.encoders.training_settings import TokensSettings
     from orthoglot.pretraining import tokenise as tokens
@@ -192,6 +195,7 @@ def tokenise(job_file: JobFile) -> None:
             start=next(iter(job.folders("start")), None),
             checkpoint=job.checkpoint,
             output=output,
+            processes=processes,
         )
     )
 

@@ -29,7 +29,7 @@ from orthoglot.corpora.benchmark_settings import (
 )
 from orthoglot.corpora.bitext import read_lines, read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.code_switching import read_dictionary, switched
+from orthoglot.corpora.code_switching import known_words, read_dictionary, switched
 from orthoglot.corpora.kinds import BENCHMARKS
 from orthoglot.corpora.labelled import LABELLED, LabelledSet, read_labelled
 from orthoglot.corpora.mining_sets import MiningSet, read_mining
@@ -172,13 +172,17 @@ def collect_retrieval(settings: RetrievalSettings, paths: Paths, output: Path) -
 
 def collect_code_switched(
     settings: CodeSwitchedSettings, paths: Paths, output: Path
-) -> dict[str, dict[str, int]]:
-    """Write the pairs of each language with words of the foreign sentence swapped; those without one are left out."""
+) -> dict[str, dict[str, float]]:
+    """Write the pairs of each language with words of the foreign sentence swapped; those without one are left out.
+
+    Returns rate and seed, and of each language how many pairs were kept; and in these the words, those that the
+    dictionary knows, and those that were swapped.
+    """
     found = {}
     for foreign, (path, words) in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
         dictionary = read_dictionary(words)
-        counts = {"kept": 0, "without_known_word": 0, "words": 0, "swapped": 0}
+        counts = {"kept": 0, "without_known_word": 0, "words": 0, "known": 0, "swapped": 0}
         rows = []
         for number, (sentence, translation) in enumerate(read_pairs([path])):
             # A stream per sentence: another dictionary word elsewhere shifts no draw.
@@ -189,12 +193,13 @@ def collect_code_switched(
                 continue
             counts["kept"] += 1
             counts["words"] += len(sentence.split())
+            counts["known"] += known_words(sentence, dictionary)
             counts["swapped"] += swapped
             rows.append((mixed, translation, sentence))
         if not rows:
             raise DataError(f"{path}: the dictionary {words} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
-        found[foreign] = counts
+        found[foreign] = {"rate": settings.rate, "seed": settings.seed, **counts}
     return found
 
 

@@ -33,6 +33,11 @@ def read_dictionary(path: Path) -> dict[str, list[str]]:
     return {word: list(translations) for word, translations in found.items()}
 
 
+def known_words(sentence: str, dictionary: dict[str, list[str]]) -> int:
+    """How many words of the sentence `switched` could swap."""
+    return sum(word.lower() in dictionary for _, word, _ in _parts(sentence))
+
+
 def switched(sentence: str, dictionary: dict[str, list[str]], rate: float, random: Random) -> tuple[str, int]:
     """The sentence with words swapped, and how many; (sentence, 0) if the dictionary knows none of its words.
 
@@ -42,8 +47,7 @@ def switched(sentence: str, dictionary: dict[str, list[str]], rate: float, rando
 
     Source: docs/papers.md#protocol-code-switching.
     """
-    words = [_WORD.fullmatch(word) for word in sentence.split()]
-    parts = [match.groups() for match in words if match]
+    parts = _parts(sentence)
     known = [place for place, (_, word, _) in enumerate(parts) if word.lower() in dictionary]
     chosen: list[int] = []
     while known and not chosen:
@@ -55,3 +59,9 @@ def switched(sentence: str, dictionary: dict[str, list[str]], rate: float, rando
         before, word, after = parts[place]
         mixed[place] = before + random.choice(dictionary[word.lower()]) + after
     return " ".join(mixed), len(chosen)
+
+
+def _parts(sentence: str) -> list[tuple[str, str, str]]:
+    """The words between white space: punctuation before, word, punctuation after."""
+    matches = [_WORD.fullmatch(word) for word in sentence.split()]
+    return [match.groups() for match in matches if match]

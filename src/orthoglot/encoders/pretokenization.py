@@ -13,11 +13,11 @@ language: they split "don't" before and "l'été" after the apostrophe, and keep
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+from collections.abc import Mapping
 
 from tokenizers import Regex, normalizers, pre_tokenizers
 
+from orthoglot.encoders.segmentation import Segmenter
 from orthoglot.languages import has_spaces
 
 _RUN = r"[\p{L}\p{M}\p{N}]+"
@@ -42,21 +42,20 @@ def words(sentence: str) -> list[str]:
     return [word for word, _ in WORDS.pre_tokenize_str(NORMALIZER.normalize_str(sentence))]
 
 
-def moses_words(sentence: str, language: str) -> str:
+def moses_words(sentence: str, language: str, segmenters: Mapping[str, Segmenter] | None = None) -> str:
     """The lower-cased words of a sentence by Moses' rules, separated by blanks; entities are not escaped.
 
-    A language without spaces is only lower-cased. English rules are used where the language is unknown ("").
-    Differs from the EMS paper, which segments Chinese with jieba and Japanese with Juman++.
+    A language without spaces is cut by its segmenter, and only lower-cased if it has none. English rules are used where
+    the language is unknown ("").
+
+    Source: docs/papers.md#ems-text.
     """
     lowered = sentence.lower()
+    if segmenters and language in segmenters:
+        return segmenters[language].words(lowered)
     if language and not has_spaces(language):
         return lowered.strip()
-    return _moses(language or "en").tokenize(lowered, escape=False, return_str=True)
-
-
-@functools.cache
-def _moses(language: str) -> Any:
     # Imported here: it takes 0.4 s, and the Unicode rule does not need it.
-    from sacremoses import MosesTokenizer
+    from orthoglot.encoders.moses import moses_rules
 
-    return MosesTokenizer(language)
+    return moses_rules(language or "en").words(lowered)

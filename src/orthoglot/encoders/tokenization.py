@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import multiprocessing
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +20,13 @@ from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.segmentation import Segmenter, open_segmenter
 from orthoglot.errors import ConfigError, DataError
 
 # A folder with this file has words by Moses' rules.
 MOSES_MODEL = "tokenizer.moses.model"
+# Beside it, if there are any: the segmenters of languages without spaces, {language: {name, version}}.
+SEGMENTERS = "tokenizer.segmenters.json"
 BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they take kilobytes each
 logger = logging.getLogger(__name__)
 
@@ -59,13 +66,23 @@ class TextTokenizer(ABC):
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of each sentence without `before` and `after`, truncated so that with them it has `max_tokens`."""
         room = max_tokens - len(self.before) - len(self.after)
-        truncated, parts = 0, [Ragged.of([])]
-        for start in range(0, len(sentences), BLOCK):
-            rows = self._rows(list(sentences[start : start + BLOCK]), language)
-            truncated += sum(len(row) > room for row in rows)
-            parts.append(Ragged.of([row[:room] for row in rows]))
-        log_truncated(truncated, len(sentences), language, max_tokens)
-        return Ragged.join(parts)
+        texts = (list(sentences[start : start + BLOCK]) for start in range(0, len(sentences), BLOCK))
+        found = list(self._map(texts, language, room))
+        log_truncated(sum(truncated for _, truncated in found), len(sentences), language, max_tokens)
+        return Ragged.join([Ragged.of([]), *(rows for rows, _ in found)])
+
+    @contextmanager
+    def in_processes(self, count: int) -> Iterator[None]:
+        """Encode in this many processes, if that is faster than the tokenizer's own threads."""
+        yield
+
+    def packed(self, sentences: list[str], language: str, room: int) -> tuple[Ragged, int]:
+        """Ids of each sentence without `before` and `after`, at most `room`; how many sentences had more."""
+        rows = self._rows(sentences, language)
+        return Ragged.of([row[:room] for row in rows]), sum(len(row) > room for row in rows)
+
+    def _map(self, texts: Iterable[list[str]], language: str, room: int) -> Iterator[tuple[Ragged, int]]:
+        return (self.packed(sentences, language, room) for sentences in texts)
 
 
 class CheckpointTokenizer(TextTokenizer):
@@ -110,6 +127,7 @@ class MosesTokenizer(TextTokenizer):
         """Open a model that `train_tokenizer` wrote.
 
         Raises:
+            ConfigError: a segmenter that it was learned with is not installed, or in another version.
             DataError: absent or not a SentencePiece model.
         """
         try:
@@ -117,6 +135,22 @@ class MosesTokenizer(TextTokenizer):
         except (OSError, RuntimeError) as error:
             raise DataError(f"tokenizer {path}: cannot be read ({error})") from error
         self.size = self._pieces.get_piece_size()
+        self._segmenters = read_segmenters(path.parent)
+        self._path = path
+        self._pool: ProcessPoolExecutor | None = None
+
+    @contextmanager
+    def in_processes(self, count: int) -> Iterator[None]:
+        """See `TextTokenizer.in_processes`."""
+        if count == 1:
+            yield
+            return
+        method = multiprocessing.get_context(
+            "spawn"
+        )  # a fork would copy the threads' locks of other libraries
+        with ProcessPoolExecutor(count, method, _open_in_process, (self._path,)) as self._pool:
+            yield
+        self._pool = None
 
     def tokens(self) -> list[str | None]:
         """See `TextTokenizer.tokens`."""
@@ -125,10 +159,54 @@ class MosesTokenizer(TextTokenizer):
     def save(self, output: Path) -> None:
         """See `TextTokenizer.save`."""
         (output / MOSES_MODEL).write_bytes(self._pieces.serialized_model_proto())
+        write_segmenters(self._segmenters, output)
+
+    def _map(self, texts: Iterable[list[str]], language: str, room: int) -> Iterator[tuple[Ragged, int]]:
+        if not self._pool:
+            return super()._map(texts, language, room)
+        return self._pool.map(_packed_in_process, texts, repeat(language), repeat(room))
 
     def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
-        words = [moses_words(sentence, language) for sentence in sentences]
+        words = [moses_words(sentence, language, self._segmenters) for sentence in sentences]
         return self._pieces.encode(words, out_type=int, num_threads=1)
+
+
+_opened: dict[str, MosesTokenizer] = {}
+
+
+def _open_in_process(path: Path) -> None:
+    _opened["tokenizer"] = MosesTokenizer(path)
+
+
+def _packed_in_process(sentences: list[str], language: str, room: int) -> tuple[Ragged, int]:
+    return _opened["tokenizer"].packed(sentences, language, room)
+
+
+def write_segmenters(segmenters: Mapping[str, Segmenter], folder: Path) -> None:
+    """Write names and versions beside a model, if there are any."""
+    if segmenters:
+        record = {
+            language: {"name": one.name, "version": one.version} for language, one in segmenters.items()
+        }
+        (folder / SEGMENTERS).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def read_segmenters(folder: Path) -> dict[str, Segmenter]:
+    """The segmenters that `write_segmenters` wrote down.
+
+    Raises:
+        ConfigError: one is not installed, or in another version.
+    """
+    path = folder / SEGMENTERS
+    record = json.loads(path.read_text()) if path.is_file() else {}
+    found = {language: open_segmenter(one["name"]) for language, one in record.items()}
+    for language, one in found.items():
+        if one.version != record[language]["version"]:
+            raise ConfigError(
+                f"tokenizer {folder}: {language} was cut by {one.name} {record[language]['version']} when it was "
+                f"learned, and {one.version} is installed, which may cut otherwise"
+            )
+    return found
 
 
 def open_tokenizer(folder: Path, name: str) -> TextTokenizer:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
-import sentencepiece
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
-from orthoglot.encoders.tokenization import MOSES_MODEL
+from orthoglot.encoders.segmentation import open_segmenter
+from orthoglot.encoders.sentencepiece_training import train_sentencepiece
+from orthoglot.encoders.tokenization import MOSES_MODEL, write_segmenters
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
 
 RESERVED = ("<pad>", "<unk>", "<mask>")
-PAD, UNKNOWN, _ = range(len(RESERVED))
 # Characters of the longest token, as in SentencePiece.
 LONGEST_TOKEN = 16
+
+
+class Text(Protocol):
+    """Sentences that are counted and read at given numbers; they may be on disk."""
+
+    def __len__(self) -> int: ...
+
+    def at(self, rows: np.ndarray) -> Iterator[str]:
+        """The sentences of these numbers (N,), all different, in their order."""
+        ...
 
 
 def language_symbol(language: str) -> str:
@@ -32,7 +42,7 @@ def language_symbol(language: str) -> str:
 
 
 def train_tokenizer(
-    settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]], max_tokens: int, output: Path
+    settings: TokenizerSettings, sentences: Mapping[str, Text], max_tokens: int, output: Path
 ) -> None:
     """Train a BPE model on the words of every language's text and write it into a folder.
 
@@ -46,28 +56,36 @@ def train_tokenizer(
         max_tokens: at which the tokenizer truncates.
         output: an existing folder.
     Raises:
-        ConfigError: more tokens are asked for than the text has.
+        ConfigError: more tokens are asked for than the text has; a segmenter is not installed; or SentencePiece
+            would take more memory than there is.
         DataError: no text.
     Source: docs/papers.md#ems-text.
     """
-    if not any(sentences.values()):
+    if not any(map(len, sentences.values())):
         raise DataError(f"tokenizer {output}: no sentence to train on")
     reserved = [*RESERVED, *map(language_symbol, sentences)]
-    sample = _sample(settings, sentences)
     if settings.words == "moses":
-        words = (moses_words(sentence, language) for language, sentence in sample)
-        (output / MOSES_MODEL).write_bytes(_sentencepiece(settings, words, reserved))
+        segmenters = {language: open_segmenter(name) for language, name in settings.segmenters.items()}
+        sample = _sample(settings, sentences)
+        words = (moses_words(sentence, language, segmenters) for language, sentence in sample)
+        (output / MOSES_MODEL).write_bytes(train_sentencepiece(settings, words, reserved))
+        write_segmenters(segmenters, output)
         return
-    lines = [sentence for _, sentence in sample]
+
+    def lines() -> Iterator[str]:
+        return (sentence for _, sentence in _sample(settings, sentences))
+
+    learnt = lines()
     if settings.character_coverage < 1:
-        lines = _without_rare([NORMALIZER.normalize_str(line) for line in lines], settings.character_coverage)
+        rare = _rare(map(NORMALIZER.normalize_str, lines()), settings.character_coverage)
+        learnt = (NORMALIZER.normalize_str(line).translate(rare) for line in learnt)
     tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [WORDS, pre_tokenizers.Metaspace(prepend_scheme="always", split=False)]
     )
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
-    train_bpe(tokenizer, lines, settings.vocabulary, reserved)
+    train_bpe(tokenizer, learnt, settings.vocabulary, reserved)
     if (found := tokenizer.get_vocab_size()) < settings.vocabulary:
         raise ConfigError(
             f"tokenizer with vocabulary {settings.vocabulary}: the text gives only {found} tokens"
@@ -99,31 +117,7 @@ def train_bpe(
     tokenizer.train_from_iterator(sentences, trainer)
 
 
-def _sentencepiece(settings: TokenizerSettings, words: Iterator[str], reserved: Sequence[str]) -> bytes:
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=words,
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=settings.vocabulary,
-            character_coverage=settings.character_coverage,
-            num_threads=settings.threads,
-            pad_id=PAD,
-            unk_id=UNKNOWN,
-            bos_id=-1,
-            eos_id=-1,
-            control_symbols=list(reserved[UNKNOWN + 1 :]),
-            normalization_rule_name="nmt_nfkc",
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        cause = " ".join(str(error).split())
-        raise ConfigError(f"tokenizer with vocabulary {settings.vocabulary}: {cause}") from error
-    return model.getvalue()
-
-
-def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _sample(settings: TokenizerSettings, sentences: Mapping[str, Text]) -> Iterator[tuple[str, str]]:
     """At most `settings.sentences` pairs (language, sentence), as many of each language as far as it has them."""
     left = settings.sentences
     # Smallest first: what a small language leaves over, the larger ones share.
@@ -133,14 +127,13 @@ def _sample(settings: TokenizerSettings, sentences: Mapping[str, Sequence[str]])
         share = min(left // (len(names) - done), len(text))
         left -= share
         generator = np.random.default_rng(derive(settings.seed, "tokenizer", name))
-        for row in generator.choice(len(text), size=share, replace=False):
-            yield name, text[row]
+        rows = generator.choice(len(text), size=share, replace=False)
+        yield from ((name, sentence) for sentence in text.at(rows))
 
 
-def _without_rare(lines: Sequence[str], coverage: float) -> list[str]:
-    """The text with blanks for its rarest characters; the others make up this share of all but white space."""
+def _rare(lines: Iterator[str], coverage: float) -> dict[int, str]:
+    """A blank for each of the rarest characters; the others make up this share of all but white space."""
     counts = Counter(chain.from_iterable(lines))
     ordered = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
     before = np.cumsum([0, *(counts[one] for one in ordered)])
-    rare = {ord(one): " " for one, n in zip(ordered, before[:-1], strict=True) if n >= coverage * before[-1]}
-    return [line.translate(rare) for line in lines]
+    return {ord(one): " " for one, n in zip(ordered, before[:-1], strict=True) if n >= coverage * before[-1]}

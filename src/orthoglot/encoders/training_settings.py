@@ -12,10 +12,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from orthoglot.encoders.segmentation import SegmenterName
 from orthoglot.encoders.settings import EncoderEntry, Pooling, Precision
+from orthoglot.languages import script
 from orthoglot.settings import Count, Language, Name, NotNegative, Positive, Settings, Share, Whole
 
 Words = Literal["moses", "unicode"]
+# Scripts of the languages that a segmenter cuts.
+_HAN, _JAPANESE = frozenset({"Hans", "Hant"}), frozenset({"Jpan"})
+SCRIPTS: dict[SegmenterName, frozenset[str]] = {
+    **{"jieba": _HAN, "rjieba": _HAN, "jumanpp": _JAPANESE, "sudachi": _JAPANESE},
+    "characters": _HAN | _JAPANESE,
+}
 Vector = Literal["own", "cls", "pooler_linear"]
 
 
@@ -25,6 +33,10 @@ class TokenizerSettings(Settings):
     words: Words = "moses"
     """Split words by Moses' rules for the language (the paper's; cannot be exported) or by one rule for all
     (`unicode`)."""
+    segmenters: dict[Language, SegmenterName] = {}
+    """With `words: moses`, what cuts text of a language without spaces into words; the paper's are
+    `{zh: jieba, ja: jumanpp}`. A language that is not named is only lower-cased. `rjieba` is faster than
+    `jieba`, `sudachi` and `characters` need no program but a Python package or none; all of them cut differently."""
     vocabulary: Count = 60_000
     """Number of tokens."""
     sentences: Count = 10_000_000
@@ -33,8 +45,19 @@ class TokenizerSettings(Settings):
     """Share of the characters that get a token."""
     threads: Count = 1
     """CPU threads; with `moses`, the vocabulary of SentencePiece depends on their number."""
+    beyond_memory: bool = False
+    """Whether SentencePiece starts even if the estimate of its memory is more than what is available."""
     seed: int = 1
     """Seed of the sample of sentences."""
+
+    @model_validator(mode="after")
+    def _segmenters_know_the_language(self) -> Self:
+        if self.segmenters and self.words != "moses":
+            raise ValueError(f"segmenters: are for words: moses, not {self.words}")
+        for language, name in self.segmenters.items():
+            if script(language) not in SCRIPTS[name]:
+                raise ValueError(f"segmenters: {name} does not cut {language}")
+        return self
 
 
 class Transformer(Settings):

@@ -23,8 +23,9 @@ from orthoglot.encoders.training_settings import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining.collate import TokenBatch, collate, encode_batch
+from orthoglot.pretraining.distinct import blocks
 from orthoglot.pretraining.model import PretrainingModel
-from orthoglot.pretraining.tokenised import SPLITS, blocks
+from orthoglot.pretraining.tokenised import SPLITS
 from orthoglot.pretraining.trainer import Training, prepared, train_on_pairs
 from orthoglot.training.distributed import in_turn
 

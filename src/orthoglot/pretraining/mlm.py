@@ -28,7 +28,7 @@ from orthoglot.errors import DataError
 from orthoglot.pretraining.collate import Hidden, hidden_of
 from orthoglot.pretraining.masking import hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches
-from orthoglot.pretraining.tokenised import languages_of, monolingual
+from orthoglot.pretraining.tokenised import SPLITS, languages_of, monolingual
 from orthoglot.pretraining.trainer import train_steps
 from orthoglot.streams import derive
 from orthoglot.training.progress import write_history
@@ -113,8 +113,8 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     target = resolve_device(run.device)
     languages = languages_of(inputs.bitext)
     text: dict[Split, dict[str, list[str]]] = {
-        "train": monolingual(inputs.bitext, "train"),
-        "valid": monolingual(inputs.bitext, "valid"),
+        split: {language: list(lines) for language, lines in monolingual(inputs.bitext, split).items()}
+        for split in SPLITS
     }
     sample = [line for lines in text["train"].values() for line in lines[: settings.sentences_per_language]]
     trained = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)

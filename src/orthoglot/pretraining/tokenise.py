@@ -40,6 +40,7 @@ def tokenise(
     start: Path | None = None,
     checkpoint: Path,
     output: Path,
+    processes: int = 1,
 ) -> None:
     """Write the ids of the sentence pairs and of the text, and the folder of the tokenizer where it is new.
 
@@ -52,6 +53,7 @@ def tokenise(
         start: folder of the encoder that training starts from, if its tokenizer is used.
         checkpoint: folder of the finished parts, from which an interrupted call resumes; they stay there, too.
         output: an existing empty folder.
+        processes: that encode with `words: moses`; other tokenizers have threads of their own.
     Raises:
         ConfigError: the settings want text corpora, and there are none.
         DataError: a split, or the text, has no tokens.
@@ -59,15 +61,17 @@ def tokenise(
     if settings.text == "corpora" and not corpora:
         raise ConfigError("text.text is corpora, and there is no corpus of text")
     checkpoint.mkdir(parents=True, exist_ok=True)
-    encode = CountingTokenizer(*_tokenizer(settings, bitext, start, checkpoint))
-    for split in SPLITS:
-        write_bitext(bitext, split, encode, checkpoint)
+    tokenizer, max_tokens, name = _tokenizer(settings, bitext, start, checkpoint)
+    encode = CountingTokenizer(tokenizer, max_tokens, name)
+    with tokenizer.in_processes(processes):
+        for split in SPLITS:
+            write_bitext(bitext, split, encode, checkpoint)
+            encode.warn()
+        if settings.text == "corpora":
+            write_text(text_of_corpora(corpora), encode, checkpoint, corpora)
+        elif settings.text != "none":
+            write_text(text_of_bitext(bitext, apart=settings.text == "apart"), encode, checkpoint, bitext)
         encode.warn()
-    if settings.text == "corpora":
-        write_text(text_of_corpora(corpora), encode, checkpoint, corpora)
-    elif settings.text != "none":
-        write_text(text_of_bitext(bitext, apart=settings.text == "apart"), encode, checkpoint, bitext)
-    encode.warn()
     for part in (checkpoint / name for name in (TOKENIZER, *SPLITS, TEXT)):
         if part.is_dir():
             shutil.copytree(part, output / part.name, copy_function=_link)

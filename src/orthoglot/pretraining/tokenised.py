@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
+from itertools import compress
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -21,14 +19,13 @@ from orthoglot.corpora.text import stream_text
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
+from orthoglot.pretraining.apart import Apart
+from orthoglot.pretraining.distinct import DistinctText, blocks, distinct
 
-# Sentences or pairs whose text is in memory at once.
-BLOCK = 50_000
 SIDES = ("source", "target")
 # What training reads.
 SPLITS: tuple[Split, ...] = ("train", "valid")
 TEXT = "text"
-Item = TypeVar("Item")
 Encode = Callable[[Sequence[str], str], Ragged]
 logger = logging.getLogger(__name__)
 
@@ -89,10 +86,10 @@ def languages_of(bitext: Sequence[Path]) -> list[str]:
     return sorted({language for folder in bitext for language in parse_pair(folder.name)})
 
 
-def monolingual(bitext: Sequence[Path], split: Split) -> dict[str, list[str]]:
+def monolingual(bitext: Sequence[Path], split: Split) -> dict[str, DistinctText]:
     """Distinct sentences of a split by language, in order of first appearance."""
     return {
-        language: list(dict.fromkeys(_side_of_pairs(bitext, language, split)))
+        language: DistinctText(partial(_side_of_pairs, bitext, language, split))
         for language in languages_of(bitext)
     }
 
@@ -172,11 +169,11 @@ def text_of_bitext(bitext: Sequence[Path], *, apart: bool) -> Iterator[tuple[str
     """Distinct training sentences of both sides of all pairs, by language.
 
     With `apart` a source sentence and all its translations, in whatever folders, give one sentence, drawn by a hash.
-    Memory then holds some hundred bytes for each source sentence.
+    Memory holds what `Seen` and `Apart` say.
     """
-    kept = _drawn(bitext) if apart else None
+    drawn = Apart(bitext) if apart else None
     for language in languages_of(bitext):
-        yield language, _distinct(_side_of_pairs(bitext, language, "train", kept))
+        yield language, distinct(_side_of_pairs(bitext, language, "train", drawn))
 
 
 def read_bitext(bitext: Sequence[Path], split: Split, tokens: Path) -> Bitext:
@@ -198,12 +195,6 @@ def read_text(tokens: Path) -> Text:
     return Text(_mapped(tokens / TEXT, "text"), _sizes(tokens / TEXT))
 
 
-def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """As many items as may be in memory at once, in order."""
-    while block := list(islice(items, BLOCK)):
-        yield block
-
-
 def _append(path: Path, values: np.ndarray) -> None:
     with path.open("ab") as file:
         file.write(np.ascontiguousarray(values).tobytes())
@@ -220,42 +211,14 @@ def _mapped(folder: Path, name: str) -> Ragged:
     return Ragged(np.memmap(folder / f"{name}.ids", dtype=np.int32, mode="r"), offsets)
 
 
-def _drawn(bitext: Sequence[Path]) -> dict[bytes, str]:
-    """By digest of each source sentence the folder whose target is kept, or "" where it is kept itself."""
-    best: dict[bytes, tuple[bytes, str]] = {}
-    for folder in bitext:
-        pivot = parse_pair(folder.name)[0]
-        for pair in stream_split(folder, "train"):
-            # Of all candidates the greatest hash wins, whatever the order of the folders.
-            for place in ("", folder.name):
-                candidate = _digest(f"{place}/{pivot}/{pair.source}"), place
-                key = _digest(f"{pivot}/{pair.source}")
-                best[key] = max(best.get(key, candidate), candidate)
-    return {key: place for key, (_, place) in best.items()}
-
-
 def _side_of_pairs(
-    bitext: Sequence[Path], language: str, split: Split, kept: dict[bytes, str] | None = None
-) -> Iterator[str]:
+    bitext: Sequence[Path], language: str, split: Split, apart: Apart | None = None
+) -> Iterator[list[str]]:
+    """The sentences of a language in blocks; with `apart` those that it keeps."""
     for folder in bitext:
         languages = parse_pair(folder.name)
-        if language not in languages:
-            continue
-        side = languages.index(language)
-        place = folder.name if side else ""
-        for pair in stream_split(folder, split):
-            if kept is None or kept[_digest(f"{languages[0]}/{pair.source}")] == place:
-                yield pair[side]
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-def _distinct(sentences: Iterator[str]) -> Iterator[str]:
-    seen: set[bytes] = set()
-    for sentence in sentences:
-        digest = _digest(sentence)
-        if digest not in seen:
-            seen.add(digest)
-            yield sentence
+        if language in languages:
+            side = languages.index(language)
+            for block in blocks(stream_split(folder, split)):
+                pairs = compress(block, apart.here(block, folder.name, side)) if apart else block
+                yield [pair[side] for pair in pairs]

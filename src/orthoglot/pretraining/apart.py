@@ -1,0 +1,68 @@
+"""Of each source sentence and its translations in all pair folders one sentence, drawn by a hash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.prepare import stream_split
+from orthoglot.languages import parse_pair
+from orthoglot.pretraining.distinct import blocks, digests
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # digest of the source sentence, hash, number of the place
+
+
+class Apart:
+    """Where each source sentence of the training pairs is kept: 18 bytes for each, about 80 while they are gathered."""
+
+    def __init__(self, bitext: Sequence[Path]):
+        """Read the pair folders; of a sentence's candidates the greatest hash wins, whatever the folders' order."""
+        self._places = sorted({"", *(folder.name for folder in bitext)})
+        best, parts, waiting = _best([]), [], 0
+        for folder in bitext:
+            for block in blocks(stream_split(folder, "train")):
+                parts.append(self._drawn(block, folder.name))
+                waiting += len(parts[-1][0])
+                if (
+                    waiting >= len(best[0]) // 2
+                ):  # merging seldom keeps the time in proportion to the sentences
+                    best, parts, waiting = _best([best, *parts]), [], 0
+        self._keys, _, self._kept = _best([best, *parts])
+
+    def here(self, pairs: Sequence[SentencePair], folder: str, side: int) -> np.ndarray:
+        """Which pairs (N,) bool have the kept sentence on this side, in the folder of this name."""
+        keys = _hashes("", folder, pairs)
+        return self._kept[np.searchsorted(self._keys, keys)] == self._places.index(folder if side else "")
+
+    def _drawn(self, pairs: Sequence[SentencePair], folder: str) -> Rows:
+        """Of each pair the side with the greater hash."""
+        keys = _hashes("", folder, pairs)
+        candidates = [
+            (
+                keys,
+                _hashes(f"{place}/", folder, pairs),
+                np.full(len(keys), self._places.index(place), np.int16),
+            )
+            for place in ("", folder)
+        ]
+        return _best(candidates)
+
+
+def _hashes(start: str, folder: str, pairs: Sequence[SentencePair]) -> np.ndarray:
+    """Of each source sentence, with its language and what is put in front."""
+    start += f"{parse_pair(folder)[0]}/"
+    return digests(start + pair.source for pair in pairs)
+
+
+def _best(parts: Sequence[Rows]) -> Rows:
+    """Of all rows with the same digest the one with the greatest hash, sorted by digest."""
+    if not parts:
+        return np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int16)
+    keys, hashes, places = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((places, hashes, keys))
+    ordered = keys[order]
+    order = order[np.append(ordered[1:] != ordered[:-1], True)[: len(order)]]
+    return keys[order], hashes[order], places[order]
