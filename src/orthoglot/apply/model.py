@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, load_decomposer
+from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
@@ -100,7 +100,27 @@ class Model:
             raise ConfigError(f"{self.encoder.name} has no decomposer: only part='sentence' can be had")
         single = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        vectors = self.encoder.encode(texts, language or "", batch_tokens)
-        if part != "sentence" and self.decomposer is not None:
-            vectors = getattr(self.decomposer.transform(vectors, language or "", partner), part)
+        if part == "sentence" or self.decomposer is None:
+            vectors = self.encoder.encode(texts, language or "", batch_tokens)
+        else:
+            parts = self.parts(texts, language=language, partner=partner, batch_tokens=batch_tokens)
+            vectors = getattr(parts, part)
         return vectors[0] if single else vectors
+
+    def parts(
+        self,
+        sentences: Sequence[str],
+        *,
+        language: str | None = None,
+        partner: str | None = None,
+        batch_tokens: int = 2048,
+    ) -> Parts:
+        """The vectors of sentences and both their parts, encoded once; arguments as of `encode`.
+
+        Raises:
+            ConfigError: the model has no decomposer.
+        """
+        if self.decomposer is None:
+            raise ConfigError(f"{self.encoder.name} has no decomposer")
+        vectors = self.encoder.encode(list(sentences), language or "", batch_tokens)
+        return self.decomposer.transform(vectors, language or "", partner)

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from orthoglot.cli import checkpoint, compare, doctor, jobs, mine, network, show, summary, tools
+from orthoglot.cli import checkpoint, compare, doctor, jobs, mine, network, score, show, summary, tools
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
@@ -28,6 +28,7 @@ app.add_typer(compare.app)
 app.add_typer(doctor.app)
 app.add_typer(summary.app)
 app.add_typer(mine.app)
+app.add_typer(score.app)
 
 
 def main() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -63,14 +62,9 @@ def mine(
     if output.is_dir():
         raise ConfigError(f"{output} is a folder; name the file to write")
     from orthoglot.apply.mine import distinct, mine_text
-    from orthoglot.corpora.bitext import decoded, read_lines
+    from orthoglot.corpora.bitext import read_lines
 
-    sides = [
-        distinct(
-            list(decoded([sys.stdin.buffer.read()], "-") if str(path) == "-" else read_lines(path)), str(path)
-        )
-        for path in (source, target)
-    ]
+    sides = [distinct(list(read_lines(path)), str(path)) for path in (source, target)]
 
     # Only now the libraries that take seconds: a missing text fails at once.
     import torch
