@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,6 +106,7 @@ def mine_text(
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
     numbers: bool = False,
+    probability: Callable[[np.ndarray], np.ndarray] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Write the pairs, margin TAB source TAB target, by falling margin, and OUTPUT.json with a summary of them.
@@ -121,6 +122,7 @@ def mine_text(
         languages: of the two texts, where the model needs them.
         part: of the vectors.
         numbers: add the line numbers of source and target as two more columns.
+        probability: of a translation at each margin, see `Calibration`; one more column.
         options: of `mine`.
     Returns:
         The summary: lines, blank ones and distinct sentences of each text, pairs, copies among them (the same text on
@@ -142,11 +144,13 @@ def mine_text(
     ]
     pairs, facts = mine(*vectors, **options)
     rows = list(zip(*(column.tolist() for column in pairs), strict=True))
+    chances = probability(pairs.margins) if probability else pairs.margins
     with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
-        for i, j, margin in rows:
+        for (i, j, margin), chance in zip(rows, chances.tolist(), strict=True):
             cells = [f"{margin:.6f}", source.sentences[i], target.sentences[j]]
             cells[1:] = [cell.replace("\t", " ") for cell in cells[1:]]
-            cells += [str(source.lines[i]), str(target.lines[j])] * numbers
+            cells += [str(source.lines[i]), str(target.lines[j])] if numbers else []
+            cells += [f"{chance:.4f}"] if probability else []
             file.write("\t".join(cells) + "\n")
     summary = {
         "source": _counts(source),

@@ -1,4 +1,4 @@
-"""The verb for mining translations out of two texts."""
+"""The verbs for mining translations out of two texts, and for what its margins mean."""
 
 from __future__ import annotations
 
@@ -47,6 +47,10 @@ def mine(
     best: Annotated[
         int, typer.Option(min=1, help="pairs of each source sentence, with --retrieval forward")
     ] = 1,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(help="file of orthoglot calibrate: its threshold, and a column with probabilities"),
+    ] = None,
     numbers: Annotated[bool, typer.Option("--numbers", help="add the line numbers of both sides")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
     threads: Annotated[
@@ -70,10 +74,20 @@ def mine(
     import torch
 
     from orthoglot import load
+    from orthoglot.apply.calibrate import Calibration
 
     threads = threads or len(os.sched_getaffinity(0))
     torch.set_num_threads(threads)
     opened = load(model, device=device)
+    part = part or ("meaning" if opened.decomposer else "sentence")
+    known = Calibration.load(calibration) if calibration else None
+    if known:
+        given = (opened.identity, part, margin, retrieval, neighborhood)
+        if given != (known.model, known.part, known.margin, known.retrieval, known.neighborhood):
+            raise ConfigError(
+                f"{calibration}: made with another model, part, margin, retrieval or neighborhood"
+            )
+        threshold = known.threshold if threshold is None else threshold
     work = checkpoint or output.with_name(output.name + ".checkpoint")
     summary = mine_text(
         opened,
@@ -82,8 +96,9 @@ def mine(
         output,
         work,
         languages=(source_language, target_language),
-        part=part or ("meaning" if opened.decomposer else "sentence"),
+        part=part,
         numbers=numbers,
+        probability=known.probability if known else None,
         margin=margin,
         retrieval=retrieval,
         neighborhood=neighborhood,
@@ -95,3 +110,82 @@ def mine(
     if checkpoint is None:
         shutil.rmtree(work, ignore_errors=True)
     typer.echo(f"{summary['pairs']} pairs: {output}; about them: {output}.json", err=True)
+
+
+@app.command()
+def calibrate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="held-out translations: one TSV file, or source and translation; .gz and .zst, too"
+        ),
+    ],
+    model: Annotated[Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="JSON to write; the picture goes to OUTPUT.svg")
+    ],
+    precision: Annotated[
+        float, typer.Option(help="share of right pairs that the threshold shall have")
+    ] = 0.95,
+    share: Annotated[
+        float, typer.Option(help="of sentences that have a translation in your other text")
+    ] = 0.1,
+    source_language: Annotated[
+        str | None, typer.Option(help="language code, where the model needs it")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="language code, where the model needs it")
+    ] = None,
+    part: Annotated[
+        Literal["sentence", "meaning", "language"] | None,
+        typer.Option(help="which vectors; meaning, or sentence of an encoder"),
+    ] = None,
+    margin: Annotated[Literal["ratio", "distance", "absolute"], typer.Option(help="as of mine")] = "ratio",
+    retrieval: Annotated[
+        Literal["max", "intersection", "forward", "backward"], typer.Option(help="as of mine")
+    ] = "max",
+    neighborhood: Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="as of mine")] = 4,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
+    ] = None,
+) -> None:
+    """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
+    from orthoglot import atomic
+    from orthoglot.corpora.bitext import read_pairs
+
+    if len(files) > 2:
+        raise ConfigError(f"{len(files)} files: give one TSV file, or a source and its translation")
+    pairs = list(read_pairs(files))
+
+    import torch
+
+    from orthoglot import load
+    from orthoglot.apply.calibrate import calibrate as calibrating
+    from orthoglot.apply.calibrate import picture
+
+    threads = threads or len(os.sched_getaffinity(0))
+    torch.set_num_threads(threads)
+    opened = load(model, device=device)
+    found = calibrating(
+        opened,
+        pairs,
+        languages=(source_language, target_language),
+        part=part or ("meaning" if opened.decomposer else "sentence"),
+        share=share,
+        target_precision=precision,
+        margin=margin,
+        retrieval=retrieval,
+        neighborhood=neighborhood,
+        threads=threads,
+    )
+    with atomic.replacing(output) as partial:
+        found.save(partial)
+    with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
+        partial.write_text(picture(found), encoding="utf-8")
+    right, low, high = (100 * one for one in found.held_out_precision)
+    typer.echo(
+        f"{output}: threshold {found.threshold:.4f} keeps {100 * found.recall:.0f} % of {found.gold} translations; "
+        f"precision on halves that it was not learnt on {right:.1f} % [{low:.1f}, {high:.1f}]",
+        err=True,
+    )
