@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
-from orthoglot.decomposers.base import META, Decomposer, load_decomposer
+from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
@@ -44,11 +45,16 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
 
 
 class Model:
-    """A frozen encoder and, where the folder holds one, its decomposer."""
+    """A frozen encoder and, where the folder holds one, its decomposer.
 
-    def __init__(self, encoder: Encoder, decomposer: Decomposer | None) -> None:
+    Attributes:
+        identity: SHA-256 of what decides the vectors: of the encoder's files, and of the decomposer's if there is one.
+    """
+
+    def __init__(self, encoder: Encoder, decomposer: Decomposer | None, identity: str = "") -> None:
         self.encoder = encoder
         self.decomposer = decomposer
+        self.identity = identity
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
@@ -62,9 +68,10 @@ class Model:
         """
         folder = Path(folder)
         if (folder / "encoder.json").is_file():
-            return cls(load_encoder(folder, device), None)
+            return cls(load_encoder(folder, device), None, identity(folder))
         decomposer, home = opened(folder)
-        return cls(load_encoder(home, device), decomposer)
+        parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
+        return cls(load_encoder(home, device), decomposer, hashlib.sha256(b"".join(parts)).hexdigest())
 
     def encode(
         self,
@@ -93,7 +100,27 @@ class Model:
             raise ConfigError(f"{self.encoder.name} has no decomposer: only part='sentence' can be had")
         single = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        vectors = self.encoder.encode(texts, language or "", batch_tokens)
-        if part != "sentence" and self.decomposer is not None:
-            vectors = getattr(self.decomposer.transform(vectors, language or "", partner), part)
+        if part == "sentence" or self.decomposer is None:
+            vectors = self.encoder.encode(texts, language or "", batch_tokens)
+        else:
+            parts = self.parts(texts, language=language, partner=partner, batch_tokens=batch_tokens)
+            vectors = getattr(parts, part)
         return vectors[0] if single else vectors
+
+    def parts(
+        self,
+        sentences: Sequence[str],
+        *,
+        language: str | None = None,
+        partner: str | None = None,
+        batch_tokens: int = 2048,
+    ) -> Parts:
+        """The vectors of sentences and both their parts, encoded once; arguments as of `encode`.
+
+        Raises:
+            ConfigError: the model has no decomposer.
+        """
+        if self.decomposer is None:
+            raise ConfigError(f"{self.encoder.name} has no decomposer")
+        vectors = self.encoder.encode(list(sentences), language or "", batch_tokens)
+        return self.decomposer.transform(vectors, language or "", partner)

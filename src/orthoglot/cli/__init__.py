@@ -8,7 +8,19 @@ import sys
 
 import typer
 
-from orthoglot.cli import checkpoint, compare, corpora, doctor, jobs, network, show, summary, tools
+from orthoglot.cli import (
+    checkpoint,
+    compare,
+    corpora,
+    doctor,
+    jobs,
+    mine,
+    network,
+    score,
+    show,
+    summary,
+    tools,
+)
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
@@ -28,6 +40,8 @@ app.add_typer(compare.app)
 app.add_typer(corpora.app)
 app.add_typer(doctor.app)
 app.add_typer(summary.app)
+app.add_typer(mine.app)
+app.add_typer(score.app)
 
 
 def main() -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import zstandard
 
@@ -150,15 +152,14 @@ def read_json(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """The file's bytes in chunks, decompressed according to its first bytes.
+    """The file's bytes in chunks, decompressed according to its first bytes; "-" is standard input.
 
     Raises:
         DataError: the file is missing or truncated.
     """
     try:
-        with path.open("rb") as raw:
-            magic = raw.read(4)
-            raw.seek(0)
+        with nullcontext(_standard_input()) if str(path) == "-" else path.open("rb") as raw:
+            magic = raw.peek(4)[:4]
             if magic[:2] == b"\x1f\x8b":
                 with gzip.open(raw) as file:
                     yield from iter(lambda: file.read(CHUNK_BYTES), b"")
@@ -169,6 +170,10 @@ def unpacked(path: Path) -> Iterator[bytes]:
         raise DataError(f"{path} does not exist") from error
     except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
         raise DataError(f"{path} is truncated or corrupt: {error}") from error
+
+
+def _standard_input() -> io.BufferedReader:
+    return io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
 
 
 def _unpacked_zst(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -68,11 +68,8 @@ def mine(
             all proposals by falling margin whose sentences are in no pair yet.
     Source: docs/papers.md#protocol-margin.
     """
-    forward, backward = cosines(x, y, found.forward), cosines(y, x, found.backward)
-    near_x, near_y = forward.mean(axis=1), backward.mean(axis=1)
-    chosen = MARGINS[margin]
-    ahead = _best(found.forward, chosen(forward, (near_x[:, None] + near_y[found.forward]) / 2))
-    back = _best(found.backward, chosen(backward, (near_y[:, None] + near_x[found.backward]) / 2))
+    forward, backward = _margins(x, y, found, margin)
+    ahead, back = _best(found.forward, forward), _best(found.backward, backward)
     from_x = Mined(np.arange(len(x)), *ahead)
     from_y = Mined(back[0], np.arange(len(y)), back[1])
     match strategy:
@@ -84,6 +81,21 @@ def mine(
             agreed = from_y.sources[from_x.targets] == from_x.sources
             return _sorted(Mined(*(column[agreed] for column in from_x)))
     return _one_to_one(_sorted(Mined(*(np.concatenate(both) for both in zip(from_x, from_y, strict=True)))))
+
+
+def candidates(
+    x: np.ndarray, y: np.ndarray, found: Nearest, margin: Margin = "ratio", best: int = 1
+) -> Mined:
+    """The `best` neighbours of each row of x with the highest margins, row by row, whatever other rows propose.
+
+    Rows of x in their order, each with its pairs by falling margin; arguments as of `mine`.
+    """
+    margins, _ = _margins(x, y, found, margin)
+    order = np.argsort(-margins, axis=1, kind="stable")[:, :best]
+    rows = np.repeat(np.arange(len(x)), order.shape[1])
+    chosen = (np.take_along_axis(one, order, axis=1).ravel() for one in (found.forward, margins))
+    pairs = Mined(rows, *chosen)
+    return Mined(*(column[np.isfinite(pairs.margins)] for column in pairs))
 
 
 def curve(margins: np.ndarray, correct: np.ndarray, gold: int) -> Curve:
@@ -113,6 +125,17 @@ def best_threshold(margins: np.ndarray, correct: np.ndarray, gold: int) -> Thres
     found = curve(margins, correct, gold)
     best = int(found.f1.argmax())
     return Threshold(float(found.thresholds[best]), float(found.f1[best]))
+
+
+def _margins(x: np.ndarray, y: np.ndarray, found: Nearest, margin: Margin) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row of x with its neighbours (n, k), and of each row of y with its own (m, k)."""
+    forward, backward = cosines(x, y, found.forward), cosines(y, x, found.backward)
+    near_x, near_y = forward.mean(axis=1), backward.mean(axis=1)
+    chosen = MARGINS[margin]
+    return (
+        chosen(forward, (near_x[:, None] + near_y[found.forward]) / 2),
+        chosen(backward, (near_y[:, None] + near_x[found.backward]) / 2),
+    )
 
 
 def _best(rows: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,13 @@ class Found(NamedTuple):
 
 
 def search(
-    x: np.ndarray, y: np.ndarray, k: int, *, device: str = "cpu", exact_up_to: int = EXACT_UP_TO
+    x: np.ndarray,
+    y: np.ndarray,
+    k: int,
+    *,
+    device: str = "cpu",
+    threads: int = 1,
+    exact_up_to: int = EXACT_UP_TO,
 ) -> Found:
     """The k nearest neighbours both ways, exactly if there are at most `exact_up_to` similarities.
 
@@ -40,11 +46,12 @@ def search(
         y: (m, D), rows of length 1.
         k: neighbours, at least 1.
         device: of the exact search.
+        threads: of the exact search on a CPU.
         exact_up_to: similarities, n m.
     Source: docs/papers.md#protocol-search.
     """
     if len(x) * len(y) <= exact_up_to:
-        return Found(nearest(x, y, k, device=device), {"search": "exact"})
+        return Found(nearest(x, y, k, device=device, threads=threads), {"search": "exact"})
     found = Nearest(_approximate(x, y, k), _approximate(y, x, k))
     recalls = [_recall(x, y, found.forward, device), _recall(y, x, found.backward, device)]
     return Found(found, {"search": "ivf-pq", "recall": round(float(np.mean(recalls)), 4)})

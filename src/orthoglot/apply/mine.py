@@ -1,0 +1,184 @@
+"""Translations out of two texts of which few sentences translate each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orthoglot.apply.model import Model
+from orthoglot.apply.text_vectors import text_vectors
+from orthoglot.atomic import replacing
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
+from orthoglot.tasks.margins import mine as by_margin
+from orthoglot.tasks.search import search
+
+BINS = 20
+
+
+class Side(NamedTuple):
+    """One text.
+
+    Attributes:
+        sentences: distinct ones without blank lines, in the order of first appearance.
+        lines: number of the first line of each, from 1.
+        total: lines of the file.
+        blank: blank lines among them.
+    """
+
+    sentences: list[str]
+    lines: list[int]
+    total: int
+    blank: int
+
+
+def distinct(lines: Sequence[str], name: str) -> Side:
+    """Each sentence once, without white space at its ends.
+
+    Raises:
+        DataError: no line has text.
+    """
+    first: dict[str, int] = {}
+    blank = 0
+    for number, line in enumerate(lines, 1):
+        if text := line.strip():
+            first.setdefault(text, number)
+        else:
+            blank += 1
+    if not first:
+        raise DataError(f"{name}: no line has text")
+    return Side(list(first), list(first.values()), len(lines), blank)
+
+
+def mine(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    margin: Margin = "ratio",
+    retrieval: Strategy = "max",
+    neighborhood: int = 4,
+    threshold: float | None = None,
+    best: int = 1,
+    device: str = "cpu",
+    threads: int = 1,
+) -> tuple[Mined, dict[str, object]]:
+    """Pairs of rows of two arrays of vectors that may be translations, by falling margin, and how they were searched.
+
+    Args:
+        x: (n, D), rows of length 1.
+        y: (m, D), rows of length 1.
+        margin: "ratio", "distance" or "absolute".
+        retrieval: "forward", "backward", "max" or "intersection", see `orthoglot.tasks.margins.mine`.
+        neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
+        threshold: the least margin that is kept; None keeps all.
+        best: of "forward", how many pairs of each row of x.
+        device: of the search.
+        threads: of the search on a CPU.
+    Raises:
+        ConfigError: `best` above 1 with another retrieval than "forward", or above `neighborhood`.
+    Source: docs/papers.md#protocol-margin.
+    """
+    if best > 1 and retrieval != "forward":
+        raise ConfigError("best: several pairs of a sentence need retrieval 'forward'")
+    if best > neighborhood:
+        raise ConfigError(f"best {best} is above neighborhood {neighborhood}")
+    found, facts = search(x, y, neighborhood, device=device, threads=threads)
+    pairs = candidates(x, y, found, margin, best) if best > 1 else by_margin(x, y, found, margin, retrieval)
+    if best > 1:
+        pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
+    if threshold is not None:
+        pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
+    return pairs, facts
+
+
+def mine_text(
+    model: Model,
+    source: Side,
+    target: Side,
+    output: Path,
+    checkpoint: Path,
+    *,
+    languages: tuple[str | None, str | None] = (None, None),
+    part: str = "meaning",
+    numbers: bool = False,
+    probability: Callable[[np.ndarray], np.ndarray] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Write the pairs, margin TAB source TAB target, by falling margin, and OUTPUT.json with a summary of them.
+
+    Vectors are in files of `checkpoint`, not in memory; an interrupted call goes on from them.
+
+    Args:
+        model: as of `Model.load`.
+        source: first text.
+        target: second text.
+        output: TSV file.
+        checkpoint: folder of the vectors; it stays.
+        languages: of the two texts, where the model needs them.
+        part: of the vectors.
+        numbers: add the line numbers of source and target as two more columns.
+        probability: of a translation at each margin, see `Calibration`; one more column.
+        options: of `mine`.
+    Returns:
+        The summary: lines, blank ones and distinct sentences of each text, pairs, copies among them (the same text on
+        both sides), the ratio of lengths (median, and the 5 and 95 % quantiles), and a histogram of the margins.
+    """
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    vectors = [
+        text_vectors(
+            model,
+            side.sentences,
+            checkpoint / f"{name}.npy",
+            part=part,
+            language=language,
+            partner=partner,
+        )
+        for name, side, language, partner in zip(
+            ("source", "target"), (source, target), languages, reversed(languages), strict=True
+        )
+    ]
+    pairs, facts = mine(*vectors, **options)
+    rows = list(zip(*(column.tolist() for column in pairs), strict=True))
+    chances = probability(pairs.margins) if probability else pairs.margins
+    with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
+        for (i, j, margin), chance in zip(rows, chances.tolist(), strict=True):
+            cells = [f"{margin:.6f}", source.sentences[i], target.sentences[j]]
+            cells[1:] = [cell.replace("\t", " ") for cell in cells[1:]]
+            cells += [str(source.lines[i]), str(target.lines[j])] if numbers else []
+            cells += [f"{chance:.4f}"] if probability else []
+            file.write("\t".join(cells) + "\n")
+    summary = {
+        "source": _counts(source),
+        "target": _counts(target),
+        **_about_pairs([(source.sentences[i], target.sentences[j]) for i, j, _ in rows], pairs.margins),
+        "options": {"part": part, "languages": languages, **options},
+        "model": model.identity,
+        **facts,
+    }
+    with replacing(output.with_name(output.name + ".json")) as partial:
+        partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return summary
+
+
+def _counts(side: Side) -> dict[str, int]:
+    return {"lines": side.total, "blank": side.blank, "distinct": len(side.sentences)}
+
+
+def _about_pairs(pairs: Sequence[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:
+    """What a reader checks before believing the pairs."""
+    if not pairs:
+        return {"pairs": 0}
+    ratios = np.array([len(source) / len(target) for source, target in pairs])
+    low, middle, high = np.quantile(ratios, [0.05, 0.5, 0.95]).round(3).tolist()
+    counts, edges = np.histogram(margins, bins=BINS)
+    return {
+        "pairs": len(pairs),
+        "copies": sum(normalised(source) == normalised(target) for source, target in pairs),
+        "length_ratio": {"5%": low, "median": middle, "95%": high},
+        "margins": {"edges": edges.round(4).tolist(), "counts": counts.tolist()},
+    }

@@ -1,0 +1,191 @@
+"""The verbs for mining translations out of two texts, and for what its margins mean."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from orthoglot.errors import ConfigError
+
+app = typer.Typer()
+
+
+@app.command()
+def mine(
+    source: Annotated[
+        Path, typer.Argument(help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin")
+    ],
+    target: Annotated[Path, typer.Argument(help="the same in the other language")],
+    model: Annotated[Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="TSV to write: margin, source, target")],
+    source_language: Annotated[
+        str | None, typer.Option(help="language code, where the model needs it")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="language code, where the model needs it")
+    ] = None,
+    part: Annotated[
+        Literal["sentence", "meaning", "language"] | None,
+        typer.Option(help="which vectors; meaning, or sentence of an encoder"),
+    ] = None,
+    margin: Annotated[
+        Literal["ratio", "distance", "absolute"],
+        typer.Option(help="a cosine over, or minus, the mean of its neighbours', or as it is"),
+    ] = "ratio",
+    retrieval: Annotated[
+        Literal["max", "intersection", "forward", "backward"],
+        typer.Option(help="both ways one to one; what both propose; what one side proposes"),
+    ] = "max",
+    neighborhood: Annotated[
+        int, typer.Option("--neighborhood", "-k", min=1, help="neighbours of a margin")
+    ] = 4,
+    threshold: Annotated[float | None, typer.Option(help="least margin to keep; all if not given")] = None,
+    best: Annotated[
+        int, typer.Option(min=1, help="pairs of each source sentence, with --retrieval forward")
+    ] = 1,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(help="file of orthoglot calibrate: its threshold, and a column with probabilities"),
+    ] = None,
+    numbers: Annotated[bool, typer.Option("--numbers", help="add the line numbers of both sides")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="keep the vectors here; OUTPUT.checkpoint, removed when done")
+    ] = None,
+) -> None:
+    """Find translations in two texts. Example: orthoglot mine en.txt gn.txt --model my-labse -o pairs.tsv"""
+    if str(source) == str(target) == "-":
+        raise ConfigError("only one of the two texts can be standard input")
+    if output.is_dir():
+        raise ConfigError(f"{output} is a folder; name the file to write")
+    from orthoglot.apply.mine import distinct, mine_text
+    from orthoglot.corpora.bitext import read_lines
+
+    sides = [distinct(list(read_lines(path)), str(path)) for path in (source, target)]
+
+    # Only now the libraries that take seconds: a missing text fails at once.
+    import torch
+
+    from orthoglot import load
+    from orthoglot.apply.calibrate import Calibration
+
+    threads = threads or len(os.sched_getaffinity(0))
+    torch.set_num_threads(threads)
+    opened = load(model, device=device)
+    part = part or ("meaning" if opened.decomposer else "sentence")
+    known = Calibration.load(calibration) if calibration else None
+    if known:
+        given = (opened.identity, part, margin, retrieval, neighborhood)
+        if given != (known.model, known.part, known.margin, known.retrieval, known.neighborhood):
+            raise ConfigError(
+                f"{calibration}: made with another model, part, margin, retrieval or neighborhood"
+            )
+        threshold = known.threshold if threshold is None else threshold
+    work = checkpoint or output.with_name(output.name + ".checkpoint")
+    summary = mine_text(
+        opened,
+        sides[0],
+        sides[1],
+        output,
+        work,
+        languages=(source_language, target_language),
+        part=part,
+        numbers=numbers,
+        probability=known.probability if known else None,
+        margin=margin,
+        retrieval=retrieval,
+        neighborhood=neighborhood,
+        threshold=threshold,
+        best=best,
+        device="cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
+        threads=threads,
+    )
+    if checkpoint is None:
+        shutil.rmtree(work, ignore_errors=True)
+    typer.echo(f"{summary['pairs']} pairs: {output}; about them: {output}.json", err=True)
+
+
+@app.command()
+def calibrate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="held-out translations: one TSV file, or source and translation; .gz and .zst, too"
+        ),
+    ],
+    model: Annotated[Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="JSON to write; the picture goes to OUTPUT.svg")
+    ],
+    precision: Annotated[
+        float, typer.Option(help="share of right pairs that the threshold shall have")
+    ] = 0.95,
+    share: Annotated[
+        float, typer.Option(help="of sentences that have a translation in your other text")
+    ] = 0.1,
+    source_language: Annotated[
+        str | None, typer.Option(help="language code, where the model needs it")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="language code, where the model needs it")
+    ] = None,
+    part: Annotated[
+        Literal["sentence", "meaning", "language"] | None,
+        typer.Option(help="which vectors; meaning, or sentence of an encoder"),
+    ] = None,
+    margin: Annotated[Literal["ratio", "distance", "absolute"], typer.Option(help="as of mine")] = "ratio",
+    retrieval: Annotated[
+        Literal["max", "intersection", "forward", "backward"], typer.Option(help="as of mine")
+    ] = "max",
+    neighborhood: Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="as of mine")] = 4,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
+    ] = None,
+) -> None:
+    """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
+    from orthoglot import atomic
+    from orthoglot.corpora.bitext import read_pairs
+
+    if len(files) > 2:
+        raise ConfigError(f"{len(files)} files: give one TSV file, or a source and its translation")
+    pairs = list(read_pairs(files))
+
+    import torch
+
+    from orthoglot import load
+    from orthoglot.apply.calibrate import calibrate as calibrating
+    from orthoglot.apply.calibrate import picture
+
+    threads = threads or len(os.sched_getaffinity(0))
+    torch.set_num_threads(threads)
+    opened = load(model, device=device)
+    found = calibrating(
+        opened,
+        pairs,
+        languages=(source_language, target_language),
+        part=part or ("meaning" if opened.decomposer else "sentence"),
+        share=share,
+        target_precision=precision,
+        margin=margin,
+        retrieval=retrieval,
+        neighborhood=neighborhood,
+        threads=threads,
+    )
+    with atomic.replacing(output) as partial:
+        found.save(partial)
+    with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
+        partial.write_text(picture(found), encoding="utf-8")
+    right, low, high = (100 * one for one in found.held_out_precision)
+    typer.echo(
+        f"{output}: threshold {found.threshold:.4f} keeps {100 * found.recall:.0f} % of {found.gold} translations; "
+        f"precision on halves that it was not learnt on {right:.1f} % [{low:.1f}, {high:.1f}]",
+        err=True,
+    )

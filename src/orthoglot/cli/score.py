@@ -1,0 +1,147 @@
+"""The verbs for translations that exist: score them, and keep the good ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from orthoglot import atomic
+from orthoglot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from orthoglot.apply.score import Scored
+
+app = typer.Typer()
+Files = Annotated[
+    list[Path],
+    typer.Argument(help="one TSV file, or source and translation; plain, .gz or .zst; - for standard input"),
+]
+ModelFolder = Annotated[
+    Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="file to write; - for standard output")]
+SourceLanguage = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
+TargetLanguage = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
+Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
+
+
+@app.command()
+def score(
+    files: Files,
+    model: ModelFolder,
+    output: Output = Path("-"),
+    form: Annotated[
+        Literal["tsv", "jsonl"], typer.Option("--format", help="tab-separated, or JSON lines")
+    ] = "tsv",
+    threshold: Annotated[float | None, typer.Option(help="leave out pairs with a lower score")] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Score translations without references. Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
+
+    A line per pair: its score from -1 to 1, and a flag: copy, untranslated or blank. A blank line has no score.
+    """
+
+    def lines(pair: tuple[str, str], one: Scored) -> str:
+        if form == "jsonl":
+            content = {"score": one.score, "flag": one.flag, "similarity": one.similarity}
+            content |= {"source": pair[0], "target": pair[1]}
+            return json.dumps(content, ensure_ascii=False)
+        return f"{'' if one.score is None else f'{one.score:.6f}'}\t{one.flag}"
+
+    pairs = _read(files)
+    scored = _scores(pairs, model, (source_language, target_language), device, threads)
+    kept = (
+        lines(pair, one)
+        for pair, one in zip(pairs, scored, strict=True)
+        if threshold is None or (one.score is not None and one.score >= threshold)
+    )
+    _write(output, kept)
+
+
+@app.command("filter")
+def filter_pairs(
+    files: Files,
+    model: ModelFolder,
+    output: Annotated[Path, typer.Option("--output", "-o", help="TSV of the pairs that pass")],
+    threshold: Annotated[float, typer.Option(help="least score of a pair that passes")],
+    rejected: Annotated[
+        Path | None, typer.Option(help="TSV of the others: reason, score, source, translation")
+    ] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Keep translations that score well. Example: orthoglot filter web.tsv --model my-labse --threshold 0.6 -o ok.tsv
+
+    Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
+    """
+    pairs = _read(files)
+    scored = list(_scores(pairs, model, (source_language, target_language), device, threads))
+    reasons = [
+        one.flag or ("" if one.score is not None and one.score >= threshold else "low_score")
+        for one in scored
+    ]
+    rows = list(zip(pairs, scored, reasons, strict=True))
+    if rejected is not None:
+        dropped = (
+            "\t".join([reason, "" if one.score is None else f"{one.score:.6f}", *map(_cell, pair)])
+            for pair, one, reason in rows
+            if reason
+        )
+        _write(rejected, dropped)
+    _write(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
+    counts = Counter(reason or "kept" for reason in reasons)
+    shown = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    typer.echo(f"{len(pairs)} pairs: {shown}", err=True)
+
+
+def _read(files: list[Path]) -> list[tuple[str, str]]:
+    from orthoglot.corpora.bitext import read_pairs
+
+    if len(files) > 2 or [str(path) for path in files].count("-") > 1:
+        raise ConfigError(f"{' '.join(map(str, files))}: give one TSV file, or a source and its translation")
+    return list(read_pairs(files))
+
+
+def _scores(
+    pairs: list[tuple[str, str]],
+    model: Path,
+    languages: tuple[str | None, str | None],
+    device: str,
+    threads: int | None,
+) -> Iterator[Scored]:
+    # Only now the libraries that take seconds: an absent text fails at once.
+    import torch
+
+    from orthoglot import load
+    from orthoglot.apply.score import score as scoring
+    from orthoglot.progress import track
+
+    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    found = scoring(load(model, device=device), pairs, languages)
+    return track(found, total=len(pairs), label="score", unit="pairs")
+
+
+def _cell(text: str) -> str:
+    return text.replace("\t", " ")
+
+
+def _write(output: Path, lines: Iterator[str]) -> None:
+    if str(output) == "-":
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        return
+    with atomic.replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)

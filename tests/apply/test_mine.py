@@ -1,0 +1,180 @@
+"""Mining of two texts: gold pairs among distractors, from files to pairs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_checkpoint import make_pairs, write_checkpoint
+from typer.testing import CliRunner
+
+from orthoglot import load
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
+from orthoglot.apply.mine import distinct, mine
+from orthoglot.apply.text_vectors import text_vectors
+from orthoglot.cli import app
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.tasks.margins import candidates
+from orthoglot.tasks.neighbours import nearest
+
+PAIRS = make_pairs(90)
+BOTH, ONLY_SOURCE, ONLY_TARGET = PAIRS[:30], PAIRS[30:60], PAIRS[60:]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("mine")
+    folder = root / "encoder"
+    folder.mkdir()
+    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.001)
+    copy_encoder(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20), ["en", "gn"], folder)
+    return folder
+
+
+@pytest.fixture
+def run(encoder: Path, tmp_path: Path) -> Callable[..., Any]:
+    """The command on a source and a target text; (exit status or error, rows of the output)."""
+
+    def run(source: str, target: str, *options: str, stdin: bytes = b"") -> tuple[Any, list[list[str]]]:
+        output = tmp_path / "pairs.tsv"
+        files = [source, target, "--model", str(encoder), "-o", str(output), "--threads", "1"]
+        result = CliRunner().invoke(app, ["mine", *files, *options], input=stdin)
+        rows = [line.split("\t") for line in output.read_text().splitlines()] if output.exists() else []
+        return result.exception or result.exit_code, rows
+
+    return run
+
+
+def texts(folder: Path) -> tuple[str, str]:
+    """30 pairs, each side in an order of its own, with 30 sentences on each side that the other lacks."""
+    sides = ([one for one, _ in BOTH + ONLY_SOURCE], [other for _, other in ONLY_TARGET + BOTH[::-1]])
+    paths = folder / "en.txt", folder / "gn.txt"
+    for path, lines in zip(paths, sides, strict=True):
+        path.write_text("\n".join([lines[0], "", *lines]) + "\n")  # the first sentence twice, a blank line
+    return str(paths[0]), str(paths[1])
+
+
+def test_translations_are_found_among_distractors(run: Callable[..., Any], tmp_path: Path) -> None:
+    status, rows = run(*texts(tmp_path), "--numbers")
+    assert status == 0
+    margins = [float(row[0]) for row in rows]
+    assert margins == sorted(margins, reverse=True)
+    assert {(row[1], row[2]) for row in rows[:30]} == set(BOTH)
+    # The first sentence stands in lines 1 and 3, line 2 is blank.
+    by_source = {row[1]: int(row[3]) for row in rows}
+    assert (by_source[BOTH[0][0]], by_source[BOTH[1][0]]) == (1, 4)
+    about = json.loads((tmp_path / "pairs.tsv.json").read_text())
+    assert about["source"] == {"lines": 62, "blank": 1, "distinct": 60}
+    assert about["pairs"] == len(rows) == sum(about["margins"]["counts"])
+    assert about["copies"] == 0
+    assert about["length_ratio"]["median"] == 1.0
+    assert about["search"] == "exact"
+    assert not (tmp_path / "pairs.tsv.checkpoint").exists()
+
+
+def test_the_threshold_keeps_the_pairs_above_it(run: Callable[..., Any], tmp_path: Path) -> None:
+    files = texts(tmp_path)
+    _, every = run(*files)
+    cut = float(every[9][0])
+    _, kept = run(*files, "--threshold", f"{cut - 1e-6}")
+    assert kept == every[:10]
+    _, none = run(*files, "--threshold", "99")
+    assert none == []
+    assert json.loads((tmp_path / "pairs.tsv.json").read_text())["pairs"] == 0
+
+
+def test_packed_files_and_standard_input_give_the_same(run: Callable[..., Any], tmp_path: Path) -> None:
+    source, target = texts(tmp_path)
+    _, expected = run(source, target)
+    packed = tmp_path / "gn.txt.gz"
+    packed.write_bytes(gzip.compress(Path(target).read_bytes()))
+    assert run(source, str(packed)) == (0, expected)
+    assert run("-", target, stdin=Path(source).read_bytes()) == (0, expected)
+
+
+def test_several_pairs_of_a_sentence(run: Callable[..., Any], tmp_path: Path) -> None:
+    status, rows = run(*texts(tmp_path), "--retrieval", "forward", "--best", "3")
+    assert status == 0
+    assert len(rows) == 180
+    assert {sum(row[1] == source for row in rows) for source, _ in BOTH} == {3}
+    status, _ = run(*texts(tmp_path), "--best", "3")
+    assert isinstance(status, ConfigError)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("absent.txt", [], "does not exist"),
+        ("blank.txt", [], "no line has text"),
+        ("-", [], "only one of the two"),
+        ("blank.txt", ["--part", "meaning"], "no line has text"),
+    ],
+)
+def test_bad_input_is_one_line(
+    source: str, options: list[str], message: str, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "blank.txt").write_text("\n  \n")
+    target = "-" if source == "-" else texts(tmp_path)[1]
+    error, rows = run(source if source == "-" else str(tmp_path / source), target, *options)
+    assert isinstance(error, ConfigError | DataError)
+    assert message in str(error)
+    assert rows == []
+
+
+def test_an_interrupted_encoding_goes_on(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, sentences = load(encoder, device="cpu"), [source for source, _ in PAIRS]
+    whole = text_vectors(model, sentences, tmp_path / "whole.npy", part="sentence", block=20)
+    encoded = []
+    encode = model.encode
+
+    def fragile(rows: list[str], **options: Any) -> np.ndarray:
+        encoded.extend(rows)
+        if len(encoded) == 60:
+            raise KeyboardInterrupt
+        return encode(rows, **options)
+
+    monkeypatch.setattr(model, "encode", fragile)
+    for _ in range(2):
+        try:
+            again = text_vectors(model, sentences, tmp_path / "again.npy", part="sentence", block=20)
+        except KeyboardInterrupt:
+            continue
+    assert encoded == [*sentences[:60], *sentences[40:]]
+    np.testing.assert_array_equal(again, whole)
+    # Another text, or another part, begins anew.
+    del encoded[:]
+    text_vectors(model, sentences[::-1], tmp_path / "again.npy", part="sentence", block=45)
+    assert encoded == sentences[::-1]
+
+
+def test_candidates_are_the_best_of_each_row_by_a_loop() -> None:
+    rng = np.random.default_rng(3)
+    x, y = (rng.normal(size=(n, 6)).astype(np.float32) for n in (20, 15))
+    x, y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (x, y))
+    found = nearest(x, y, 4)
+    pairs = candidates(x, y, found, "distance", best=2)
+    cosine = x.astype(np.float64) @ y.T.astype(np.float64)
+    near_x, near_y = np.sort(cosine)[:, -4:].mean(axis=1), np.sort(cosine, axis=0)[-4:].mean(axis=0)
+    margins = cosine - (near_x[:, None] + near_y) / 2
+    for i in range(20):
+        own = np.argsort(-cosine[i])[:4].tolist()
+        expected = sorted(own, key=lambda j, i=i: -margins[i, j])[:2]
+        assert pairs.targets[pairs.sources == i].tolist() == expected
+        np.testing.assert_allclose(pairs.margins[pairs.sources == i], margins[i, expected], atol=1e-6)
+
+
+def test_options_that_contradict_each_other_are_refused() -> None:
+    x = np.eye(5, dtype=np.float32)
+    with pytest.raises(ConfigError, match="forward"):
+        mine(x, x, best=2)
+    with pytest.raises(ConfigError, match="neighborhood"):
+        mine(x, x, retrieval="forward", best=5, neighborhood=4)
+    with pytest.raises(DataError, match="no line has text"):
+        distinct(["", " "], "x")

@@ -1,0 +1,163 @@
+"""Scores of translations, and what is no translation."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from typer.testing import CliRunner
+
+from orthoglot import load
+from orthoglot.apply.encoder_copy import Checkpoint
+from orthoglot.apply.fit import fit, texts_by_pair
+from orthoglot.apply.score import BLANK, COPY, LEAST, UNTRANSLATED, means, score, untranslated
+from orthoglot.cli import app
+from orthoglot.config import method_named
+from orthoglot.corpora.preparation_settings import SplitSettings
+from orthoglot.decomposers.base import unit
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.training.settings import DecompositionSettings
+
+PAIRS = make_pairs(60, seed=5)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The discriminant and centering on a tiny encoder, and that encoder alone."""
+    root = tmp_path_factory.mktemp("score")
+    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.1)
+    text = write_tsv(root / "en-gn.tsv", make_pairs(500))
+    recipe = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=1, patience=1)
+    splits = SplitSettings(seed=1, valid=0.1, test=0.1, max_train=0, max_valid=0, max_test=0)
+    for method in ("discriminant", "centering"):
+        fit(
+            Checkpoint(str(checkpoint), pooling="mean", max_tokens=20),
+            texts_by_pair([str(text)], ["en-gn"]),
+            method,
+            method_named(method),
+            recipe,
+            splits,
+            seed=1,
+            device="cpu",
+            checkpoint=root / "work",
+            output=root / method,
+        )
+    return {name: root / name for name in ("discriminant", "centering")} | {
+        "encoder": root / "discriminant/encoder"
+    }
+
+
+def test_good_translations_score_high_and_others_have_a_flag(models: dict[str, Path]) -> None:
+    wrong = [(PAIRS[n][0], PAIRS[n + 1][1]) for n in range(10)]
+    same = [(PAIRS[20][0], PAIRS[20][0] + " .")]
+    left = [(PAIRS[n][0], PAIRS[n + 1][0]) for n in range(30, 40)]
+    blank = [("", PAIRS[0][1]), (PAIRS[0][0], " ")]
+    found = list(score(load(models["discriminant"], device="cpu"), PAIRS + wrong + same + left + blank))
+    good, wrong_scores = found[:60], found[60:70]
+    assert [one.flag for one in found] == [""] * 70 + [COPY] + [UNTRANSLATED] * 10 + [BLANK] * 2
+    assert min(one.score for one in good) > np.mean([one.score for one in wrong_scores])
+    assert {one.score for one in found[70:81]} == {LEAST}
+    assert all(one.similarity > 0.5 for one in found[70:71])
+    assert [one.score for one in found[81:]] == [None, None]
+    # The score is the cosine of the meaning parts.
+    model = load(models["discriminant"], device="cpu")
+    x, y = (unit(model.encode([pair[side] for pair in PAIRS[:3]])) for side in (0, 1))
+    np.testing.assert_allclose([one.score for one in good[:3]], (x * y).sum(axis=1), atol=1e-5)
+
+
+def test_blocks_change_no_score(models: dict[str, Path]) -> None:
+    model = load(models["discriminant"], device="cpu")
+    whole, apart = (list(score(model, PAIRS, block=block)) for block in (60, 25))
+    assert [one.flag for one in whole] == [one.flag for one in apart]
+    np.testing.assert_allclose([one.score for one in whole], [one.score for one in apart], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "message"),
+    [
+        ("encoder", 60, "has no decomposer"),
+        ("centering", 60, "takes the language as given"),
+        ("discriminant", 19, "too few"),
+    ],
+)
+def test_where_nothing_tells_the_languages_apart_only_copies_are_found(
+    name: str, count: int, message: str, models: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    pairs = [*PAIRS[: count - 2], (PAIRS[0][0], PAIRS[1][0]), (PAIRS[0][0], PAIRS[0][0])]
+    with caplog.at_level(logging.WARNING):
+        found = list(score(load(models[name], device="cpu"), pairs, ("en", "gn")))
+    assert message in caplog.text
+    assert [one.flag for one in found] == [""] * (count - 1) + [COPY]
+
+
+def test_many_untranslated_sentences_do_not_move_the_mean_of_the_translations() -> None:
+    rng = np.random.default_rng(0)
+    english, other = np.eye(8)[0], np.eye(8)[1]
+    source = (english + 0.1 * rng.normal(size=(200, 8))).astype(np.float32)
+    left = np.arange(200) < 80
+    target = (np.where(left[:, None], english, other) + 0.1 * rng.normal(size=(200, 8))).astype(np.float32)
+    sides = means(source, target)
+    assert (untranslated(target, sides) == left).all()
+    assert sides.target @ other > 0.98
+    # All untranslated: nothing is left to tell the languages apart by, and no number becomes NaN.
+    assert np.isfinite(means(source, source).target).all()
+
+
+def run(models: dict[str, Path], verb: str, *options: str, stdin: str = "") -> Any:
+    given = [verb, *options, "--model", str(models["discriminant"]), "--threads", "1"]
+    return CliRunner().invoke(app, given, input=stdin)
+
+
+def test_a_line_per_pair_on_standard_output(models: dict[str, Path], tmp_path: Path) -> None:
+    pairs = [*PAIRS[:30], (PAIRS[0][0], "")]
+    write_tsv(tmp_path / "pairs.tsv", pairs)
+    (tmp_path / "en").write_text("".join(f"{source}\n" for source, _ in pairs))
+    (tmp_path / "gn").write_text("".join(f"{target}\n" for _, target in pairs))
+    one_file = run(models, "score", str(tmp_path / "pairs.tsv"))
+    lines = one_file.stdout.splitlines()
+    assert len(lines) == 31
+    assert lines[30] == "\tblank"
+    assert all(-1 <= float(line.split("\t")[0]) <= 1 for line in lines[:30])
+    assert run(models, "score", str(tmp_path / "en"), str(tmp_path / "gn")).stdout == one_file.stdout
+    assert run(models, "score", "-", stdin=(tmp_path / "pairs.tsv").read_text()).stdout == one_file.stdout
+    jsonl = run(models, "score", str(tmp_path / "pairs.tsv"), "--format", "jsonl", "--threshold", "-1").stdout
+    found = [json.loads(line) for line in jsonl.splitlines()]
+    assert [(one["source"], one["target"]) for one in found] == PAIRS[:30]
+
+
+def test_what_was_filtered_and_why(models: dict[str, Path], tmp_path: Path) -> None:
+    pairs = [*PAIRS[:30], (PAIRS[30][0], PAIRS[31][0]), (PAIRS[32][0], PAIRS[32][0]), ("", PAIRS[0][1])]
+    write_tsv(tmp_path / "web.tsv", pairs)
+    output, rejected = tmp_path / "good.tsv", tmp_path / "bad.tsv"
+    scores = sorted(
+        float(line.split("\t")[0])
+        for line in run(models, "score", str(tmp_path / "web.tsv")).stdout.splitlines()[:30]
+    )
+    options = [str(tmp_path / "web.tsv"), "-o", str(output), "--rejected", str(rejected)]
+    result = run(models, "filter", *options, "--threshold", str(scores[5]))
+    assert "33 pairs: 1 blank, 1 copy, 25 kept, 5 low_score, 1 untranslated" in result.stderr
+    kept, dropped = output.read_text().splitlines(), rejected.read_text().splitlines()
+    assert len(kept) + len(dropped) == 33
+    assert {tuple(line.split("\t")) for line in kept} < set(PAIRS[:30])
+    assert sorted(line.split("\t")[0] for line in dropped) == sorted(
+        ["blank", "copy", "untranslated", *5 * ["low_score"]]
+    )
+
+
+def test_bad_input_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "short").write_text("a\n")
+    (tmp_path / "long").write_text("a\nb\n")
+    for files, kind, message in (
+        (["absent.tsv"], DataError, "does not exist"),
+        ([str(tmp_path / "short"), str(tmp_path / "long")], DataError, "has 1 lines but"),
+        (["-", "-"], ConfigError, "give one TSV file"),
+        ([str(tmp_path / "long")], DataError, "not 2"),
+    ):
+        error = run(models, "score", *files).exception
+        assert isinstance(error, kind)
+        assert message in str(error)
