@@ -59,7 +59,7 @@ class Preset(Settings):
     languages: list[Language] = []
     """Languages of its corpora that are used, the pivots among them; all if none is named."""
     max_pairs: Whole = 0
-    """Sentence pairs that are read of each language pair of each corpus at most; 0 for all. A lower limit of the corpus
+    """Sentence pairs that are used of each language pair of each corpus at most; 0 for all. A lower limit of the corpus
     holds."""
     benchmarks: list[Name] = []
     """Test sets; their sentences are removed from the training text."""

@@ -10,18 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from cleaned import clean
 from opus_server import write_zip
 
 from orthoglot.corpora import pair_spool, spool
 from orthoglot.corpora.benchmarks import NWAY, sentence_keys
-from orthoglot.corpora.bitext import SentencePair, read_json, read_pairs, read_rows, write_pairs
+from orthoglot.corpora.bitext import LeftOut, SentencePair, read_json, read_pairs, read_rows, write_pairs
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
 from orthoglot.corpora.settings import MultiParallelSettings
-from orthoglot.corpora.sources import Source, read_source
+from orthoglot.corpora.sources import Source, read_source, sampled
 from orthoglot.corpora.splitting import SPLITS, order_keys, split_of
 from orthoglot.errors import DataError
 
@@ -366,24 +367,45 @@ def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
     assert len(list(tmp_path.glob("train-*"))) == math.ceil(len(expected["train"]) / 23)
 
 
-def test_a_limit_of_a_corpus_takes_its_lowest_hashes_and_no_other_corpus(tmp_path: Path) -> None:
+def test_a_limit_of_a_corpus_takes_a_sample_of_it_and_all_of_others(tmp_path: Path) -> None:
     texts = {
-        name: [SentencePair(f"{name} source {n}", f"{name} Ziel {n}") for n in range(200)] for name in "ab"
+        name: [SentencePair(f"{name} source {n}", f"{name} Ziel {n}") for n in range(2000)] for name in "ab"
     }
     for name, pairs in texts.items():
         write_pairs(tmp_path / f"{name}.tsv.gz", pairs)
     sources = [
         {"name": name, "kind": "files", "paths": [str(tmp_path / f"{name}.tsv.gz")], "max_pairs": most}
-        for name, most in (("a", 30), ("b", 0))
+        for name, most in (("a", 300), ("b", 0))
     ]
     splits = {"seed": 1, "valid": 0.0, "test": 0.0, "max_train": 0, "max_valid": 0, "max_test": 0}
     settings = PrepareSettings.model_validate(
         {"pair": "en-de", "sources": sources, "cleaning": {}, "splits": splits}
     )
     prepare(settings, [], tmp_path)
-    kept = read_split(tmp_path, "train")
-    orders = {pair: order_keys([normalised(pair.source)], settings.splits)[0] for pair in texts["a"]}
-    lowest = sorted(texts["a"], key=lambda pair: orders[pair])[:30]
-    assert sorted(pair for pair in kept if pair in texts["a"]) == sorted(lowest)
-    assert len(kept) == 230
-    assert json.loads((tmp_path / "counts.json").read_text())["dropped"]["over_max_pairs"] == 170
+    kept = set(read_split(tmp_path, "train"))
+    assert len(kept) == 2300
+    assert kept > set(texts["b"])
+    counts = json.loads((tmp_path / "counts.json").read_text())
+    assert (counts["in"], counts["dropped"]["over_max_pairs"]) == ({"a": 2000, "b": 2000}, 1700)
+    # A sample from the whole text: each quarter has about a quarter of it.
+    places = [place for place, pair in enumerate(texts["a"]) if pair in kept]
+    assert np.histogram(places, bins=4, range=(0, 2000))[0] == pytest.approx([75] * 4, abs=25)
+
+
+def test_a_sample_is_the_same_whatever_else_is_in_the_text() -> None:
+    pairs = [SentencePair(f"source {n}", f"Ziel {n}") for n in range(3000)]
+    left = LeftOut("untranslated")
+
+    def of(items: list[SentencePair | LeftOut], most: int) -> list[SentencePair]:
+        found = list(sampled(lambda: iter(items), most))
+        assert len(found) == len(items)
+        assert [one for one in found if one == left] == [one for one in items if one == left]
+        return [one for one in found if isinstance(one, SentencePair)]
+
+    some = of([*pairs], 1000)
+    assert len(some) == 1000
+    # A smaller sample is part of a larger one, but for the pairs at the edge; half of the text brings half of it.
+    assert len(set(of([*pairs], 500)) - set(some)) <= 3
+    assert len(set(of([*pairs[:1500]], 500)) & set(some)) > 400
+    assert of([*pairs[:7], left, *pairs[7:]], 1000) == some
+    assert of([*pairs], 3000) == of([*pairs], 5000) == pairs

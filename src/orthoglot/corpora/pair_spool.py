@@ -13,11 +13,9 @@ from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.cleaning import Keys, drop_dissimilar, duplicate_key, normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.splitting import SPLITS, Split, order_keys, split_numbers
-from orthoglot.corpora.spool import BLOCK, Firsts, Parts, Shards
+from orthoglot.corpora.spool import BINS, BLOCK, Firsts, Parts, Shards, bins_of
 
-# Bins of hashes by their first two bytes: what is certainly above a cap is not sorted.
-BINS = 1 << 16
-ROW = np.dtype([("order", "<u8"), ("split", "u1"), ("corpus", "<u2")])
+ROW = np.dtype([("order", "<u8"), ("split", "u1")])
 
 
 class PairSpool:
@@ -34,13 +32,12 @@ class PairSpool:
         self._firsts = Firsts(folder / "firsts")
         self._count = 0
 
-    def add(self, pairs: Sequence[tuple[SentencePair, Keys]], corpus: int) -> None:
-        """Add tidied pairs of a corpus, with the keys of their sides."""
+    def add(self, pairs: Sequence[tuple[SentencePair, Keys]]) -> None:
+        """Add tidied pairs, with the keys of their sides."""
         rows = np.empty(len(pairs), dtype=ROW)
         sources = [keys[0] for _, keys in pairs]
         rows["order"] = order_keys(sources, self._splits)
         rows["split"] = split_numbers(sources, self._splits)
-        rows["corpus"] = corpus
         self._rows.write(rows.tobytes())
         self._lengths.write(np.array([[*map(len, pair)] for pair, _ in pairs], dtype=np.int32).tobytes())
         self._text.writelines(f"{pair.source}\t{pair.target}\n".encode() for pair, _ in pairs)
@@ -48,11 +45,8 @@ class PairSpool:
             self._firsts.add([duplicate_key(pair, keys, self._cleaning) for pair, keys in pairs])
         self._count += len(pairs)
 
-    def choose(self, most: Sequence[int], dropped: Counter[str]) -> np.ndarray:
-        """Which pairs stay (N,) bool, after duplicates, the ratio of lengths, and `most` pairs of each corpus (0: all).
-
-        Of a corpus the pairs with the lowest hashes stay, of equal hashes those that were read first.
-        """
+    def choose(self, dropped: Counter[str]) -> np.ndarray:
+        """Which pairs stay (N,) bool, after duplicates and the ratio of lengths."""
         for file in (self._text, self._rows, self._lengths):
             file.close()
         if not self._count:
@@ -66,11 +60,7 @@ class PairSpool:
         if not self._cleaning.opusfilter:
             lengths = np.memmap(self._folder / "lengths", dtype=np.int32, mode="r").reshape(-1, 2)
             drop_dissimilar(lengths, kept, self._cleaning.max_ratio)
-        left = _counted("ratio", kept, left, dropped, always=True)
-        for corpus, count in enumerate(most):
-            if count:
-                self._limit(corpus, count, kept)
-        _counted("over_max_pairs", kept, left, dropped)
+        _counted("ratio", kept, left, dropped, always=True)
         return kept
 
     def write(self, kept: np.ndarray, dropped: Counter[str], output: Path) -> dict[Split, int]:
@@ -122,12 +112,12 @@ class PairSpool:
         if self._splits.max_train:
             bins = np.zeros(BINS, dtype=np.int64)
             for rows, _ in self._blocks(kept):
-                bins += np.bincount(_bin(rows["order"][rows["split"] == 0]), minlength=BINS)
+                bins += np.bincount(bins_of(rows["order"][rows["split"] == 0]), minlength=BINS)
             highest = int(np.searchsorted(bins.cumsum(), self._splits.max_train))
         with (self._folder / "text").open("rb") as file:
             for rows, places in self._blocks(kept):
                 lines = [file.readline() for _ in range(len(places))]
-                fits = (rows["split"] != 0) | (_bin(rows["order"]) <= highest)
+                fits = (rows["split"] != 0) | (bins_of(rows["order"]) <= highest)
                 dropped["over_cap"] += int((~fits).sum())
                 yield rows[fits], [lines[place] for place in np.flatnonzero(places)[fits]]
 
@@ -137,31 +127,6 @@ class PairSpool:
         for start in range(0, self._count, BLOCK):
             places = np.array(kept[start : start + BLOCK])
             yield numbers[start : start + BLOCK][places], places
-
-    def _limit(self, corpus: int, most: int, kept: np.ndarray) -> None:
-        """Keep the pairs of a corpus with the lowest hashes, `most` of them."""
-        bins = np.zeros(BINS, dtype=np.int64)
-        for rows, _ in self._blocks(kept):
-            bins += np.bincount(_bin(rows["order"][rows["corpus"] == corpus]), minlength=BINS)
-        if bins.sum() <= most:
-            return
-        edge = int(np.searchsorted(bins.cumsum(), most))
-        room = most - int(bins[:edge].sum())
-        orders, numbers = [], []
-        for start in range(0, self._count, BLOCK):
-            rows = self._numbers[start : start + BLOCK]
-            own = np.array(kept[start : start + BLOCK]) & (rows["corpus"] == corpus)
-            above = own & (_bin(rows["order"]) > edge)
-            at_edge = np.flatnonzero(own & (_bin(rows["order"]) == edge))
-            kept[start : start + BLOCK] &= ~above
-            orders.append(rows["order"][at_edge])
-            numbers.append(start + at_edge)
-        order = np.argsort(np.concatenate(orders), kind="stable")
-        kept[np.concatenate(numbers)[order[room:]]] = False
-
-
-def _bin(orders: np.ndarray) -> np.ndarray:
-    return (orders >> np.uint64(48)).astype(np.int64)
 
 
 def _counted(

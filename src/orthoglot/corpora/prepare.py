@@ -59,12 +59,12 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     languages = parse_pair(settings.pair)
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
         spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
-        for corpus, origin in enumerate(settings.sources):
+        for origin in settings.sources:
             pairs = _pairs(counted(read_source(origin, *languages), origin.name, read), dropped)
             accepted = clean(pairs, settings.cleaning, *languages, banned, dropped, overlaps)
             for block in blocks(accepted):
-                spool.add(block, corpus)
-        kept = spool.choose([origin.max_pairs for origin in settings.sources], dropped)
+                spool.add(block)
+        kept = spool.choose(dropped)
         sizes = spool.write(kept, dropped, output)
         del kept
     if not sizes["train"]:

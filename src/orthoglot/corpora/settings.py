@@ -54,8 +54,8 @@ class PairedSettings(Corpus):
     pairs: Annotated[list[str], Field(min_length=1)]
     """Language pairs, pivot first, e.g. en-de."""
     max_pairs: Whole | dict[str, Count] = 0
-    """Sentence pairs that are read of each language pair at most; 0 for all. Or a number by language pair; those not
-    named are read whole."""
+    """Sentence pairs that are used of each language pair at most, a sample; 0 for all. Or a number by language pair;
+    of those not named all are used."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
@@ -66,7 +66,7 @@ class PairedSettings(Corpus):
         return self
 
     def most(self, pair: str) -> int:
-        """How many sentence pairs of a language pair are read at most; 0 for all."""
+        """How many sentence pairs of a language pair are used at most; 0 for all."""
         return self.max_pairs.get(pair, 0) if isinstance(self.max_pairs, dict) else self.max_pairs
 
     def limited(self, sources: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Literal, Self
 
+import numpy as np
 from pydantic import model_validator
 
-from orthoglot.corpora.bitext import Item, SentencePair, read_pairs
+from orthoglot.corpora.bitext import Item, LeftOut, SentencePair, read_pairs
 from orthoglot.corpora.opus import read_moses_zip
 from orthoglot.corpora.settings import PackageSettings
+from orthoglot.corpora.spool import BINS, bins_of, blocks, hashes
 from orthoglot.settings import Count, Settings, Whole
 
 # "module:function" from (source, language of the first side, of the second) to pairs and what was left out.
@@ -43,7 +45,7 @@ class Source(Settings):
     min_words: Count = 1
     """Of `gettext`: words of the message at least."""
     max_pairs: Whole = 0
-    """Pairs at most that stay after cleaning, those with the lowest hashes; 0 for all."""
+    """Pairs at most that are used, a sample; 0 for all."""
 
     @model_validator(mode="after")
     def _something_is_read(self) -> Self:
@@ -59,8 +61,42 @@ def read_source(origin: Source, source: str, target: str) -> Iterator[Item]:
         ConfigError: a package is not installed.
         DataError: a file cannot be read, or has nothing in these languages.
     """
-    items: Iterator[Item] = resolve_name(READERS[origin.kind])(origin, source, target)
-    return items
+
+    def read() -> Iterator[Item]:
+        items: Iterator[Item] = resolve_name(READERS[origin.kind])(origin, source, target)
+        return items
+
+    return sampled(read, origin.max_pairs) if origin.max_pairs else read()
+
+
+def sampled(read: Callable[[], Iterator[Item]], most: int) -> Iterator[Item]:
+    """At most so many pairs, those with the lowest hashes, and a `LeftOut` for each other one.
+
+    The text is read twice, once to count the hashes. A pair stays in the sample whatever text is added or removed, as
+    long as its hash is low enough; pairs with the same first two bytes of the hash count in the order of the text.
+    """
+    bins = np.zeros(BINS, dtype=np.int64)
+    for block in blocks(item for item in read() if isinstance(item, SentencePair)):
+        bins += np.bincount(_bins(block), minlength=BINS)
+    if bins.sum() <= most:
+        yield from read()
+        return
+    edge = int(np.searchsorted(bins.cumsum(), most))
+    room = most - int(bins[:edge].sum())
+    for items in blocks(read()):
+        places = iter(_bins([item for item in items if isinstance(item, SentencePair)]).tolist())
+        for item in items:
+            if isinstance(item, SentencePair):
+                place = next(places)
+                room -= place == edge
+                taken = place < edge or (place == edge and room >= 0)
+                yield item if taken else LeftOut("over_max_pairs")
+            else:
+                yield item
+
+
+def _bins(pairs: Sequence[SentencePair]) -> np.ndarray:
+    return bins_of(hashes(("\t".join(pair) for pair in pairs), b"sample"))
 
 
 def read_zips(origin: Source, source: str, target: str) -> Iterator[SentencePair]:

@@ -21,6 +21,8 @@ BLOCK, SHARD = 20_000, 1_000_000
 # Parts that a corpus is divided into by the first byte of a hash; one of them is in memory at a time.
 PARTS = 256
 LEVEL = 3
+# Hashes are counted by their first two bytes, to know where the lowest of them end.
+BINS = 1 << 16
 Item = TypeVar("Item")
 
 
@@ -34,6 +36,11 @@ def hashes(texts: Iterable[str], person: bytes = b"") -> np.ndarray:
     """64 bits of BLAKE2b of each text (N,) uint64."""
     found = b"".join(hashlib.blake2b(text.encode(), digest_size=8, person=person).digest() for text in texts)
     return np.frombuffer(found, dtype=">u8").astype(np.uint64)
+
+
+def bins_of(values: np.ndarray) -> np.ndarray:
+    """The bin of each hash (N,) int64, in their order."""
+    return (values >> np.uint64(48)).astype(np.int64)
 
 
 class Parts:
