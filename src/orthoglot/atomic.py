@@ -52,6 +52,16 @@ def replacing(path: Path) -> Iterator[Path]:
     os.replace(partial, path)
 
 
+def link(file: Path | str, place: Path | str) -> None:
+    """Make `place` a hard link to a file, or a copy where that is not possible; an older file there is replaced."""
+    Path(place).unlink(missing_ok=True)
+    try:
+        os.link(file, place)
+    except OSError:
+        with replacing(Path(place)) as partial:
+            shutil.copyfile(file, partial)
+
+
 def _name(error: BaseException, partial: Path, path: Path) -> None:
     """In an error about the temporary path, put the one that the user knows."""
     if isinstance(error, OSError) and error.filename in (partial, str(partial)):

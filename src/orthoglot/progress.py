@@ -6,6 +6,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
 from types import TracebackType
 from typing import TypeVar
 
@@ -31,9 +32,14 @@ class Meter:
         self._bar = tqdm(total=total, desc=label, unit=f" {unit}") if sys.stderr.isatty() else None
         self._started = self._last = time.monotonic()
         self._done = 0
+        self._lock = Lock()
 
     def add(self, count: int = 1) -> None:
-        """So many more are done."""
+        """So many more are done; threads may call it at the same time."""
+        with self._lock:
+            self._add(count)
+
+    def _add(self, count: int) -> None:
         if self._bar is not None:
             self._bar.update(count)
             return

@@ -26,6 +26,7 @@ from orthoglot.errors import ConfigError, DataError
 app = typer.Typer()
 logger = logging.getLogger("orthoglot")
 LOCKS = Path(".cache/locks")
+ARCHIVES = Path(".cache/opus")
 JobFile = Annotated[
     Path, typer.Argument(help="JSON of a job, as workflow/plan.py makes it; - for standard input")
 ]
@@ -136,12 +137,16 @@ def generate(job_file: JobFile) -> None:
 
 @app.command()
 def fetch(job_file: JobFile) -> None:
-    """Fetch one OPUS corpus."""
-    from orthoglot.corpora import opus, settings
+    """Fetch one OPUS corpus, unless .cache/opus has it; ORTHOGLOT_OFFLINE=1 opens no connection."""
+    from orthoglot.corpora import opus, opus_lock, settings
 
     job = Job(job_file)
     corpus = settings.OpusSettings.model_validate(job.settings)
-    job.run(lambda output: opus.fetch(corpus, job.api, output, checkpoint=job.checkpoint))
+    job.run(
+        lambda output: opus.fetch(
+            corpus, job.api, output, checkpoint=job.checkpoint, lock=opus_lock.LOCK, cache=ARCHIVES
+        )
+    )
 
 
 @app.command()

@@ -15,8 +15,11 @@ import requests
 import urllib3
 
 from orthoglot.errors import DataError, OfflineError
+from orthoglot.progress import Done
 
 CHUNK_BYTES = 1 << 16
+# The environment variable that, if it has a value, forbids every connection.
+OFFLINE = "ORTHOGLOT_OFFLINE"
 FIRST_PAUSE_SECONDS = 0.5
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,6 +37,7 @@ def download(
     size: int | None = None,
     timeout: float = 30.0,
     attempts: int = 5,
+    done: Done | None = None,
 ) -> str:
     """Fetch `url` into `path` and return the file's SHA-256.
 
@@ -48,13 +52,14 @@ def download(
         size: the fewest bytes it may have; reveals a truncated body where the server states no length.
         timeout: seconds to wait for the connection and for each next bytes.
         attempts: how often to try; the pause doubles each time.
+        done: called with the number of bytes that are there, and then with those that arrive.
     Raises:
         DataError: refused by the server (404 and its like), or another checksum.
-        OfflineError: the server cannot be reached, or did not deliver in any attempt.
+        OfflineError: the server cannot be reached, did not deliver in any attempt, or ORTHOGLOT_OFFLINE is set.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    persistently(url, attempts, lambda: _fill(url, part, size, timeout))
+    persistently(url, attempts, lambda: _fill(url, part, size, timeout, done))
     digest = sha256_of(part)
     _version_of(part).unlink(missing_ok=True)
     if sha256 and digest != sha256.lower():
@@ -95,7 +100,7 @@ def persistently(url: str, attempts: int, action: Callable[[], T]) -> T:
     raise OfflineError(f"{url}: gave up after {attempts} attempts: {cause}")
 
 
-def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
+def _fill(url: str, part: Path, size: int | None, timeout: float, done: Done | None = None) -> None:
     """Add to `part` what it lacks; a complete file ends the call, a truncated one raises `_Transient`."""
     known = _version_of(part)
     version = known.read_text() if known.exists() and part.exists() else ""
@@ -113,9 +118,13 @@ def _fill(url: str, part: Path, size: int | None, timeout: float) -> None:
         if not start:  # else a kill between the next two lines would join the old bytes to the new version
             part.unlink(missing_ok=True)
         known.write_text(_version(response))
+        if done and start:
+            done(start)
         with part.open("ab") as file:
             for chunk in response.iter_content(CHUNK_BYTES):
                 file.write(chunk)
+                if done:
+                    done(len(chunk))
     length = part.stat().st_size
     if size is not None and length < size and "Content-Length" not in response.headers:
         raise _Transient(f"truncated after {length} of at least {size} bytes")
@@ -134,6 +143,8 @@ def _version(response: requests.Response) -> str:
 @contextmanager
 def _response(url: str, timeout: float, **options: Any) -> Iterator[requests.Response]:
     """An answer worth reading; everything else becomes an error, transient or final."""
+    if os.environ.get(OFFLINE):
+        raise OfflineError(f"{url}: not asked for: {OFFLINE} is set")
     headers = {"Accept-Encoding": "identity", **options.pop("headers", {})}
     try:
         with requests.get(url, headers=headers, timeout=timeout, **options) as response:

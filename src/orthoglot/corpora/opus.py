@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -18,13 +18,19 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, FailFast, Field, TypeAdapter, ValidationError
 
+from orthoglot.atomic import link
+from orthoglot.corpora import opus_lock
 from orthoglot.corpora.archives import check_zip, opened
 from orthoglot.corpora.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
 from orthoglot.corpora.download import ask, download, sha256_of
+from orthoglot.corpora.opus_lock import Archive
 from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair, spellings
+from orthoglot.progress import Done, Meter
 
+# Archives that are fetched at the same time.
+AT_ONCE = 4
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -72,34 +78,73 @@ def list_entries(
     return _rows(api, {**named, "preprocessing": "moses"}, ENTRIES)
 
 
-def fetch(settings: OpusSettings, api: str, output: Path, checkpoint: Path | None = None) -> None:
-    """Fetch one corpus in every wanted pair: <pair>.zip and manifest.json.
+def fetch(
+    settings: OpusSettings,
+    api: str,
+    output: Path,
+    checkpoint: Path | None = None,
+    *,
+    lock: Path | None = None,
+    cache: Path | None = None,
+) -> None:
+    """Fetch one corpus in every wanted pair, some at once: <pair>.zip and manifest.json.
 
     Args:
         settings: corpus, release, pairs, and the checksums that are known.
-        api: address of the API.
+        api: address of the API; it is not asked if the cache has everything.
         output: an existing folder.
         checkpoint: where finished and half downloads outlive a stopped run.
+        lock: file that knows the digests of archives fetched before, see `opus_lock`; new ones are added.
+        cache: folder of archives by digest, which all presets share; needs `lock`.
     Raises:
         ConfigError: OPUS has no such corpus, release or pair.
-        DataError: a file is missing, broken, or not the pinned one.
-        OfflineError: OPUS cannot be reached.
+        DataError: a file is missing, broken, or not the pinned or locked one.
+        OfflineError: OPUS cannot be reached, or must not be asked.
     """
-    entries = list_entries(api, corpus=settings.corpus, version=settings.version)
-    if not entries:
-        raise ConfigError(_unknown(settings, api))
-    chosen = {pair: _choose(entries, pair, settings) for pair in settings.pairs}
-    files = {}
-    for pair, entry in chosen.items():
-        archive = (checkpoint or output) / f"{pair}.zip"
-        digest = _obtain(entry, archive, settings.sha256.get(pair))
+    known = opus_lock.read(lock) if lock else {}
+    names = {pair: f"{settings.corpus}/{settings.version}/{pair}" for pair in settings.pairs}
+    home = checkpoint or output
+    home.mkdir(parents=True, exist_ok=True)
+    files: dict[str, Archive] = {}
+    for pair, name in names.items():
+        if cache and name in known and _cached(cache, known[name], settings.sha256.get(pair)):
+            link(_place(cache, known[name].sha256), home / f"{pair}.zip")
+            files[pair] = known[name]
+            logger.info("%s: from %s", name, cache)
+    missing = [pair for pair in settings.pairs if pair not in files]
+    chosen = _chosen(settings, api, missing) if missing else {}
+
+    def obtain(pair: str) -> Archive:
+        entry, archive = chosen[pair], home / f"{pair}.zip"
+        digest = _obtain(entry, archive, settings.sha256.get(pair), meter.add)
         _members(archive, *parse_pair(pair))
-        if checkpoint:
-            shutil.copyfile(archive, output / archive.name)
         # The path, not the host: a replay of OPUS must give the same bytes.
-        files[pair] = {"path": urlsplit(entry.url).path, "sha256": digest, "version": entry.version}
+        found = Archive(urlsplit(entry.url).path, digest, archive.stat().st_size, entry.version)
+        if lock:
+            try:
+                opus_lock.record(lock, names[pair], found)
+            except DataError:
+                archive.unlink()
+                raise
+        if cache:
+            cache.mkdir(parents=True, exist_ok=True)
+            link(archive, _place(cache, digest))
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, pair, entry.kibibytes)
-    manifest = {"corpus": settings.corpus, "files": files}
+        return found
+
+    size = sum(entry.kibibytes * 1024 for entry in chosen.values())
+    with (
+        Meter(total=size, label=f"fetch {settings.corpus}", unit="bytes") as meter,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        files |= zip(missing, pool.map(obtain, missing), strict=True)
+    described = {}
+    for pair in settings.pairs:
+        if checkpoint:
+            link(home / f"{pair}.zip", output / f"{pair}.zip")
+        one = files[pair]
+        described[pair] = {"path": one.path, "sha256": one.sha256, "version": one.version}
+    manifest = {"corpus": settings.corpus, "files": described}
     (output / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
 
 
@@ -120,6 +165,29 @@ def _rows(api: str, parameters: dict[str, str], rows: TypeAdapter[list[T]]) -> l
         return rows.validate_python(answer["corpora"])
     except (KeyError, TypeError, ValidationError) as error:
         raise DataError(f"{api}: not an answer of OPUS: {error}") from error
+
+
+def _chosen(settings: OpusSettings, api: str, pairs: Sequence[str]) -> dict[str, Entry]:
+    """The entry of each pair, as OPUS answers."""
+    entries = list_entries(api, corpus=settings.corpus, version=settings.version)
+    if not entries:
+        raise ConfigError(_unknown(settings, api))
+    return {pair: _choose(entries, pair, settings) for pair in pairs}
+
+
+def _place(cache: Path, sha256: str) -> Path:
+    return cache / f"{sha256}.zip"
+
+
+def _cached(cache: Path, known: Archive, pinned: str | None) -> bool:
+    """Whether the cache has this very archive; a damaged one is removed."""
+    path = _place(cache, known.sha256)
+    if not path.exists() or (pinned and pinned.lower() != known.sha256):
+        return False
+    if sha256_of(path) != known.sha256:
+        path.unlink()
+        return False
+    return True
 
 
 def _choose(entries: list[Entry], pair: str, settings: OpusSettings) -> Entry:
@@ -147,11 +215,11 @@ def _unknown(settings: OpusSettings, api: str) -> str:
     return f"OPUS has no corpus {settings.corpus!r}; near ones are {near}"
 
 
-def _obtain(entry: Entry, archive: Path, sha256: str | None) -> str:
+def _obtain(entry: Entry, archive: Path, sha256: str | None, done: Done) -> str:
     """The digest of a sound archive, fetched unless an earlier run already did; a broken one is removed."""
     digest = sha256_of(archive) if archive.exists() else ""
     if not digest or (sha256 and digest != sha256.lower()):
-        digest = download(entry.url, archive, sha256=sha256, size=entry.kibibytes * 1024)
+        digest = download(entry.url, archive, sha256=sha256, size=entry.kibibytes * 1024, done=done)
     try:
         check_zip(archive)
     except DataError:

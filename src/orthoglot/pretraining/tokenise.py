@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -74,15 +73,7 @@ def tokenise(
         encode.warn()
     for part in (checkpoint / name for name in (TOKENIZER, *SPLITS, TEXT)):
         if part.is_dir():
-            shutil.copytree(part, output / part.name, copy_function=_link)
-
-
-def _link(file: Path | str, place: Path | str) -> None:
-    """Hard link a file, or copy it where that is not possible."""
-    try:
-        os.link(file, place)
-    except OSError:
-        shutil.copyfile(file, place)
+            shutil.copytree(part, output / part.name, copy_function=atomic.link)
 
 
 def _tokenizer(
