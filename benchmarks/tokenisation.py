@@ -73,7 +73,7 @@ def sacremoses_words(text: Text) -> list[str]:
 def our_words(text: Text) -> list[str]:
     """In this process, nothing remembered from before."""
     moses.moses_rules.cache_clear()
-    return [moses_words(line, language) for language, lines in text.items() for line in lines]
+    return [words for language, lines in text.items() for words in moses_words(lines, language)]
 
 
 def words_in_processes(text: Text, pool: ProcessPoolExecutor) -> list[str]:
@@ -142,7 +142,7 @@ def measured(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, li
 def sentencepiece(arguments: argparse.Namespace) -> None:
     """Print the text's size, the estimate of training's memory, and what it took."""
     text = read(arguments.files, arguments.lines)
-    words = [moses_words(line, language) for language, lines in text.items() for line in lines]
+    words = [words for language, lines in text.items() for words in moses_words(lines, language)]
     settings = TokenizerSettings(vocabulary=arguments.vocabulary)
     with tempfile.TemporaryFile() as file:
         estimate = sentencepiece_training._written(words, file, settings.vocabulary)

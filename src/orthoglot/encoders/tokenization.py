@@ -167,7 +167,7 @@ class MosesTokenizer(TextTokenizer):
         return self._pool.map(_packed_in_process, texts, repeat(language), repeat(room))
 
     def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
-        words = [moses_words(sentence, language, self._segmenters) for sentence in sentences]
+        words = moses_words(sentences, language, self._segmenters)
         return self._pieces.encode(words, out_type=int, num_threads=1)
 
 
