@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -195,13 +196,13 @@ def test_opus_read_writes_the_same_lines(shared_data: Path, tmp_path: Path) -> N
         write_mode="moses",
         download_dir=str(tmp_path),
         suppress_prompts=True,
-    ).print_pairs()
+    ).printPairs()
     ours = list(read_moses_zip(archive, "ay", "en"))
     for side, path in enumerate(written):
         assert "".join(f"{pair[side]}\n" for pair in ours).encode() == path.read_bytes()
 
 
-LONG = "word " * 2_000_000
+LONG = "".join(random.Random(1).choices("abcdefghij klmno", k=10_000_000))
 GOOD = "".join(f"sentence number {n} of many\n" for n in range(50))
 
 

@@ -41,6 +41,10 @@ def test_known_answers() -> None:
     assert french("l'été, aujourd'hui...") == "l' été , aujourd' hui ..."
     # "z.b." is an abbreviation; a period before a lower-case word stays, one before another does not
     assert german("z.b. am 3. mai. Ende.") == "z.b. am 3. mai . Ende ."
+    assert german("am 3. und (35). und er.") == "am 3. und ( 35 ) . und er ."
+    # The first apostrophe uses up the blank that the second would need.
+    assert english("from 1' '2 to 3") == "from 1 ' '2 to 3"
+    assert english("from 1' x '2 to 3") == "from 1 ' x ' 2 to 3"
     # "No." is one before a number only
     assert english("No. 5 and No. Five") == "No. 5 and No . Five"
 

@@ -84,7 +84,7 @@ def test_rjieba_cuts_otherwise_than_jieba_on_real_text(shared_data: Path) -> Non
 def test_jumanpp_is_asked_through_rhoknp(jumanpp: Path) -> None:
     program = open_segmenter("jumanpp")
     assert program.version == VERSION
-    assert moses_words("今日は 良いABCです", "ja", {"ja": program}) == "今日 は 良い ab cで す"
+    assert moses_words(["今日は 良いABCです"], "ja", {"ja": program}) == ["今日 は 良い ab cで す"]
     assert program.words("# 0") == "# 0"  # a line that begins with # and a blank is a comment to Juman++
     with pytest.raises(DataError, match=r"cut 'データ' into \['デ-', 'タ'\], which is other text"):
         program.words("データ")

@@ -172,7 +172,7 @@ def _chosen(settings: OpusSettings, api: str, pairs: Sequence[str]) -> dict[str,
     entries = list_entries(api, corpus=settings.corpus, version=settings.version)
     if not entries:
         raise ConfigError(_unknown(settings, api))
-    return {pair: _choose(entries, pair, settings) for pair in pairs}
+    return {pair: choose(entries, pair, settings) for pair in pairs}
 
 
 def _place(cache: Path, sha256: str) -> Path:
@@ -190,7 +190,7 @@ def _cached(cache: Path, known: Archive, pinned: str | None) -> bool:
     return True
 
 
-def _choose(entries: list[Entry], pair: str, settings: OpusSettings) -> Entry:
+def choose(entries: list[Entry], pair: str, settings: OpusSettings) -> Entry:
     """The entry of a pair: canonical spellings before others, either order."""
     source, target = parse_pair(pair)
     by_codes = {frozenset((entry.source, entry.target)): entry for entry in entries}

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from orthoglot.corpora.opus import ENTRIES, Entry, _choose
+from orthoglot.corpora.opus import ENTRIES, Entry, choose
 from orthoglot.corpora.settings import Corpus, OpusSettings
 from orthoglot.errors import ConfigError
 
@@ -84,7 +84,7 @@ def _archives(settings: OpusSettings) -> dict[str, Entry]:
     held = entries(settings.corpus, settings.version)
     if not held:
         raise ConfigError(_unknown(settings))
-    return {pair: _choose(held, pair, settings) for pair in settings.pairs}
+    return {pair: choose(held, pair, settings) for pair in settings.pairs}
 
 
 def _unknown(settings: OpusSettings) -> str:

@@ -13,7 +13,7 @@ language: they split "don't" before and "l'été" after the apostrophe, and keep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tokenizers import Regex, normalizers, pre_tokenizers
 
@@ -42,20 +42,22 @@ def words(sentence: str) -> list[str]:
     return [word for word, _ in WORDS.pre_tokenize_str(NORMALIZER.normalize_str(sentence))]
 
 
-def moses_words(sentence: str, language: str, segmenters: Mapping[str, Segmenter] | None = None) -> str:
-    """The lower-cased words of a sentence by Moses' rules, separated by blanks; entities are not escaped.
+def moses_words(
+    sentences: Iterable[str], language: str, segmenters: Mapping[str, Segmenter] | None = None
+) -> list[str]:
+    """The lower-cased words of each sentence by Moses' rules, separated by blanks; entities are not escaped.
 
     A language without spaces is cut by its segmenter, and only lower-cased if it has none. English rules are used where
     the language is unknown ("").
 
     Source: docs/papers.md#ems-text.
     """
-    lowered = sentence.lower()
+    split: Callable[[str], str] = str.strip
     if segmenters and language in segmenters:
-        return segmenters[language].words(lowered)
-    if language and not has_spaces(language):
-        return lowered.strip()
-    # Imported here: it takes 0.4 s, and the Unicode rule does not need it.
-    from orthoglot.encoders.moses import moses_rules
+        split = segmenters[language].words
+    elif not language or has_spaces(language):
+        # Imported here: it takes 0.4 s, and the Unicode rule does not need it.
+        from orthoglot.encoders.moses import moses_rules
 
-    return moses_rules(language or "en").words(lowered)
+        split = moses_rules(language or "en").words
+    return [split(sentence.lower()) for sentence in sentences]

@@ -43,7 +43,7 @@ class Segmenter:
         return self.start()
 
     def words(self, sentence: str) -> str:
-        """The words, separated by blanks. What stands between white space is cut by itself.
+        """The words, separated by blanks. Each piece between white space is cut on its own.
 
         Raises:
             DataError: the program changed the text.

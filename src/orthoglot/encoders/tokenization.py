@@ -25,7 +25,7 @@ from orthoglot.errors import ConfigError, DataError
 
 # A folder with this file has words by Moses' rules.
 MOSES_MODEL = "tokenizer.moses.model"
-# Beside it, if there are any: the segmenters of languages without spaces, {language: {name, version}}.
+# In the same folder, if there are any: the segmenters of languages without spaces, {language: {name, version}}.
 SEGMENTERS = "tokenizer.segmenters.json"
 BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they take kilobytes each
 logger = logging.getLogger(__name__)
@@ -167,7 +167,7 @@ class MosesTokenizer(TextTokenizer):
         return self._pool.map(_packed_in_process, texts, repeat(language), repeat(room))
 
     def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
-        words = [moses_words(sentence, language, self._segmenters) for sentence in sentences]
+        words = moses_words(sentences, language, self._segmenters)
         return self._pieces.encode(words, out_type=int, num_threads=1)
 
 
@@ -183,7 +183,7 @@ def _packed_in_process(sentences: list[str], language: str, room: int) -> tuple[
 
 
 def write_segmenters(segmenters: Mapping[str, Segmenter], folder: Path) -> None:
-    """Write names and versions beside a model, if there are any."""
+    """Write names and versions into the folder of a model, if there are any."""
     if segmenters:
         record = {
             language: {"name": one.name, "version": one.version} for language, one in segmenters.items()

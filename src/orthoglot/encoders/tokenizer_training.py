@@ -67,7 +67,9 @@ def train_tokenizer(
     if settings.words == "moses":
         segmenters = {language: open_segmenter(name) for language, name in settings.segmenters.items()}
         sample = _sample(settings, sentences)
-        words = (moses_words(sentence, language, segmenters) for language, sentence in sample)
+        words = (
+            words for language, sentence in sample for words in moses_words([sentence], language, segmenters)
+        )
         (output / MOSES_MODEL).write_bytes(train_sentencepiece(settings, words, reserved))
         write_segmenters(segmenters, output)
         return
