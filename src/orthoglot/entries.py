@@ -10,7 +10,18 @@ from orthoglot.errors import ConfigError
 
 # Mappings that are one value: they are replaced as a whole.
 WHOLE = frozenset(
-    {"elsewhere", "label_names", "languages", "max_pairs", "packages", "pairs", "sha256", "spelling", "terms"}
+    {
+        "elsewhere",
+        "label_names",
+        "languages",
+        "max_pairs",
+        "packages",
+        "pairs",
+        "segmenters",
+        "sha256",
+        "spelling",
+        "terms",
+    }
 )
 # What an entry says about itself and does not hand on.
 OWN = frozenset({"host", "needs"})

@@ -117,6 +117,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for preset in content["presets"].values():
         preset["ablations"] = []
     needed = {name for preset in content["presets"].values() for name in preset["encoders"]}
+    networks = [content["encoders"][name].get("network", {}) for name in needed]
+    needed |= {network["encoder"] for network in networks if "encoder" in network}
     content["encoders"] = {name: content["encoders"][name] for name in needed}
     content["encoders"]["tiny"] = _pretrained(xlmr(tmp_path / "xlmr"), ["qaa", "qab"]).model_dump()
     write_settings(content, tmp_path)

@@ -85,6 +85,7 @@ def test_added_terms_are_compared_with_the_host_that_has_the_same_partners() -> 
     assert hosts == {
         "dream+oracle": "dream",
         "dream+oracle-released": "dream-released",
+        "dream+oracle-recipe": "dream-recipe",
         "meat+oracle": "meat",
         "meat+oracle-released": "meat",
         "meat+oracle-recipe": "meat-recipe",

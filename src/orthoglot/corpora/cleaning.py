@@ -13,6 +13,7 @@ import regex
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.filters import LengthRatio, Sides, make_filters
 from orthoglot.corpora.preparation_settings import CleaningSettings
+from orthoglot.corpora.spool import Column
 from orthoglot.languages import has_spaces, spaces_divide_phrases
 
 
@@ -184,15 +185,17 @@ def clean_text(
             counts[reason] += 1
 
 
-def drop_dissimilar(lengths: np.ndarray, kept: np.ndarray, max_ratio: float, block: int = 1 << 20) -> None:
+def drop_dissimilar(
+    lengths: np.ndarray | Column, kept: np.ndarray, max_ratio: float, block: int = 1 << 17
+) -> None:
     """Set `kept` to False for rows whose sides, each divided by its mean length, differ by a factor above `max_ratio`.
 
     The means are those of the rows that stay: they are taken again until no row goes, so that a second
     cleaning finds the same means and nothing to drop.
 
     Args:
-        lengths: characters of both sides (N, 2), may be mapped from disk.
-        kept: (N,) bool, likewise; only its rows count.
+        lengths: characters of both sides (N, 2).
+        kept: (N,) bool, may be mapped from disk; only its rows count.
         max_ratio: the factor.
         block: rows in memory at once; changes nothing.
     """
@@ -208,8 +211,9 @@ def drop_dissimilar(lengths: np.ndarray, kept: np.ndarray, max_ratio: float, blo
         ratio = LengthRatio(max_ratio, total / count)
         dropped = False
         for start in starts:
-            rows = start + np.flatnonzero(kept[start : start + block])
-            strange = rows[ratio.scores(lengths[rows].astype(float)) > ratio.most]
+            rows = np.flatnonzero(kept[start : start + block])
+            scores = ratio.scores(lengths[start : start + block][rows].astype(float))
+            strange = start + rows[scores > ratio.most]
             kept[strange] = False
             dropped |= bool(len(strange))
         if not dropped:

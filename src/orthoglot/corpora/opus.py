@@ -104,10 +104,10 @@ def fetch(
     known = opus_lock.read(lock) if lock else {}
     names = {pair: f"{settings.corpus}/{settings.version}/{pair}" for pair in settings.pairs}
     home = checkpoint or output
-    home.mkdir(parents=True, exist_ok=True)
     files: dict[str, Archive] = {}
     for pair, name in names.items():
         if cache and name in known and _cached(cache, known[name], settings.sha256.get(pair)):
+            home.mkdir(parents=True, exist_ok=True)
             link(_place(cache, known[name].sha256), home / f"{pair}.zip")
             files[pair] = known[name]
             logger.info("%s: from %s", name, cache)

@@ -13,7 +13,7 @@ from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.cleaning import Keys, drop_dissimilar, duplicate_key, normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.splitting import SPLITS, Split, order_keys, split_numbers
-from orthoglot.corpora.spool import BINS, BLOCK, Firsts, Parts, Shards, bins_of
+from orthoglot.corpora.spool import BINS, BLOCK, Column, Firsts, Parts, Shards, bins_of
 
 ROW = np.dtype([("order", "<u8"), ("split", "u1")])
 
@@ -58,7 +58,7 @@ class PairSpool:
             self._firsts.clear_repeated(kept)
             left = _counted("duplicate", kept, left, dropped)
         if not self._cleaning.opusfilter:
-            lengths = np.memmap(self._folder / "lengths", dtype=np.int32, mode="r").reshape(-1, 2)
+            lengths = Column(self._folder / "lengths", np.dtype(np.int32), 2)
             drop_dissimilar(lengths, kept, self._cleaning.max_ratio)
         _counted("ratio", kept, left, dropped, always=True)
         return kept
@@ -100,10 +100,6 @@ class PairSpool:
                 one.close()
         return {split: one.count for split, one in shards.items()}
 
-    @property
-    def _numbers(self) -> np.ndarray:
-        return np.memmap(self._folder / "rows", dtype=ROW, mode="r")
-
     def _chosen(self, kept: np.ndarray, dropped: Counter[str]) -> Iterator[tuple[np.ndarray, list[bytes]]]:
         """Rows and lines of the pairs that stay, block by block, without those that the cap excludes for sure."""
         if not self._count:
@@ -123,7 +119,7 @@ class PairSpool:
 
     def _blocks(self, kept: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows of the pairs that stay, and (n,) bool which of the block they are."""
-        numbers = self._numbers
+        numbers = Column(self._folder / "rows", ROW)
         for start in range(0, self._count, BLOCK):
             places = np.array(kept[start : start + BLOCK])
             yield numbers[start : start + BLOCK][places], places

@@ -79,6 +79,21 @@ class Parts:
             path.unlink()
 
 
+class Column:
+    """Rows of a file, read when a slice of them is asked for; unlike a memory map, they take no memory afterwards."""
+
+    def __init__(self, path: Path, dtype: np.dtype, width: int = 1) -> None:
+        self._path, self._dtype, self._width = path, dtype, width
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        """The rows from `start` to `stop`, (n,) or (n, width)."""
+        size, count = self._dtype.itemsize * self._width, rows.stop - rows.start
+        with self._path.open("rb") as file:
+            file.seek(rows.start * size)
+            found = np.fromfile(file, self._dtype, count * self._width)
+        return found if self._width == 1 else found.reshape(-1, self._width)
+
+
 class Firsts:
     """Which texts of a stream are the first of their kind, decided after all have been read.
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from orthoglot.corpora.bitext import SentencePair
 from orthoglot.corpora.prepare import stream_split
+from orthoglot.corpora.spool import blocks, hashes
 from orthoglot.languages import parse_pair
-from orthoglot.pretraining.distinct import blocks, digests
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # digest of the source sentence, hash, number of the place
 
@@ -54,7 +54,7 @@ class Apart:
 def _hashes(start: str, folder: str, pairs: Sequence[SentencePair]) -> np.ndarray:
     """Of each source sentence, with its language and what is put in front."""
     start += f"{parse_pair(folder)[0]}/"
-    return digests(start + pair.source for pair in pairs)
+    return hashes(start + pair.source for pair in pairs)
 
 
 def _best(parts: Sequence[Rows]) -> Rows:

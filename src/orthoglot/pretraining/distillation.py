@@ -14,6 +14,7 @@ from torch.nn import functional
 from orthoglot import atomic
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import Split
+from orthoglot.corpora.spool import blocks
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
@@ -23,7 +24,6 @@ from orthoglot.encoders.training_settings import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining.collate import TokenBatch, collate, encode_batch
-from orthoglot.pretraining.distinct import blocks
 from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.tokenised import SPLITS
 from orthoglot.pretraining.trainer import Training, prepared, train_on_pairs

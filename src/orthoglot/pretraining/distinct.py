@@ -6,31 +6,15 @@ about n^2 / 2^65 (3e-4 for a hundred million).
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, compress, islice
+from itertools import chain, compress
 from tempfile import TemporaryFile
-from typing import TypeVar
 
 import numpy as np
 
-# Sentences or pairs whose text is in memory at once.
-BLOCK = 50_000
-Item = TypeVar("Item")
-
-
-def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """As many items as may be in memory at once, in order."""
-    while block := list(islice(items, BLOCK)):
-        yield block
-
-
-def digests(texts: Iterable[str]) -> np.ndarray:
-    """64 bits of each text's BLAKE2b (N,) uint64."""
-    found = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(found, dtype=">u8").astype(np.uint64)
+from orthoglot.corpora.spool import hashes
 
 
 class Seen:
@@ -64,7 +48,7 @@ def distinct(text: Iterable[Sequence[str]]) -> Iterator[str]:
     """The distinct sentences of blocks, in order of first appearance."""
     seen = Seen()
     for block in text:
-        yield from compress(block, seen.new(digests(block)))
+        yield from compress(block, seen.new(hashes(block)))
 
 
 class DistinctText:
@@ -81,7 +65,7 @@ class DistinctText:
     @cached_property
     def _first(self) -> list[np.ndarray]:
         seen = Seen()
-        return [np.packbits(seen.new(digests(block))) for block in self._read()]
+        return [np.packbits(seen.new(hashes(block))) for block in self._read()]
 
     @cached_property
     def _length(self) -> int:
