@@ -5,10 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from orthoglot.cli.options import (
+    Device,
+    Language,
+    Margin,
+    ModelFolder,
+    Neighborhood,
+    PairFiles,
+    Part,
+    Retrieval,
+    Threads,
+)
 from orthoglot.errors import ConfigError
 
 app = typer.Typer()
@@ -20,29 +31,14 @@ def mine(
         Path, typer.Argument(help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin")
     ],
     target: Annotated[Path, typer.Argument(help="the same in the other language")],
-    model: Annotated[Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")],
+    model: ModelFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="TSV to write: margin, source, target")],
-    source_language: Annotated[
-        str | None, typer.Option(help="language code, where the model needs it")
-    ] = None,
-    target_language: Annotated[
-        str | None, typer.Option(help="language code, where the model needs it")
-    ] = None,
-    part: Annotated[
-        Literal["sentence", "meaning", "language"] | None,
-        typer.Option(help="which vectors; meaning, or sentence of an encoder"),
-    ] = None,
-    margin: Annotated[
-        Literal["ratio", "distance", "absolute"],
-        typer.Option(help="a cosine over, or minus, the mean of its neighbours', or as it is"),
-    ] = "ratio",
-    retrieval: Annotated[
-        Literal["max", "intersection", "forward", "backward"],
-        typer.Option(help="both ways one to one; what both propose; what one side proposes"),
-    ] = "max",
-    neighborhood: Annotated[
-        int, typer.Option("--neighborhood", "-k", min=1, help="neighbours of a margin")
-    ] = 4,
+    source_language: Language = None,
+    target_language: Language = None,
+    part: Part = None,
+    margin: Margin = "ratio",
+    retrieval: Retrieval = "max",
+    neighborhood: Neighborhood = 4,
     threshold: Annotated[float | None, typer.Option(help="least margin to keep; all if not given")] = None,
     best: Annotated[
         int, typer.Option(min=1, help="pairs of each source sentence, with --retrieval forward")
@@ -52,10 +48,8 @@ def mine(
         typer.Option(help="file of orthoglot calibrate: its threshold, and a column with probabilities"),
     ] = None,
     numbers: Annotated[bool, typer.Option("--numbers", help="add the line numbers of both sides")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
-    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="keep the vectors here; OUTPUT.checkpoint, removed when done")
     ] = None,
@@ -114,13 +108,8 @@ def mine(
 
 @app.command()
 def calibrate(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="held-out translations: one TSV file, or source and translation; .gz and .zst, too"
-        ),
-    ],
-    model: Annotated[Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")],
+    files: PairFiles,
+    model: ModelFolder,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="JSON to write; the picture goes to OUTPUT.svg")
     ],
@@ -130,25 +119,14 @@ def calibrate(
     share: Annotated[
         float, typer.Option(help="of sentences that have a translation in your other text")
     ] = 0.1,
-    source_language: Annotated[
-        str | None, typer.Option(help="language code, where the model needs it")
-    ] = None,
-    target_language: Annotated[
-        str | None, typer.Option(help="language code, where the model needs it")
-    ] = None,
-    part: Annotated[
-        Literal["sentence", "meaning", "language"] | None,
-        typer.Option(help="which vectors; meaning, or sentence of an encoder"),
-    ] = None,
-    margin: Annotated[Literal["ratio", "distance", "absolute"], typer.Option(help="as of mine")] = "ratio",
-    retrieval: Annotated[
-        Literal["max", "intersection", "forward", "backward"], typer.Option(help="as of mine")
-    ] = "max",
-    neighborhood: Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="as of mine")] = 4,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
-    ] = None,
+    source_language: Language = None,
+    target_language: Language = None,
+    part: Part = None,
+    margin: Margin = "ratio",
+    retrieval: Retrieval = "max",
+    neighborhood: Neighborhood = 4,
+    device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
     from orthoglot import atomic

@@ -13,37 +13,27 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from orthoglot import atomic
+from orthoglot.cli.options import Device, Language, ModelFolder, PairFiles, Threads
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
     from orthoglot.apply.score import Scored
 
 app = typer.Typer()
-Files = Annotated[
-    list[Path],
-    typer.Argument(help="one TSV file, or source and translation; plain, .gz or .zst; - for standard input"),
-]
-ModelFolder = Annotated[
-    Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")
-]
 Output = Annotated[Path, typer.Option("--output", "-o", help="file to write; - for standard output")]
-SourceLanguage = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
-TargetLanguage = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
 
 
 @app.command()
 def score(
-    files: Files,
+    files: PairFiles,
     model: ModelFolder,
     output: Output = Path("-"),
     form: Annotated[
         Literal["tsv", "jsonl"], typer.Option("--format", help="tab-separated, or JSON lines")
     ] = "tsv",
     threshold: Annotated[float | None, typer.Option(help="leave out pairs with a lower score")] = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    source_language: Language = None,
+    target_language: Language = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -71,15 +61,15 @@ def score(
 
 @app.command("filter")
 def filter_pairs(
-    files: Files,
+    files: PairFiles,
     model: ModelFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="TSV of the pairs that pass")],
     threshold: Annotated[float, typer.Option(help="least score of a pair that passes")],
     rejected: Annotated[
         Path | None, typer.Option(help="TSV of the others: reason, score, source, translation")
     ] = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    source_language: Language = None,
+    target_language: Language = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:

@@ -1,0 +1,32 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+ModelFolder = Annotated[
+    Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")
+]
+Language = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
+Part = Annotated[
+    Literal["sentence", "meaning", "language"] | None,
+    typer.Option(help="which vectors; meaning, or sentence of an encoder"),
+]
+Margin = Annotated[
+    Literal["ratio", "distance", "absolute"],
+    typer.Option(help="a cosine over, or minus, the mean of its neighbours', or as it is"),
+]
+Retrieval = Annotated[
+    Literal["max", "intersection", "forward", "backward"],
+    typer.Option(help="both ways one to one; what both propose; what one side proposes"),
+]
+Neighborhood = Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="neighbours of a margin")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
+Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
+PairFiles = Annotated[
+    list[Path],
+    typer.Argument(help="one TSV file, or source and translation; plain, .gz or .zst; - for standard input"),
+]
