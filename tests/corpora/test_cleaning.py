@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.corpora.bitext import SentencePair, read_lines
-from orthoglot.corpora.cleaning import normalised, tidy
+from orthoglot.corpora.cleaning import normalised, normalised_all, tidy, tidy_all
 from orthoglot.corpora.preparation_settings import CleaningSettings
 
 ALL = CleaningSettings(
@@ -49,6 +49,30 @@ def _clean(
 )
 def test_keys_hold_letters_and_digits_only(text: str, key: str) -> None:
     assert normalised(text) == key
+
+
+def test_key_of_every_character_is_the_same_alone_and_among_others() -> None:
+    # Between letters with which marks combine; surrogates are no text.
+    texts = [f"a{chr(code)}e{chr(code)}" for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    for start in range(0, len(texts), 1 << 16):
+        some = texts[start : start + (1 << 16)]
+        assert normalised_all(some) == [*map(normalised, some)]
+
+
+@given(texts=st.lists(TEXTS | st.text(), max_size=5))
+def test_keys_of_many_are_those_of_each(texts: list[str]) -> None:
+    assert normalised_all(texts) == [*map(normalised, texts)]
+
+
+@given(
+    texts=st.lists(TEXTS | st.text(), max_size=5),
+    language=st.sampled_from(["en", "ja", "th"]),
+    nfc=st.booleans(),
+    drop=st.booleans(),
+)
+def test_many_are_tidied_as_each(texts: list[str], language: str, nfc: bool, drop: bool) -> None:
+    settings = CleaningSettings(nfc=nfc, drop_controls=drop)
+    assert tidy_all(texts, language, settings) == [tidy(text, language, settings) for text in texts]
 
 
 @given(text=TEXTS)

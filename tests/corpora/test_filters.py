@@ -9,13 +9,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from cleaned import clean
+from cleaned import accepted_by, alone, clean
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.cleaning import clean_text, normalised
+from orthoglot.corpora.cleaning import Cleaner, normalised
 from orthoglot.corpora.filters import (
     FILTERS,
     Controls,
@@ -69,8 +70,15 @@ EN_RU = ("en", "ru")
     ],
 )
 def test_scores_and_what_is_accepted(one: Filter, pair: tuple[str, str], score: float, kept: bool) -> None:
-    assert one.score(pair) == pytest.approx(score)
-    assert one.accept(one.score(pair)) is kept
+    assert scored(one, pair) == pytest.approx(score)
+    sides = alone(pair)
+    assert one.accepts(one.scores(sides)).tolist() == [kept]
+    one, other = one.scores(alone(pair)), one.scores(([*sides[0], "x"], [*sides[1], "yz"]))
+    assert one[0] == other[0]
+
+
+def scored(one: Filter, pair: tuple[str, str]) -> float:
+    return float(one.scores(alone(pair))[0])
 
 
 TEXT = st.text(st.sampled_from("abZé 12.ßДаяѣ漢字かなカナ한글नमस्ते๑กขΑω-'"), max_size=12)
@@ -83,20 +91,20 @@ def test_share_in_a_script_is_that_by_the_names_of_the_letters(text: str, langua
     letters = [unicodedata.name(one) for one in text if unicodedata.category(one).startswith("L")]
     ours = [name for name in letters if name.split()[0] in {named[one] for one in unicode_scripts(language)}]
     wanted = len(ours) / len(letters) if letters else 1.0
-    assert Script(0.5, ("", language)).score(("", text)) == pytest.approx(wanted)
+    assert scored(Script(0.5, ("", language)), ("", text)) == pytest.approx(wanted)
 
 
 def test_language_is_the_probability_of_the_worse_side() -> None:
     one = Language(0.05, ("en", "de"))
-    right = one.score(("The weather is nice today.", "Das Wetter ist heute schön."))
-    wrong = one.score(("The weather is nice today.", "Il fait beau aujourd'hui."))
+    right = scored(one, ("The weather is nice today.", "Das Wetter ist heute schön."))
+    wrong = scored(one, ("The weather is nice today.", "Il fait beau aujourd'hui."))
     assert 0.5 < right <= 1
     assert 0 <= wrong < 0.01
-    assert (one.accept(right), one.accept(wrong)) == (True, False)
+    assert one.accepts(np.array([right, wrong])).tolist() == [True, False]
     swapped = Language(0.05, ("de", "en"))
-    assert swapped.score(("Il fait beau aujourd'hui.", "The weather is nice today.")) < 0.01
-    alone = Language(0.05, ("de", ""))
-    assert alone.score(("Das Wetter ist heute schön.", "Il fait beau.")) > 0.5
+    assert scored(swapped, ("Il fait beau aujourd'hui.", "The weather is nice today.")) < 0.01
+    first = Language(0.05, ("de", ""))
+    assert scored(first, ("Das Wetter ist heute schön.", "Il fait beau.")) > 0.5
 
 
 def test_a_language_that_is_not_known_is_accepted_and_reported_once(
@@ -166,15 +174,36 @@ def test_read_is_kept_plus_dropped_by_reason_whatever_the_settings(
     assert list(clean(kept, settings, *languages, BANNED, again)) == kept
     assert +again == +Counter({"kept": len(kept)})
     for one in make_filters(settings, languages):
-        assert all(
-            one.accept(one.score(tuple(map(normalised, pair)) if one.of_keys else pair))  # type: ignore[arg-type]
-            for pair in kept
-        )
-    counts.clear()
-    alone = list(
-        clean_text([pair.source for pair in pairs], settings, languages[0], {"benchmark": BANNED}, counts)
-    )
-    assert counts.total() + len(alone) == len(pairs)
+        assert all(accepted_by(one, pair, (normalised(pair[0]), normalised(pair[1]))) for pair in kept)
+
+
+@given(
+    pairs=st.lists(st.builds(SentencePair, SENTENCES, SENTENCES), max_size=12),
+    settings=SETTINGS,
+    languages=st.sampled_from([("en", "de"), ("ja", "ru"), ("th", "zh"), ("gn", "qaa"), ("ja", "")]),
+)
+def test_many_pairs_at_once_fare_as_each_alone(
+    pairs: list[SentencePair], settings: CleaningSettings, languages: tuple[str, str]
+) -> None:
+    if not languages[1]:
+        pairs = [SentencePair(pair.source, pair.source) for pair in pairs]
+    every = settings.model_copy(update={"max_ratio": 1e9, "drop_duplicates": False})
+    alone_counts, alone_overlaps, counts, overlaps = (Counter[str]() for _ in range(4))
+    ungated = every if languages[1] else every.model_copy(update={"drop_copies": False})
+    kept = clean(pairs, ungated, *languages, BANNED, alone_counts, alone_overlaps)
+    cleaner = Cleaner(every, languages, {"benchmark": BANNED}, counts, overlaps)
+    sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    if languages[1]:
+        found, keys = cleaner.pairs(sides)
+        assert [*map(normalised, found[0])] == [*keys[0]]
+        assert [*map(normalised, found[1])] == [*keys[1]]
+        assert [*zip(*found, strict=True)] == kept
+    else:
+        sentences, keys_found = cleaner.sentences(sides[0])
+        assert [*sentences] == [pair.source for pair in kept]
+        assert len(keys_found) == len(kept)
+    assert +counts == +alone_counts - Counter({"kept": len(kept)})
+    assert overlaps == alone_overlaps
 
 
 @pytest.mark.parametrize(
@@ -206,7 +235,7 @@ def test_real_sentences_are_in_the_scripts_of_their_language(shared_data: Path) 
             code
         )
         one = Script(0.5, ("", code))
-        low[name] = sum(not one.accept(one.score(("", row[place]))) for row in rows)
+        low[name] = sum(~one.accepts(one.scores(([""] * len(rows), [row[place] for row in rows]))))
     assert len(low) > 130
     # Sentences of which half are names in Latin letters.
     assert max(low.values()) <= 0.02 * len(rows)

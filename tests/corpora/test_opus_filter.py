@@ -13,7 +13,7 @@ import yaml
 from cleaned import clean
 
 from orthoglot.corpora.bitext import SentencePair, read_lines, write_pairs
-from orthoglot.corpora.cleaning import clean_text
+from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.opus_filter import read_filters
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare
@@ -96,14 +96,14 @@ def test_languages_stand_for_their_names_and_text_alone_has_one(tmp_path: Path) 
     file = configuration(tmp_path, {"LengthFilter": {"name": "short", **LENGTH["LengthFilter"]}}, expressions)
     first, second = read_filters(file, ("en", "ru"))
     assert (first.reason, second.reason) == ("LengthFilter.short", "RegExpFilter")
-    assert first.score(("two words", "one")) == [2, 1]
-    assert second.accept(second.score(("en word", "ru word")))
-    assert not second.accept(second.score(("en word", "de word")))
+    assert first.scores((["two words"], ["one"])) == [[2, 1]]
+    assert second.accepts(second.scores((["en word"] * 2, ["ru word", "de word"]))).tolist() == [True, False]
     counts: Counter[str] = Counter()
     settings = CleaningSettings(opusfilter=file)
     lines = ["en word", "en", "ru word", "en  word.", "en words"]
-    assert list(clean_text(lines, settings, "en", {}, counts)) == ["en word", "en words"]
-    assert +counts == Counter({"kept": 2, "LengthFilter.short": 1, "RegExpFilter": 1, "duplicate": 1})
+    found, _ = Cleaner(settings, ("en", ""), {}, counts).sentences(lines)
+    assert found == ["en word", "en word.", "en words"]
+    assert counts == Counter({"LengthFilter.short": 1, "RegExpFilter": 1})
 
 
 def test_a_prepared_folder_counts_by_filter(tmp_path: Path) -> None:

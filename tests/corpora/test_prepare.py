@@ -23,7 +23,7 @@ from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
 from orthoglot.corpora.settings import MultiParallelSettings
 from orthoglot.corpora.sources import Source, read_source, sampled
-from orthoglot.corpora.splitting import SPLITS, order_keys, split_of
+from orthoglot.corpora.splitting import SPLITS, split_and_order, split_of
 from orthoglot.errors import DataError
 
 CLEANING = {
@@ -304,7 +304,7 @@ def in_memory(settings: PrepareSettings, pairs: list[SentencePair]) -> dict[str,
     for split, cap in (("train", "max_train"), ("valid", "max_valid"), ("test", "max_test")):
         members = sorted(
             splits[split],
-            key=lambda pair: (order_keys([normalised(pair.source)], settings.splits)[0], pair),
+            key=lambda pair: (split_and_order([normalised(pair.source)], settings.splits)[1][0], pair),
         )
         kept: list[SentencePair] = []
         sides: tuple[set[str], set[str]] = (set(), set())

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.preparation_settings import SplitSettings
-from orthoglot.corpora.splitting import order_keys, split_of
+from orthoglot.corpora.splitting import split_and_order, split_of
 
 SETTINGS = SplitSettings(seed=7, valid=0.1, test=0.2, max_train=0, max_valid=0, max_test=0)
 SENTENCES = [f"sentence number {n}" for n in range(20_000)]
 
 
 def order_key(sentence: str, settings: SplitSettings) -> int:
-    return int(order_keys([normalised(sentence)], settings)[0])
+    return int(split_and_order([normalised(sentence)], settings)[1][0])
 
 
 def test_shares_are_those_asked_for() -> None:

@@ -9,7 +9,18 @@ import numpy as np
 
 from orthoglot.corpora import cleaning
 from orthoglot.corpora.bitext import SentencePair
+from orthoglot.corpora.filters import Filter, make_filters
 from orthoglot.corpora.preparation_settings import CleaningSettings
+
+
+def alone(pair: tuple[str, str]) -> tuple[list[str], list[str]]:
+    """The sides of one pair, as filters and keys of several pairs want them."""
+    return [pair[0]], [pair[1]]
+
+
+def accepted_by(one: Filter, pair: SentencePair, keys: tuple[str, str]) -> bool:
+    """What a filter says of a tidied pair with these keys."""
+    return bool(one.accepts(one.scores(alone(keys if one.of_keys else pair)))[0])
 
 
 def clean(
@@ -23,10 +34,23 @@ def clean(
 ) -> list[SentencePair]:
     """The pairs that stay in their order; `counts` gets "kept" and the reasons of the others."""
     accepted, seen = [], set()
-    for pair, keys in cleaning.clean(pairs, settings, source, target, banned, counts, overlaps):
-        key = cleaning.duplicate_key(pair, keys, settings)
-        if settings.drop_duplicates and key in seen:
-            counts["duplicate"] += 1
+    judges = make_filters(settings, (source, target))
+    for read in pairs:
+        pair = SentencePair(
+            cleaning.tidy(read.source, source, settings),
+            cleaning.tidy(read.target, target or source, settings),
+        )
+        keys = SentencePair(*map(cleaning.normalised, pair))
+        reason = next((one.reason for one in judges if not accepted_by(one, pair, keys)), "")
+        if not reason and (keys.source in banned or keys.target in banned):
+            reason = "benchmark"
+            if overlaps is not None:
+                overlaps.update({name for key in keys for name in banned.get(key, ())})
+        (key,) = cleaning.duplicate_keys(alone(pair), alone(keys), settings)
+        if not reason and settings.drop_duplicates and key in seen:
+            reason = "duplicate"
+        if reason:
+            counts[reason] += 1
         else:
             seen.add(key)
             accepted.append(pair)

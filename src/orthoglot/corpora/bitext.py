@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from itertools import zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -23,6 +23,7 @@ from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 
 CHUNK_BYTES = 1 << 20
+LINES = 1_000  # of each side that are paired at once
 
 
 class SentencePair(NamedTuple):
@@ -64,13 +65,18 @@ def aligned(
         DataError: the texts have different numbers of lines, or none.
     """
     paired = 0
-    for first, second in zip_longest(source, target):
-        if first is None or second is None:
-            longer = paired + 1 + sum(1 for _ in (source if second is None else target))
-            counts = (longer, paired) if second is None else (paired, longer)
+    while True:
+        first, second = list(islice(source, LINES)), list(islice(target, LINES))
+        if len(first) != len(second):
+            counts = [
+                paired + len(some) + sum(1 for _ in rest)
+                for some, rest in ((first, source), (second, target))
+            ]
             raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
-        yield SentencePair(first, second)
-        paired += 1
+        if not first:
+            break
+        yield from map(SentencePair, first, second)
+        paired += len(first)
     if not paired:
         raise DataError(f"{source_name} and {target_name} are empty")
 

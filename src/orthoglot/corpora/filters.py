@@ -1,8 +1,8 @@
-"""Filters that judge one sentence pair: each gives a score and says which scores it accepts.
+"""Filters that judge one sentence pair at a time: each gives scores and says which scores it accepts.
 
     >>> one = Script(0.5, ("en", "ru"))
-    >>> one.accept(one.score(("Good morning!", "Dobroye utro!")))
-    False
+    >>> one.accepts(one.scores((["Good morning!", "Good evening!"], ["Dobroye utro!", "Добрый вечер!"]))).tolist()
+    [False, True]
 
 What needs more than the pair (the mean lengths of the corpus, benchmarks, duplicates) is in `cleaning`.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
+import operator
 import re
 import unicodedata
 from abc import ABC, abstractmethod
@@ -22,20 +23,25 @@ from typing import Any
 import numpy as np
 import regex
 
+from orthoglot.corpora.characters import CharacterTable, code_points, counts, lengths
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical, unicode_scripts
 
 # White space is no harm; U+FFFD stands where bytes could not be read.
-_CONTROLS = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
+_CONTROL = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
+_CONTROLS = CharacterTable(lambda character: bool(_CONTROL.match(character)), np.bool_)
 _DIGITS = re.compile(r"\d+")
-_NO_LETTERS_OF_A_SCRIPT = regex.compile(r"[^\p{L}--[\p{Script=Common}\p{Script=Inherited}]]+", regex.VERSION1)
-Sides = tuple[str, str]
+_LETTER_OF_A_SCRIPT = regex.compile(r"[\p{L}--[\p{Script=Common}\p{Script=Inherited}]]", regex.VERSION1)
+# The first and the second side of pairs; the languages of the sides.
+Sides = tuple[Sequence[str], Sequence[str]]
+Languages = tuple[str, str]
+OURS = 2
 logger = logging.getLogger(__name__)
 
 
 class Filter(ABC):
-    """Scores a pair, and accepts a score or not.
+    """Scores pairs, and accepts a score or not.
 
     Attributes:
         reason: what the pairs that it does not accept are counted under.
@@ -50,12 +56,12 @@ class Filter(ABC):
         self.most = most
 
     @abstractmethod
-    def score(self, pair: Sides) -> Any:
-        """The score of a pair of tidied sentences, or of keys."""
+    def scores(self, sides: Sides) -> Any:
+        """The score of each pair of tidied sentences, or of keys (N,)."""
 
-    def accept(self, score: Any) -> bool:
-        """Whether pairs with this score are kept: from `least` to `most`, both included."""
-        return self.least <= score <= self.most
+    def accepts(self, scores: Any) -> np.ndarray:
+        """Whether a pair with such a score is kept (N,) bool: from `least` to `most`, both included."""
+        return np.asarray((self.least <= scores) & (scores <= self.most))
 
 
 class Empty(Filter):
@@ -67,9 +73,9 @@ class Empty(Filter):
     def __init__(self) -> None:
         super().__init__(least=1)
 
-    def score(self, pair: Sides) -> int:
+    def scores(self, sides: Sides) -> np.ndarray:
         """Letters and digits of the side with fewer."""
-        return min(len(pair[0]), len(pair[1]))
+        return np.minimum(*map(lengths, sides))
 
 
 class MinCharacters(Filter):
@@ -80,9 +86,9 @@ class MinCharacters(Filter):
     def __init__(self, least: int) -> None:
         super().__init__(least=least)
 
-    def score(self, pair: Sides) -> int:
+    def scores(self, sides: Sides) -> np.ndarray:
         """Characters of the shorter side."""
-        return min(len(pair[0]), len(pair[1]))
+        return np.minimum(*map(lengths, sides))
 
 
 class MaxCharacters(Filter):
@@ -93,9 +99,9 @@ class MaxCharacters(Filter):
     def __init__(self, most: int) -> None:
         super().__init__(most=most)
 
-    def score(self, pair: Sides) -> int:
+    def scores(self, sides: Sides) -> np.ndarray:
         """Characters of the longer side."""
-        return max(len(pair[0]), len(pair[1]))
+        return np.maximum(*map(lengths, sides))
 
 
 class Controls(Filter):
@@ -106,9 +112,10 @@ class Controls(Filter):
     def __init__(self) -> None:
         super().__init__(most=0)
 
-    def score(self, pair: Sides) -> int:
+    def scores(self, sides: Sides) -> np.ndarray:
         """How many both sides have."""
-        return sum(len(_CONTROLS.findall(side)) for side in pair)
+        first, second = (counts(_CONTROLS[code_points(side)], lengths(side)) for side in sides)
+        return first + second
 
 
 class Copies(Filter):
@@ -120,9 +127,9 @@ class Copies(Filter):
     def __init__(self) -> None:
         super().__init__(most=0)
 
-    def score(self, pair: Sides) -> int:
+    def scores(self, sides: Sides) -> np.ndarray:
         """1 if the keys of both sides are equal, 0 if not."""
-        return int(pair[0] == pair[1])
+        return np.fromiter(map(operator.eq, *sides), np.int64, len(sides[0]))
 
 
 class Script(Filter):
@@ -130,16 +137,17 @@ class Script(Filter):
 
     reason = "script"
 
-    def __init__(self, least: float, languages: Sides) -> None:
+    def __init__(self, least: float, languages: Languages) -> None:
         super().__init__(least=least)
         self.languages = languages
 
-    def score(self, pair: Sides) -> float:
+    def scores(self, sides: Sides) -> np.ndarray:
         """Share of the letters that are of a script of the language, in [0, 1], on the side with less.
 
         Letters of no particular script do not count; a side without letters has 1, and one of language "" too.
         """
-        return min(map(_share_in_script, pair, self.languages))
+        first, second = map(_shares_in_script, sides, self.languages)
+        return np.minimum(first, second)
 
 
 class Numbers(Filter):
@@ -150,16 +158,12 @@ class Numbers(Filter):
     def __init__(self, least: float) -> None:
         super().__init__(least=least)
 
-    def score(self, pair: Sides) -> float:
+    def scores(self, sides: Sides) -> np.ndarray:
         """2 |A ∩ B| / (|A| + |B|), A and B the numbers of the sides, in [0, 1]; 1 where there are none.
 
         A number is a run of decimal digits of any script; it counts as often as it stands there.
         """
-        ours, theirs = (
-            Counter(one.lstrip("0") for one in map(_decimal, _DIGITS.findall(side))) for side in pair
-        )
-        total = ours.total() + theirs.total()
-        return 2 * (ours & theirs).total() / total if total else 1.0
+        return np.fromiter(map(_shared_numbers, *sides), float, len(sides[0]))
 
 
 class Language(Filter):
@@ -167,19 +171,23 @@ class Language(Filter):
 
     reason = "language"
 
-    def __init__(self, least: float, languages: Sides) -> None:
+    def __init__(self, least: float, languages: Languages) -> None:
         super().__init__(least=least)
         labels = _labels()
         self.wanted = [labels.get(language, frozenset()) for language in languages]
         if unknown := [code for code in languages if code and code not in labels]:
             logger.warning("py3langid does not know %s: it accepts every such sentence", ", ".join(unknown))
 
-    def score(self, pair: Sides) -> float:
+    def scores(self, sides: Sides) -> np.ndarray:
         """Probability of the side's language among those that it knows, in [0, 1], the lower of both sides.
 
         A side in a language that it does not know has 1, and one of language "" too.
         """
-        return min(map(_probability, pair, self.wanted))
+        first, second = (
+            [_probability(text, wanted) for text in side]
+            for side, wanted in zip(sides, self.wanted, strict=True)
+        )
+        return np.minimum(first, second)
 
 
 class LengthRatio(Filter):
@@ -196,18 +204,18 @@ class LengthRatio(Filter):
         super().__init__(most=float(np.log(most)))
         self.means = np.asarray(means)
 
-    def score(self, pair: Sides) -> float:
+    def scores(self, sides: Sides) -> np.ndarray:
         """|ln(a / A) - ln(b / B)|, with a and b the characters of the sides and A and B their means."""
-        return float(self.scores(np.array([[len(side) for side in pair]]))[0])
+        return self.of_lengths(np.stack([*map(lengths, sides)], axis=1))
 
-    def scores(self, lengths: np.ndarray) -> np.ndarray:
-        """The score of each row of an array (pairs, 2) of characters of the sides."""
-        scaled = np.log(lengths / self.means)
+    def of_lengths(self, sizes: np.ndarray) -> np.ndarray:
+        """The score of each row of an array (N, 2) of characters of the sides."""
+        scaled = np.log(sizes / self.means)
         return np.abs(scaled[:, 0] - scaled[:, 1])
 
 
 # By setting: from its value and the languages of the sides to the filter. They judge in this order.
-FILTERS: Mapping[str, Callable[[Any, Sides], Filter]] = {
+FILTERS: Mapping[str, Callable[[Any, Languages], Filter]] = {
     "min_characters": lambda value, _: MinCharacters(value),
     "max_characters": lambda value, _: MaxCharacters(value),
     "drop_controls": lambda *_: Controls(),
@@ -218,7 +226,7 @@ FILTERS: Mapping[str, Callable[[Any, Sides], Filter]] = {
 }
 
 
-def make_filters(settings: CleaningSettings, languages: Sides) -> list[Filter]:
+def make_filters(settings: CleaningSettings, languages: Languages) -> list[Filter]:
     """The filters that the settings ask for, in the order in which they judge.
 
     Args:
@@ -235,21 +243,38 @@ def make_filters(settings: CleaningSettings, languages: Sides) -> list[Filter]:
     return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
 
 
+def _shared_numbers(source: str, target: str) -> float:
+    ours, theirs = (
+        Counter(one.lstrip("0") for one in map(_decimal, _DIGITS.findall(side))) for side in (source, target)
+    )
+    total = ours.total() + theirs.total()
+    return 2 * (ours & theirs).total() / total if total else 1.0
+
+
 def _decimal(digits: str) -> str:
     return "".join(str(unicodedata.digit(digit)) for digit in digits)
 
 
-def _share_in_script(text: str, language: str) -> float:
+def _shares_in_script(texts: Sequence[str], language: str) -> np.ndarray:
     if not language:
-        return 1.0
-    letters = _NO_LETTERS_OF_A_SCRIPT.sub("", text)
-    return len(_outside(language).sub("", letters)) / len(letters) if letters else 1.0
+        return np.ones(len(texts))
+    kinds, sizes = _script_letters(language)[code_points(texts)], lengths(texts)
+    letters = counts(kinds > 0, sizes)
+    return np.where(letters > 0, counts(kinds == OURS, sizes) / np.maximum(letters, 1), 1.0)
 
 
 @cache
-def _outside(language: str) -> Any:
+def _script_letters(language: str) -> CharacterTable:
+    """`OURS` for letters of the language's scripts, 1 for those of another script, 0 for other characters."""
     scripts = "".join(rf"\p{{Script={name}}}" for name in unicode_scripts(language))
-    return regex.compile(f"[^{scripts}]+")
+    ours = regex.compile(f"[{scripts}]")
+
+    def number(character: str) -> int:
+        if not _LETTER_OF_A_SCRIPT.match(character):
+            return 0
+        return OURS if ours.match(character) else 1
+
+    return CharacterTable(number, np.uint8)
 
 
 def _probability(text: str, wanted: frozenset[str]) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from orthoglot.corpora.filters import Filter, Sides
+from orthoglot.corpora.filters import Filter, Languages, Sides
 from orthoglot.errors import ConfigError
 
 # Parameters of a step that say which files are read and written: here the pairs come from the corpora.
@@ -29,16 +30,16 @@ class OpusFilter(Filter):
         self.judge = judge
         self.sides = sides
 
-    def score(self, pair: Sides) -> Any:
-        """The score of OpusFilter's filter, often a list with a number for each side."""
-        return next(self.judge.score([pair[: self.sides]]))
+    def scores(self, sides: Sides) -> list[Any]:
+        """What OpusFilter's filter makes of each pair, often a list with a number for each side."""
+        return list(self.judge.score(list(zip(*sides[: self.sides], strict=True))))
 
-    def accept(self, score: Any) -> bool:
-        """What OpusFilter's filter says of the score."""
-        return bool(self.judge.accept(score))
+    def accepts(self, scores: list[Any]) -> np.ndarray:
+        """What OpusFilter's filter says of the scores."""
+        return np.array([bool(self.judge.accept(score)) for score in scores], dtype=bool)
 
 
-def read_filters(file: str, languages: Sides) -> list[Filter]:
+def read_filters(file: str, languages: Languages) -> list[Filter]:
     """The filters of a file's steps of type `filter`, in their order.
 
     In strings of their parameters, `{source}` and `{target}` stand for the languages of the sides. Files that they
@@ -111,7 +112,7 @@ def _of_steps(file: str, content: Any) -> list[Any]:
     return found
 
 
-def _named(file: str, entry: Any, languages: Sides) -> tuple[str, dict[str, Any]]:
+def _named(file: str, entry: Any, languages: Languages) -> tuple[str, dict[str, Any]]:
     """Name and parameters of a filter."""
     if isinstance(entry, dict) and "module" in entry:
         raise ConfigError(f"{file}: `module`: code of your own is not run; name a filter of OpusFilter")
@@ -125,7 +126,7 @@ def _named(file: str, entry: Any, languages: Sides) -> tuple[str, dict[str, Any]
     return str(name), _filled(parameters or {}, languages)
 
 
-def _filled(value: Any, languages: Sides) -> Any:
+def _filled(value: Any, languages: Languages) -> Any:
     """The value with the languages in place of {source} and {target}."""
     match value:
         case str():

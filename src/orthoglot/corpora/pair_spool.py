@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.cleaning import Keys, drop_dissimilar, duplicate_key, normalised
+from orthoglot.corpora.characters import lengths
+from orthoglot.corpora.cleaning import drop_dissimilar, duplicate_keys, normalised
+from orthoglot.corpora.filters import Sides
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
-from orthoglot.corpora.splitting import SPLITS, Split, order_keys, split_numbers
-from orthoglot.corpora.spool import BINS, BLOCK, Column, Firsts, Parts, Shards, bins_of
+from orthoglot.corpora.splitting import SPLITS, Split, split_and_order
+from orthoglot.corpora.spool import BINS, BLOCK, Column, Firsts, Parts, Shards, bins_of, hashes
 
 ROW = np.dtype([("order", "<u8"), ("split", "u1")])
 
@@ -32,18 +33,18 @@ class PairSpool:
         self._firsts = Firsts(folder / "firsts")
         self._count = 0
 
-    def add(self, pairs: Sequence[tuple[SentencePair, Keys]]) -> None:
-        """Add tidied pairs, with the keys of their sides."""
-        rows = np.empty(len(pairs), dtype=ROW)
-        sources = [keys[0] for _, keys in pairs]
-        rows["order"] = order_keys(sources, self._splits)
-        rows["split"] = split_numbers(sources, self._splits)
+    def add(self, sides: Sides, keys: Sides) -> None:
+        """Add the sides of tidied pairs, with the keys of the sides."""
+        rows = np.empty(len(keys[0]), dtype=ROW)
+        rows["split"], rows["order"] = split_and_order(keys[0], self._splits)
         self._rows.write(rows.tobytes())
-        self._lengths.write(np.array([[*map(len, pair)] for pair, _ in pairs], dtype=np.int32).tobytes())
-        self._text.writelines(f"{pair.source}\t{pair.target}\n".encode() for pair, _ in pairs)
+        self._lengths.write(np.stack([*map(lengths, sides)], axis=1).astype(np.int32).tobytes())
+        self._text.write(
+            "".join([f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)]).encode()
+        )
         if self._cleaning.drop_duplicates:
-            self._firsts.add([duplicate_key(pair, keys, self._cleaning) for pair, keys in pairs])
-        self._count += len(pairs)
+            self._firsts.add(duplicate_keys(sides, keys, self._cleaning))
+        self._count += len(rows)
 
     def choose(self, dropped: Counter[str]) -> np.ndarray:
         """Which pairs stay (N,) bool, after duplicates and the ratio of lengths."""
@@ -58,8 +59,8 @@ class PairSpool:
             self._firsts.clear_repeated(kept)
             left = _counted("duplicate", kept, left, dropped)
         if not self._cleaning.opusfilter:
-            lengths = Column(self._folder / "lengths", np.dtype(np.int32), 2)
-            drop_dissimilar(lengths, kept, self._cleaning.max_ratio)
+            sizes = Column(self._folder / "lengths", np.dtype(np.int32), 2)
+            drop_dissimilar(sizes, kept, self._cleaning.max_ratio)
         _counted("ratio", kept, left, dropped, always=True)
         return kept
 
@@ -72,29 +73,23 @@ class PairSpool:
         }
         with Parts(self._folder / "order") as parts:
             for rows, lines in self._chosen(kept, dropped):
-                parts.add(
-                    rows["order"],
-                    [
-                        b"%016x%d%b" % (order, split, line)
-                        for order, split, line in zip(
-                            rows["order"].tolist(), rows["split"].tolist(), lines, strict=True
-                        )
-                    ],
-                )
+                numbers = zip(rows["order"].tolist(), rows["split"].tolist(), lines, strict=True)
+                parts.add(rows["order"], [b"%016x%d%b" % one for one in numbers])
         dropped["repeated_held_out"] += 0
         dropped["over_cap"] += 0
         shards = {split: Shards(output, split, "tsv") for split in SPLITS}
-        seen: dict[Split, tuple[set[bytes], set[bytes]]] = {split: (set(), set()) for split in SPLITS}
+        seen: dict[Split, tuple[set[int], set[int]]] = {split: (set(), set()) for split in SPLITS}
         try:
             for content in parts:
-                for line in sorted(content.split(b"\n")[:-1]):
-                    split, text = SPLITS[int(line[16:17])], line[17:]
-                    if caps[split] and shards[split].count >= caps[split]:
-                        dropped["over_cap"] += 1
-                    elif split != "train" and not _new(text, *seen[split]):
-                        dropped["repeated_held_out"] += 1
-                    else:
-                        shards[split].write(text)
+                lines = sorted(content.split(b"\n")[:-1])
+                for number, split in enumerate(SPLITS):
+                    some = [line[17:] for line in lines if line[16] == ord("0") + number]
+                    room = caps[split] - shards[split].count if caps[split] else len(some)
+                    if split != "train":
+                        some, repeated = _distinct(some, room, *seen[split])
+                        dropped["repeated_held_out"] += repeated
+                    dropped["over_cap"] += max(0, len(some) - room)
+                    shards[split].write(some[:room])
         finally:
             for one in shards.values():
                 one.close()
@@ -112,7 +107,7 @@ class PairSpool:
             highest = int(np.searchsorted(bins.cumsum(), self._splits.max_train))
         with (self._folder / "text").open("rb") as file:
             for rows, places in self._blocks(kept):
-                lines = [file.readline() for _ in range(len(places))]
+                lines = list(islice(file, len(places)))
                 fits = (rows["split"] != 0) | (bins_of(rows["order"]) <= highest)
                 dropped["over_cap"] += int((~fits).sum())
                 yield rows[fits], [lines[place] for place in np.flatnonzero(places)[fits]]
@@ -135,14 +130,18 @@ def _counted(
     return left
 
 
-def _new(text: bytes, sources: set[bytes], targets: set[bytes]) -> bool:
-    """Whether both sides of a line are new; if so, they count as seen from then on. A side is compared by 64 bits."""
-    source, target = (
-        hashlib.blake2b(normalised(side).encode(), digest_size=8).digest()
-        for side in text.decode().split("\t")
-    )
-    if source in sources or target in targets:
-        return False
-    sources.add(source)
-    targets.add(target)
-    return True
+def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int]) -> tuple[list[bytes], int]:
+    """The lines of which no side is in a set, and how many others there are; where there is no room, all stay.
+
+    The sides of what is kept are added to the sets. A side is compared by 64 bits.
+    """
+    kept: list[bytes] = []
+    for place, line in enumerate(lines):
+        if len(kept) == room:
+            return kept + lines[place:], place - room
+        source, target = hashes(map(normalised, line.decode().split("\t"))).tolist()
+        if source not in sources and target not in targets:
+            kept.append(line)
+            sources.add(source)
+            targets.add(target)
+    return kept, len(lines) - len(kept)

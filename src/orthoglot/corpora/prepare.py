@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from orthoglot.corpora.benchmarks import sentence_keys
-from orthoglot.corpora.bitext import Item, LeftOut, SentencePair, read_pairs
-from orthoglot.corpora.cleaning import clean
+from orthoglot.corpora.bitext import LeftOut, SentencePair, read_pairs
+from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.pair_spool import PairSpool
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.sources import Source, read_source
@@ -26,7 +26,6 @@ from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class PrepareSettings(Settings):
@@ -58,12 +57,14 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     banned = sentence_keys(benchmarks)
     languages = parse_pair(settings.pair)
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
+        cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, dropped, overlaps)
         spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
         for origin in settings.sources:
-            pairs = _pairs(counted(read_source(origin, *languages), origin.name, read), dropped)
-            accepted = clean(pairs, settings.cleaning, *languages, banned, dropped, overlaps)
-            for block in blocks(accepted):
-                spool.add(block)
+            for items in blocks(read_source(origin, *languages)):
+                read[origin.name] += len(items)
+                dropped.update(item.reason for item in items if isinstance(item, LeftOut))
+                pairs = [item for item in items if isinstance(item, SentencePair)]
+                spool.add(*cleaner.pairs(([one.source for one in pairs], [one.target for one in pairs])))
         kept = spool.choose(dropped)
         sizes = spool.write(kept, dropped, output)
         del kept
@@ -91,19 +92,3 @@ def stream_split(folder: Path, split: Split) -> Iterator[SentencePair]:
     sizes = json.loads((folder / "counts.json").read_text())["kept"]
     paths = shards(folder, split) if sizes[split] else []
     return chain.from_iterable(read_pairs([path]) for path in paths)
-
-
-def counted(items: Iterable[T], name: str, read: Counter[str]) -> Iterator[T]:
-    """The same items; `read` counts them under `name`."""
-    for item in items:
-        read[name] += 1
-        yield item
-
-
-def _pairs(items: Iterable[Item], dropped: Counter[str]) -> Iterator[SentencePair]:
-    """The pairs among the items; the others are counted by reason."""
-    for item in items:
-        if isinstance(item, LeftOut):
-            dropped[item.reason] += 1
-        else:
-            yield item

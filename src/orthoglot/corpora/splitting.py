@@ -15,19 +15,18 @@ Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 
 
-def split_numbers(keys: Sequence[str], settings: SplitSettings) -> np.ndarray:
-    """`split_of` of pivot sentences with these keys (`normalised`), as places in `SPLITS` (N,) uint8."""
-    shares = hashes((f"{settings.seed}/{key}" for key in keys), b"split") / 2**64
-    held_out = np.where(shares < settings.test, SPLITS.index("test"), SPLITS.index("valid"))
-    return np.where(shares < settings.test + settings.valid, held_out, 0).astype(np.uint8)
+def split_and_order(keys: Sequence[str], settings: SplitSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Where pivot sentences with these keys (`normalised`) belong.
 
-
-def order_keys(keys: Sequence[str], settings: SplitSettings) -> np.ndarray:
-    """A place in a random but fixed order of each pivot sentence with these keys, independent of the split (N,) uint64.
-
-    Caps take the lowest. A pair added to or taken from a corpus moves no other pair.
+    Returns:
+        `split_of` each, as places in `SPLITS` (N,) uint8; and a place in a random but fixed order (N,) uint64,
+        independent of the split. Caps take the lowest. A pair added to or taken from a corpus moves no other pair.
     """
-    return hashes((f"{settings.seed}/{key}" for key in keys), b"order")
+    seeded = [f"{settings.seed}/{key}" for key in keys]
+    shares = hashes(seeded, b"split") / 2**64
+    held_out = np.where(shares < settings.test, SPLITS.index("test"), SPLITS.index("valid"))
+    splits = np.where(shares < settings.test + settings.valid, held_out, 0).astype(np.uint8)
+    return splits, hashes(seeded, b"order")
 
 
 def split_of(pivot_sentence: str, settings: SplitSettings) -> Split:
@@ -36,4 +35,4 @@ def split_of(pivot_sentence: str, settings: SplitSettings) -> Split:
     u = hash(seed, letters and digits of the sentence) in [0, 1): test below `test`, valid in the next
     `valid`, train above.
     """
-    return SPLITS[int(split_numbers([normalised(pivot_sentence)], settings)[0])]
+    return SPLITS[split_and_order([normalised(pivot_sentence)], settings)[0].item()]

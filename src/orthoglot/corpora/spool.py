@@ -5,9 +5,9 @@ What is here keeps a small part of a corpus in memory, whatever its size.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ import zstandard
 BLOCK, SHARD = 20_000, 1_000_000
 # Parts that a corpus is divided into by the first byte of a hash; one of them is in memory at a time.
 PARTS = 256
-LEVEL = 3
+LEVEL = 2  # twice as fast as 3, for files 6 % larger
 # Hashes are counted by their first two bytes, to know where the lowest of them end.
 BINS = 1 << 16
 Item = TypeVar("Item")
@@ -34,7 +34,7 @@ def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
 
 def hashes(texts: Iterable[str], person: bytes = b"") -> np.ndarray:
     """64 bits of BLAKE2b of each text (N,) uint64."""
-    found = b"".join(hashlib.blake2b(text.encode(), digest_size=8, person=person).digest() for text in texts)
+    found = b"".join([blake2b(text.encode(), digest_size=8, person=person).digest() for text in texts])
     return np.frombuffer(found, dtype=">u8").astype(np.uint64)
 
 
@@ -133,30 +133,23 @@ class Shards:
         self.count = 0
         self._folder, self._name, self._suffix = folder, name, suffix
         self._open = ExitStack()
-        self._lines: list[bytes] = []
 
     def close(self) -> None:
         """Finish the last file."""
-        self._flush()
         self._open.close()
 
-    def write(self, line: bytes) -> None:
-        """A line without its line feed."""
-        if self.count % SHARD == 0:
-            self.close()
-            path = self._folder / f"{self._name}-{self.count // SHARD:05d}.{self._suffix}.zst"
-            self._file = self._open.enter_context(
-                zstandard.open(path, "wb", zstandard.ZstdCompressor(level=LEVEL))
-            )
-        self._lines.append(line)
-        self.count += 1
-        if len(self._lines) == BLOCK:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._lines:
-            self._file.write(b"\n".join(self._lines) + b"\n")
-            self._lines.clear()
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Add lines, each without its line feed."""
+        while lines:
+            if self.count % SHARD == 0:
+                self.close()
+                path = self._folder / f"{self._name}-{self.count // SHARD:05d}.{self._suffix}.zst"
+                self._file = self._open.enter_context(
+                    zstandard.open(path, "wb", zstandard.ZstdCompressor(level=LEVEL))
+                )
+            some, lines = lines[: (room := SHARD - self.count % SHARD)], lines[room:]
+            self._file.write(b"\n".join(some) + b"\n")
+            self.count += len(some)
 
 
 def shards(folder: Path, name: str) -> list[Path]:

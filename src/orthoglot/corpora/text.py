@@ -6,7 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import compress, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -16,9 +16,9 @@ from pydantic import Field
 
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import read_lines
-from orthoglot.corpora.cleaning import Banned, clean_text, normalised
+from orthoglot.corpora.cleaning import Banned, Cleaner, normalised
 from orthoglot.corpora.preparation_settings import CleaningSettings
-from orthoglot.corpora.prepare import counted, stream_split
+from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.splitting import Split
 from orthoglot.corpora.spool import BLOCK, SHARD, Firsts, Shards, blocks, shards
 from orthoglot.errors import DataError
@@ -67,12 +67,16 @@ def prepare_text(
         "benchmark": sentence_keys(benchmarks),
         "held_out": dict.fromkeys(_held_out(bitext, settings.language), ()),
     }
-    lines = chain.from_iterable(
-        counted(read_lines(Path(origin.path)), origin.name, read) for origin in settings.sources
-    )
-    sentences = clean_text(lines, settings.cleaning, settings.language, banned, dropped, overlaps)
+    cleaner = Cleaner(settings.cleaning, (settings.language, ""), banned, dropped, overlaps)
+
+    def cleaned() -> Iterator[tuple[Sequence[str], list[str]]]:
+        for origin in settings.sources:
+            for lines in blocks(read_lines(Path(origin.path))):
+                read[origin.name] += len(lines)
+                yield cleaner.sentences(lines)
+
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
-        kept = _write_new(sentences, settings.cleaning, Path(folder), output, dropped)
+        kept = _write_new(cleaned(), settings.cleaning, Path(folder), output, dropped)
     if not kept:
         raise DataError(
             f"{settings.language}: no sentence is left: read {read.total()}, dropped {dict(dropped)}"
@@ -91,7 +95,7 @@ def stream_text(folder: Path) -> Iterator[str]:
 
 
 def _write_new(
-    sentences: Iterator[tuple[str, str]],
+    cleaned: Iterator[tuple[Sequence[str], list[str]]],
     settings: CleaningSettings,
     spool: Path,
     output: Path,
@@ -100,10 +104,10 @@ def _write_new(
     """Write the sentences in their order, those with the key of an earlier one left out; how many there are."""
     firsts, count = Firsts(spool / "firsts"), 0
     with (spool / "text").open("wb") as file:
-        for block in blocks(sentences):
-            file.writelines(f"{sentence}\n".encode() for sentence, _ in block)
-            firsts.add([key for _, key in block])
-            count += len(block)
+        for sentences, keys in cleaned:
+            file.write("".join(f"{sentence}\n" for sentence in sentences).encode())
+            firsts.add(keys)
+            count += len(sentences)
     new = np.ones(count, dtype=bool) if not count else np.memmap(spool / "new", bool, "w+", shape=count)
     new[:] = True
     if settings.drop_duplicates:
@@ -111,9 +115,8 @@ def _write_new(
     written = Shards(output, "text", "txt")
     with (spool / "text").open("rb") as file:
         for start in range(0, count, BLOCK):
-            for is_new, line in zip(new[start : start + BLOCK].tolist(), file, strict=False):
-                if is_new:
-                    written.write(line[:-1])
+            lines = islice(file, BLOCK)
+            written.write([line[:-1] for line in compress(lines, new[start : start + BLOCK].tolist())])
     written.close()
     if written.count < count:
         dropped["duplicate"] += count - written.count
