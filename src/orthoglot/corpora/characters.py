@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,24 +15,23 @@ class CharacterTable:
     """A number for each character, computed when a character of its page is first met.
 
     Args:
-        number: the number of a character.
-        dtype: of the numbers.
+        number: the number of a character, below the greatest of the type.
+        dtype: an unsigned type.
     """
 
-    def __init__(self, number: Callable[[str], int], dtype: type[np.generic]) -> None:
+    def __init__(self, number: Callable[[str], int], dtype: type[np.unsignedinteger[Any]]) -> None:
         self._number = number
-        self._values = np.zeros(CODE_POINTS, dtype=dtype)
-        self._known = np.zeros(CODE_POINTS >> PAGE_BITS, dtype=bool)
+        self._unknown = np.iinfo(dtype).max
+        self._values = np.full(CODE_POINTS, self._unknown, dtype=dtype)
 
     def __getitem__(self, codes: np.ndarray) -> np.ndarray:
         """The numbers of characters with these code points, in the same shape."""
-        met = np.zeros_like(self._known)
-        met[codes >> PAGE_BITS] = True
-        for page in np.flatnonzero(met & ~self._known).tolist():
-            rows = range(page << PAGE_BITS, (page + 1) << PAGE_BITS)
-            self._values[rows.start : rows.stop] = [self._number(chr(code)) for code in rows]
-            self._known[page] = True
         found: np.ndarray = self._values[codes]
+        if found.size and found.max() == self._unknown:
+            for page in np.unique(codes[found == self._unknown] >> PAGE_BITS).tolist():
+                rows = range(page << PAGE_BITS, (page + 1) << PAGE_BITS)
+                self._values[rows.start : rows.stop] = [self._number(chr(code)) for code in rows]
+            found = self._values[codes]
         return found
 
 
@@ -40,9 +40,9 @@ def lengths(texts: Sequence[str]) -> np.ndarray:
     return np.fromiter(map(len, texts), np.int64, len(texts))
 
 
-def code_points(texts: Sequence[str]) -> np.ndarray:
-    """The code points of all texts one after another (C,) uint32."""
-    return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+def code_points(text: str) -> np.ndarray:
+    """The code points of a text (C,) uint32."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
 def counts(marked: np.ndarray, sizes: np.ndarray) -> np.ndarray:

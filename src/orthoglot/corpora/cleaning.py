@@ -6,12 +6,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 import regex
 
-from orthoglot.corpora.characters import CharacterTable, code_points, counts, lengths
+from orthoglot.corpora.characters import CharacterTable, code_points
 from orthoglot.corpora.filters import Languages, LengthRatio, Sides, make_filters
 from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.spool import Column
@@ -43,7 +42,8 @@ AS_READ = CleaningSettings()
 # Sentences whose characters are looked at together.
 AT_ONCE = 2_000
 # In a table of keys: what cannot be said of a character without its neighbours, or is several characters.
-_NOT_ALONE = 0xFFFFFFFF
+_NOT_ALONE = 0xFFFFFFFE
+_LINE_FEED = 10
 
 
 def normalised(text: str) -> str:
@@ -62,14 +62,15 @@ def normalised_all(texts: Sequence[str]) -> list[str]:
     keys: list[str] = []
     for start in range(0, len(texts), AT_ONCE):
         some = texts[start : start + AT_ONCE]
-        sizes = lengths(some)
-        found = _KEYS[code_points(some)]
-        alone = found != _NOT_ALONE
-        kept = (found != 0) & alone
-        letters = found[kept].tobytes().decode("utf-32-le", "surrogatepass")
-        ends = np.cumsum(counts(kept, sizes)).tolist()
-        some_keys = [letters[end:next_end] for end, next_end in pairwise([0, *ends])]
-        for row in np.flatnonzero(counts(~alone, sizes)).tolist() if not alone.all() else ():
+        whole = "\n".join(some)
+        if whole.count("\n") != len(some) - 1:
+            keys += map(normalised, some)
+            continue
+        found = _KEYS[code_points(whole)]
+        not_alone = np.flatnonzero(found == _NOT_ALONE)
+        ends = np.flatnonzero(found == _LINE_FEED) if len(not_alone) else not_alone
+        some_keys = found[(found != 0) & (found != _NOT_ALONE)].tobytes().decode("utf-32-le").split("\n")
+        for row in np.unique(np.searchsorted(ends, not_alone)).tolist():
             some_keys[row] = normalised(some[row])
         keys += some_keys
     return keys
@@ -78,8 +79,11 @@ def normalised_all(texts: Sequence[str]) -> list[str]:
 def _key(character: str) -> int:
     """The code point that `normalised` makes of a character wherever it stands, 0 if none, or `_NOT_ALONE`.
 
-    Marks and the letters of Hangul combine with what is before them; so may anything beyond the first plane.
+    Marks and the letters of Hangul combine with what is before them; so may anything beyond the first plane. A line
+    feed, which divides texts, stays.
     """
+    if character == "\n":
+        return _LINE_FEED
     composed = unicodedata.normalize("NFKC", character)
     if any(
         one >= "\U00010000" or "\u1100" <= one <= "\u11ff" or unicodedata.category(one)[0] == "M"

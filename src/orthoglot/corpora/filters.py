@@ -30,7 +30,7 @@ from orthoglot.languages import canonical, unicode_scripts
 
 # White space is no harm; U+FFFD stands where bytes could not be read.
 _CONTROL = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
-_CONTROLS = CharacterTable(lambda character: bool(_CONTROL.match(character)), np.bool_)
+_CONTROLS = CharacterTable(lambda character: bool(_CONTROL.match(character)), np.uint8)
 _DIGITS = re.compile(r"\d+")
 _LETTER_OF_A_SCRIPT = regex.compile(r"[\p{L}--[\p{Script=Common}\p{Script=Inherited}]]", regex.VERSION1)
 # The first and the second side of pairs; the languages of the sides.
@@ -114,7 +114,7 @@ class Controls(Filter):
 
     def scores(self, sides: Sides) -> np.ndarray:
         """How many both sides have."""
-        first, second = (counts(_CONTROLS[code_points(side)], lengths(side)) for side in sides)
+        first, second = (counts(_CONTROLS[code_points("".join(side))] > 0, lengths(side)) for side in sides)
         return first + second
 
 
@@ -258,7 +258,7 @@ def _decimal(digits: str) -> str:
 def _shares_in_script(texts: Sequence[str], language: str) -> np.ndarray:
     if not language:
         return np.ones(len(texts))
-    kinds, sizes = _script_letters(language)[code_points(texts)], lengths(texts)
+    kinds, sizes = _script_letters(language)[code_points("".join(texts))], lengths(texts)
     letters = counts(kinds > 0, sizes)
     return np.where(letters > 0, counts(kinds == OURS, sizes) / np.maximum(letters, 1), 1.0)
 

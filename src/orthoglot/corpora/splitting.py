@@ -9,7 +9,7 @@ import numpy as np
 
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.preparation_settings import SplitSettings
-from orthoglot.corpora.spool import hashes
+from orthoglot.corpora.spool import hashes_of_bytes
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
@@ -22,11 +22,11 @@ def split_and_order(keys: Sequence[str], settings: SplitSettings) -> tuple[np.nd
         `split_of` each, as places in `SPLITS` (N,) uint8; and a place in a random but fixed order (N,) uint64,
         independent of the split. Caps take the lowest. A pair added to or taken from a corpus moves no other pair.
     """
-    seeded = [f"{settings.seed}/{key}" for key in keys]
-    shares = hashes(seeded, b"split") / 2**64
+    seeded = [f"{settings.seed}/{key}".encode() for key in keys]
+    shares = hashes_of_bytes(seeded, b"split") / 2**64
     held_out = np.where(shares < settings.test, SPLITS.index("test"), SPLITS.index("valid"))
     splits = np.where(shares < settings.test + settings.valid, held_out, 0).astype(np.uint8)
-    return splits, hashes(seeded, b"order")
+    return splits, hashes_of_bytes(seeded, b"order")
 
 
 def split_of(pivot_sentence: str, settings: SplitSettings) -> Split:

@@ -34,7 +34,12 @@ def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
 
 def hashes(texts: Iterable[str], person: bytes = b"") -> np.ndarray:
     """64 bits of BLAKE2b of each text (N,) uint64."""
-    found = b"".join([blake2b(text.encode(), digest_size=8, person=person).digest() for text in texts])
+    return hashes_of_bytes((text.encode() for text in texts), person)
+
+
+def hashes_of_bytes(texts: Iterable[bytes], person: bytes = b"") -> np.ndarray:
+    """The same of texts in UTF-8."""
+    found = b"".join([blake2b(text, digest_size=8, person=person).digest() for text in texts])
     return np.frombuffer(found, dtype=">u8").astype(np.uint64)
 
 
