@@ -14,6 +14,7 @@ each step in a process of its own, less what the process held before it.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -251,6 +252,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    gc.freeze()  # as a job of the workflow does
     if arguments.step:
         step(arguments)
     elif arguments.sentencepiece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import multiprocessing
@@ -176,6 +177,7 @@ _opened: dict[str, MosesTokenizer] = {}
 
 def _open_in_process(path: Path) -> None:
     _opened["tokenizer"] = MosesTokenizer(path)
+    gc.freeze()  # as for a job
 
 
 def _packed_in_process(sentences: list[str], language: str, room: int) -> tuple[Ragged, int]:
