@@ -19,6 +19,7 @@ from checks import EncoderChecks, check_benchmarks, check_opus, check_parts
 from digests import SOURCE, code, digest, files_digest, sources
 from orthoglot import __version__, config, receipts
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
+from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
@@ -142,13 +143,16 @@ class Plan:
         return job
 
     def check_files(self, job: Job) -> None:
-        """Raise ConfigError if a file of the user's or a Python package that the job reads is absent."""
+        """Raise ConfigError if a file of the user's, or a package or program that the job uses, is absent."""
         for source in job.settings.get("sources", []):
             for name, package in source.get("packages", {}).items():
                 try:
                     installed_package(name, package["version"])
                 except ConfigError as error:
                     raise ConfigError(f"corpora.{source['name']}: {error}") from error
+        if job.verb == "tokenise" and job.settings["tokenizer"]:
+            for segmenter in sorted({*job.settings["tokenizer"]["segmenters"].values()}):
+                open_segmenter(segmenter)
         for path, entry in job.own.items():
             if not Path(path).is_file():
                 needs = f"; presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""

@@ -20,6 +20,7 @@ WHOLE = frozenset(
         "segmenters",
         "sha256",
         "spelling",
+        "spellings",
         "terms",
     }
 )

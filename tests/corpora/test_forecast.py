@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orthoglot.corpora.forecast import PAIRS_PER_SECOND, PREPARED_SHARE, estimates, total
+from orthoglot.corpora.opus_catalogue import entries
 from orthoglot.corpora.settings import LocalSettings, OpusSettings, TextCorpusSettings
 
 
@@ -53,6 +54,30 @@ def test_bytes_and_hours_follow_from_what_is_read() -> None:
 def test_the_lowest_limit_holds(of_corpus: int, of_preset: int, read: int) -> None:
     _, bulgarian = estimates({"a": europarl(max_pairs=of_corpus)}, of_preset)
     assert bulgarian.pairs == read
+
+
+def test_a_limit_holds_for_all_spellings_of_a_language_together() -> None:
+    ted = {
+        "corpus": "TED2020",
+        "version": "v1",
+        "pairs": ["en-pt", "en-fr"],
+        "spellings": {"pt": ["pt", "pt_br"]},
+    }
+    whole, french = estimates({"a": europarl(**ted)})
+    assert whole.archives == {"en-pt": 328_791, "en-pt_br": 417_657}
+    assert whole.pairs == 328_791 + 417_657
+    assert (whole.left_out, french.left_out) == ({}, {"en-fr_ca": 33_482})
+    half, _ = estimates({"a": europarl(**ted, max_pairs=373_224)})
+    assert half.pairs == 373_224
+    assert (
+        half.download
+        == whole.download
+        == sum(
+            one.kibibytes * 1024
+            for one in entries("TED2020", "v1")
+            if (one.source, one.target) in {("en", "pt"), ("en", "pt_br")}
+        )
+    )
 
 
 def test_what_the_catalogue_does_not_have_is_not_counted() -> None:

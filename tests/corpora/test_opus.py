@@ -15,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opus_server import OpusServer, write_opus, write_zip
 from opustools import OpusGet
+from pydantic import ValidationError
 
 from orthoglot.corpora import download as download_module
 from orthoglot.corpora import opus as opus_module
 from orthoglot.corpora.archives import check_zip
 from orthoglot.corpora.opus import fetch, list_entries, read_moses_zip
 from orthoglot.corpora.settings import OpusSettings
+from orthoglot.corpora.sources import Source, read_source
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 PAIRS = [(f"kuna {n}", f"what {n}") for n in range(300)]
@@ -94,6 +96,56 @@ def test_a_corpus_is_fetched_whichever_way_round_and_however_spelled(
         "manifest.json",
         "pt-en.zip",
     ]
+
+
+def test_all_spellings_that_are_named_are_fetched_and_read_as_one_language(tmp_path: Path) -> None:
+    packages = {
+        ("en", "zh_cn"): [("one", "一")],
+        ("en", "zh_tw"): [("two", "二")],
+        ("en", "zh"): [("three", "三")],
+    }
+    write_opus(tmp_path / "opus", "Voices", packages)
+    output = tmp_path / "fetched"
+    output.mkdir()
+    values = _settings("en-zh").model_dump() | {"spellings": {"zh": ["zh_tw", "zh_cn"]}}
+    digest = hashlib.sha256(
+        (tmp_path / "opus/OPUS-Voices/v1/moses/en-zh_cn.txt.zip").read_bytes()
+    ).hexdigest()
+    wanted = OpusSettings.model_validate(values | {"sha256": {"en-zh_cn": digest}})
+    with OpusServer(tmp_path / "opus") as running:
+        fetch(wanted, running.api, output, lock=tmp_path / "opus.lock", cache=tmp_path / "cache")
+    assert sorted(path.name for path in output.glob("*.zip")) == ["en-zh_cn.zip", "en-zh_tw.zip"]
+    assert set(json.loads((tmp_path / "opus.lock").read_text())) == {
+        "Voices/v1/en-zh_cn",
+        "Voices/v1/en-zh_tw",
+    }
+    source = Source(name="voices", **wanted.pair_sources(str(output))["en-zh"])
+    assert list(read_source(source, "en", "zh")) == [("two", "二"), ("one", "一")]
+    assert (
+        len(list(read_source(source.model_copy(update={"max_pairs": 1}), "en", "zh"))) == 2
+    )  # one is left out
+    other = tmp_path / "other"
+    other.mkdir()
+    pinned = wanted.model_copy(update={"sha256": {"en-zh_tw": digest}})
+    with OpusServer(tmp_path / "opus") as running, pytest.raises(DataError, match="SHA-256"):
+        fetch(pinned, running.api, other)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"spellings": {"zh": ["zh_xx"]}}, "spellings.zh: zh_xx; known: zh, cmn"),
+        ({"spellings": {"zh": []}}, "spellings.zh: name at least one, each once"),
+        ({"spellings": {"zh": ["zh", "zh"]}}, "spellings.zh: name at least one, each once"),
+        (
+            {"spellings": {"zh": ["zh_tw"]}, "sha256": {"en-zh": "0" * 64}},
+            "sha256 names en-zh, which is none",
+        ),
+    ],
+)
+def test_wrong_spellings_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        OpusSettings.model_validate(_settings("en-zh").model_dump() | changes)
 
 
 def test_one_question_serves_all_pairs(server: OpusServer, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from opustools.db_operations import DbOperations
 
 from orthoglot.corpora import opus_catalogue
-from orthoglot.corpora.opus_catalogue import archives, entries, table
+from orthoglot.corpora.opus_catalogue import archives, entries, left_out, table
 from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError
 
@@ -99,10 +99,45 @@ def test_a_pair_is_found_in_either_order_and_any_spelling() -> None:
         }
     )
     assert list(found) == ["a", "b", "c", "d"]
-    spelled = [(one.source, one.target) for pairs in found.values() for one in pairs.values()]
+    spelled = [
+        (one.source, one.target)
+        for pairs in found.values()
+        for archive in pairs.values()
+        for one in archive.values()
+    ]
     assert spelled == [("de", "en"), ("de", "en"), ("en", "pt"), ("aym", "en"), ("en", "pes"), ("ay", "en")]
-    assert found["a"]["en-de"].pairs == 1_961_119
-    assert found["a"]["en-de"].kibibytes == 206_840
+    assert found["a"]["en-de"]["en-de"].pairs == 1_961_119
+    assert found["a"]["en-de"]["en-de"].kibibytes == 206_840
+
+
+def test_of_two_archives_of_one_pair_the_larger_is_taken() -> None:
+    found = archives({"a": settings("en-cs", corpus="News-Commentary", version="v16")})
+    assert {
+        one.pairs for one in entries("News-Commentary", "v16") if {one.source, one.target} == {"cs", "en"}
+    } == {
+        883,
+        218_509,
+    }
+    assert found["a"]["en-cs"]["en-cs"].pairs == 218_509
+
+
+def test_all_spellings_that_are_named_are_found_and_the_others_are_known_to_be_left_out() -> None:
+    ted = settings("en-zh", "en-pt", corpus="TED2020", version="v1")
+    assert {pair: list(found) for pair, found in archives({"a": ted})["a"].items()} == {
+        "en-zh": ["en-zh"],
+        "en-pt": ["en-pt"],
+    }
+    some = settings("en-zh", "en-pt", corpus="TED2020", version="v1", spellings={"zh": ["zh_tw", "zh"]})
+    found = archives({"a": some})["a"]
+    assert {name: one.pairs for name, one in found["en-zh"].items()} == {"en-zh_tw": 404_726, "en-zh": 16_382}
+    assert {pair: [one.target for one in others] for pair, others in left_out(some, found).items()} == {
+        "en-zh": ["zh_cn"],
+        "en-pt": ["pt_br"],
+    }
+    with pytest.raises(
+        ConfigError, match=r"\.a: OPUS has no en-zht in TED2020 v1; it has en-zh, en-zh_cn, en-zh_tw$"
+    ):
+        archives({"a": settings("en-zh", corpus="TED2020", version="v1", spellings={"zh": ["zht"]})})
 
 
 @pytest.mark.parametrize(

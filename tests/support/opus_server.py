@@ -148,8 +148,10 @@ def write_opus(
     packages: dict[tuple[str, str], list[tuple[str, str]]],
     version: str = "v1",
 ) -> None:
-    """An OPUS of one release of one corpus in `folder`: pairs of sentences by OPUS's two codes."""
-    rows: list[dict[str, object]] = []
+    """One release of one corpus, added to the OPUS in `folder`: pairs of sentences by OPUS's two codes."""
+    answer = folder / "opusapi.json"
+    known = json.loads(answer.read_text("utf-8"))["corpora"] if answer.exists() else []
+    rows: list[dict[str, object]] = [row for row in known if row["corpus"] != corpus]
     for (source, target), pairs in packages.items():
         place = f"OPUS-{corpus}/{version}/moses/{source}-{target}.txt.zip"
         stem = f"{corpus}.{source}-{target}"
@@ -177,7 +179,7 @@ def write_opus(
                 "version": version,
             }
         )
-    (folder / "opusapi.json").write_text(json.dumps({"corpora": rows}), "utf-8")
+    answer.write_text(json.dumps({"corpora": rows}), "utf-8")
 
 
 def main() -> None:

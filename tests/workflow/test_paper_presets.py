@@ -140,6 +140,24 @@ def test_ems_62_has_all_pairs_that_the_catalogue_holds(values: dict[str, Any]) -
     )
 
 
+@pytest.mark.parametrize("preset", ["oracle", "seed-sts", "ems-62", "emma-x"])
+def test_no_spelling_of_a_language_is_left_out(values: dict[str, Any], preset: str) -> None:
+    rows = estimates(planned(values, preset).corpora)
+    assert {(row.corpus, row.pair): row.left_out for row in rows if row.left_out} == {}
+    merged = {(row.corpus, row.pair[3:]): set(row.archives) for row in rows if len(row.archives) > 1}
+    if preset == "ems-62":
+        assert merged["ted2020-62", "zh"] == {"en-zh", "en-zh_cn", "en-zh_tw"}
+        assert merged["globalvoices-62", "zh"] == {"en-zhs", "en-zht"}
+        assert {code for _, code in merged} == {"fr", "pt", "sr", "tl", "zh"}
+
+
+def test_the_spellings_of_a_slice_are_those_of_its_pairs(values: dict[str, Any]) -> None:
+    job = fetched(planned(values, "ems-62", languages=["en", "zh", "de"]))["ted2020-62"]
+    assert job.settings["spellings"] == {"zh": ["zh", "zh_cn", "zh_tw"]}
+    whole = fetched(planned(values, "ems-62", languages=["en", "de"]))["ted2020-62"]
+    assert whole.settings["spellings"] == {}
+
+
 @pytest.mark.parametrize(
     ("without", "absent"),
     [

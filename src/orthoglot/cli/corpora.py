@@ -61,6 +61,13 @@ def plan(
     )
     if whole.unknown:
         typer.echo(f"Not counted: {whole.unknown} lines with ?, whose size the catalogue does not have.")
+    for row in rows:
+        if len(row.archives) > 1:
+            typer.echo(f"{row.corpus} has {row.pair} in several spellings: {_sizes(row.archives)}.")
+        if row.left_out:
+            typer.echo(
+                f"{row.corpus} leaves out of {row.pair}: {_sizes(row.left_out)}; `spellings` can name them."
+            )
     for entry in (entry for entry in chosen.corpora if entry not in corpora):
         typer.echo(f"{entry} brings nothing: other corpora have its language pairs, or `languages` has none.")
 
@@ -122,6 +129,10 @@ def _answer(question: str, answers: Sequence[str]) -> str:
 def _amounts(row: Estimate | Total) -> tuple[str, str, str, str]:
     pairs = "?" if row.pairs is None else f"{row.pairs:,}"
     return pairs, _amount(row.download), _amount(row.disk), "?" if row.hours is None else _hours(row.hours)
+
+
+def _sizes(archives: dict[str, int]) -> str:
+    return ", ".join(f"{spelled} {pairs:,}" for spelled, pairs in archives.items())
 
 
 def _amount(count: int | None) -> str:

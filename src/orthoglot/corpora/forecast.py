@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orthoglot.corpora.opus_catalogue import archives
+from orthoglot.corpora.opus import Entry
+from orthoglot.corpora.opus_catalogue import archives, left_out
 from orthoglot.corpora.settings import Corpus, OpusSettings
 
 # Measured on 2026-11-23 on one of two shared cores: 234,546 pairs of eight corpora in ten languages, from Moses zips
@@ -24,6 +25,8 @@ class Estimate:
         corpus: entry of the catalogue.
         release: name and release in OPUS, or the kind of a corpus that is not of OPUS.
         pair: language pair, or the language of text without translations.
+        archives: sentence pairs of each archive of OPUS, by the two languages as OPUS spells them.
+        left_out: the same of archives in spellings that are not taken.
         pairs: sentence pairs that are read, before cleaning.
         download: bytes of the archive, in the KiB of the catalogue.
         disk: bytes after preparation: the archive, which stays, and the prepared files.
@@ -34,6 +37,8 @@ class Estimate:
     corpus: str
     release: str
     pair: str
+    archives: dict[str, int]
+    left_out: dict[str, int]
     pairs: int | None
     download: int | None
     disk: int | None
@@ -72,23 +77,33 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
     found = []
     for name, corpus in corpora.items():
         licence = getattr(corpus, "licence", "")
+        others: dict[str, list[Entry]] = {}
         if isinstance(corpus, OpusSettings):
             release, pairs = f"{corpus.corpus} {corpus.version}", corpus.pairs
+            others = left_out(corpus, known.get(name, {}))
         else:
             release, pairs = corpus.kind, [*corpus.pair_sources(""), *corpus.texts("")]
         for pair in pairs:
-            entry = known.get(name, {}).get(pair)
-            held = entry.pairs if entry else 0
-            if not entry or not held or not isinstance(corpus, OpusSettings):
-                download = entry.kibibytes * KIBIBYTE if entry else None
-                found.append(Estimate(name, release, pair, None, download, None, None, licence))
+            taken = known.get(name, {}).get(pair, {}).values()
+            about = name, release, pair, _sizes(taken), _sizes(others.get(pair, []))
+            download = sum(one.kibibytes for one in taken) * KIBIBYTE if taken else None
+            if (
+                download is None
+                or not all(one.pairs for one in taken)
+                or not isinstance(corpus, OpusSettings)
+            ):
+                found.append(Estimate(*about, None, download, None, None, licence))
                 continue
+            held = sum(one.pairs for one in taken)
             read = min(held, corpus.most(pair) or held, most or held)
-            download = entry.kibibytes * KIBIBYTE
             prepared = round(download * read / held * PREPARED_SHARE)
             hours = read / PAIRS_PER_SECOND / 3600
-            found.append(Estimate(name, release, pair, read, download, download + prepared, hours, licence))
+            found.append(Estimate(*about, read, download, download + prepared, hours, licence))
     return found
+
+
+def _sizes(archives: Iterable[Entry]) -> dict[str, int]:
+    return {f"{one.source}-{one.target}": one.pairs for one in archives}
 
 
 def total(rows: Iterable[Estimate]) -> Total:

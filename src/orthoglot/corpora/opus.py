@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
@@ -87,7 +88,9 @@ def fetch(
     lock: Path | None = None,
     cache: Path | None = None,
 ) -> None:
-    """Fetch one corpus in every wanted pair, some at once: <pair>.zip and manifest.json.
+    """Fetch one corpus in every wanted pair, some at once: its archives, and manifest.json.
+
+    The archives of a pair are called as `OpusSettings.archives` calls them: <pair>.zip, or one by each spelling.
 
     Args:
         settings: corpus, release, pairs, and the checksums that are known.
@@ -102,48 +105,49 @@ def fetch(
         OfflineError: OPUS cannot be reached, or must not be asked.
     """
     known = opus_lock.read(lock) if lock else {}
-    names = {pair: f"{settings.corpus}/{settings.version}/{pair}" for pair in settings.pairs}
+    pairs = {one: pair for pair in settings.pairs for one in settings.archives(pair)}
+    names = {one: f"{settings.corpus}/{settings.version}/{one}" for one in pairs}
     home = checkpoint or output
     files: dict[str, Archive] = {}
-    for pair, name in names.items():
-        if cache and name in known and _cached(cache, known[name], settings.sha256.get(pair)):
+    for one, name in names.items():
+        if cache and name in known and _cached(cache, known[name], settings.sha256.get(one)):
             home.mkdir(parents=True, exist_ok=True)
-            link(_place(cache, known[name].sha256), home / f"{pair}.zip")
-            files[pair] = known[name]
+            link(_place(cache, known[name].sha256), home / f"{one}.zip")
+            files[one] = known[name]
             logger.info("%s: from %s", name, cache)
-    missing = [pair for pair in settings.pairs if pair not in files]
-    chosen = _chosen(settings, api, missing) if missing else {}
+    missing = [one for one in pairs if one not in files]
+    chosen = _chosen(settings, api, {pairs[one]: None for one in missing}) if missing else {}
 
-    def obtain(pair: str) -> Archive:
-        entry, archive = chosen[pair], home / f"{pair}.zip"
-        digest = _obtain(entry, archive, settings.sha256.get(pair), meter.add)
-        _members(archive, *parse_pair(pair))
+    def obtain(one: str) -> Archive:
+        entry, archive = chosen[one], home / f"{one}.zip"
+        digest = _obtain(entry, archive, settings.sha256.get(one), meter.add)
+        _members(archive, *parse_pair(pairs[one]))
         # The path, not the host: a replay of OPUS must give the same bytes.
         found = Archive(urlsplit(entry.url).path, digest, archive.stat().st_size, entry.version)
         if lock:
             try:
-                opus_lock.record(lock, names[pair], found)
+                opus_lock.record(lock, names[one], found)
             except DataError:
                 archive.unlink()
                 raise
         if cache:
             cache.mkdir(parents=True, exist_ok=True)
             link(archive, _place(cache, digest))
-        logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, pair, entry.kibibytes)
+        logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, one, entry.kibibytes)
         return found
 
-    size = sum(entry.kibibytes * 1024 for entry in chosen.values())
+    size = sum(chosen[one].kibibytes * 1024 for one in missing)
     with (
         Meter(total=size, label=f"fetch {settings.corpus}", unit="bytes") as meter,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
         files |= zip(missing, pool.map(obtain, missing), strict=True)
     described = {}
-    for pair in settings.pairs:
+    for one in pairs:
         if checkpoint:
-            link(home / f"{pair}.zip", output / f"{pair}.zip")
-        one = files[pair]
-        described[pair] = {"path": one.path, "sha256": one.sha256, "version": one.version}
+            link(home / f"{one}.zip", output / f"{one}.zip")
+        archive = files[one]
+        described[one] = {"path": archive.path, "sha256": archive.sha256, "version": archive.version}
     manifest = {"corpus": settings.corpus, "files": described}
     (output / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
 
@@ -167,12 +171,12 @@ def _rows(api: str, parameters: dict[str, str], rows: TypeAdapter[list[T]]) -> l
         raise DataError(f"{api}: not an answer of OPUS: {error}") from error
 
 
-def _chosen(settings: OpusSettings, api: str, pairs: Sequence[str]) -> dict[str, Entry]:
-    """The entry of each pair, as OPUS answers."""
+def _chosen(settings: OpusSettings, api: str, pairs: Iterable[str]) -> dict[str, Entry]:
+    """The entry of each archive of these pairs, as OPUS answers."""
     entries = list_entries(api, corpus=settings.corpus, version=settings.version)
     if not entries:
         raise ConfigError(_unknown(settings, api))
-    return {pair: choose(entries, pair, settings) for pair in pairs}
+    return {name: entry for pair in pairs for name, entry in choose(entries, pair, settings).items()}
 
 
 def _place(cache: Path, sha256: str) -> Path:
@@ -190,19 +194,40 @@ def _cached(cache: Path, known: Archive, pinned: str | None) -> bool:
     return True
 
 
-def choose(entries: list[Entry], pair: str, settings: OpusSettings) -> Entry:
-    """The entry of a pair: canonical spellings before others, either order."""
-    source, target = parse_pair(pair)
-    by_codes = {frozenset((entry.source, entry.target)): entry for entry in entries}
-    for spelled_source in spellings(source):
-        for spelled_target in spellings(target):
-            entry = by_codes.get(frozenset((spelled_source, spelled_target)))
-            if entry:
-                return entry
-    either = {*spellings(source), *spellings(target)}
-    near = [f"{entry.source}-{entry.target}" for entry in entries if {entry.source, entry.target} & either]
-    hint = f"; it has {', '.join(sorted(near)[:12])}" if near else ""
-    raise ConfigError(f"OPUS has no {pair} in {settings.corpus} {settings.version}{hint}")
+def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[str, Entry]:
+    """The entry of each archive of a pair: canonical spellings before others, in either order the larger one.
+
+    Args:
+        entries: of the release.
+        pair: one of the settings'.
+        settings: which spellings are taken.
+    Returns:
+        By archive, see `OpusSettings.archives`.
+    Raises:
+        ConfigError: OPUS has not one of them; names what is near.
+    """
+    held = list(entries)
+    # OPUS has a pair in either order, and once in both: News-Commentary v16 has cs-en and a small en-cs.
+    by_codes = {
+        frozenset((entry.source, entry.target)): entry for entry in sorted(held, key=lambda one: one.pairs)
+    }
+    found = {}
+    for name, (sources, targets) in settings.archives(pair).items():
+        spelled = (frozenset(codes) for codes in product(sources, targets))
+        entry = next((by_codes[codes] for codes in spelled if codes in by_codes), None)
+        if not entry:
+            hint = f"; it has {', '.join(near)}" if (near := _near(held, pair)) else ""
+            raise ConfigError(f"OPUS has no {name} in {settings.corpus} {settings.version}{hint}")
+        found[name] = entry
+    return found
+
+
+def _near(entries: Iterable[Entry], pair: str) -> list[str]:
+    """The pair in any spelling, or else pairs of one of its languages."""
+    source, target = map(spellings, parse_pair(pair))
+    held = {f"{one.source}-{one.target}": {one.source, one.target} for one in entries}
+    of_both = [name for name, codes in held.items() if codes & {*source} and codes & {*target}]
+    return sorted(of_both or [name for name, codes in held.items() if codes & {*source, *target}])[:12]
 
 
 def _unknown(settings: OpusSettings, api: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import closing
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import distribution
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from orthoglot.corpora.opus import ENTRIES, Entry, choose
 from orthoglot.corpora.settings import Corpus, OpusSettings
 from orthoglot.errors import ConfigError
+from orthoglot.languages import parse_pair, spellings
 
 COLUMNS = ("corpus", "version", "source", "target", "alignment_pairs", "size", "latest", "url")
 # Written into a finished table; a table without it is of another form, or was not finished.
@@ -60,13 +62,13 @@ def entries(corpus: str, version: str) -> list[Entry]:
     return ENTRIES.validate_python([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
-def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, Entry]]:
-    """The archive of each language pair of the corpora of OPUS that are `listed`: the one that is fetched.
+def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, dict[str, Entry]]]:
+    """The archives of each language pair of the corpora of OPUS that are `listed`: those that are fetched.
 
     Args:
         corpora: by entry of the catalogue of orthoglot; others than those are left out.
     Returns:
-        By entry and language pair.
+        By entry, language pair, and archive as `OpusSettings.archives` calls it.
     Raises:
         ConfigError: OPUS has no such corpus, release or pair; names the entry and what is near.
     """
@@ -80,7 +82,23 @@ def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, Entry]]:
     return found
 
 
-def _archives(settings: OpusSettings) -> dict[str, Entry]:
+def left_out(settings: OpusSettings, taken: Mapping[str, Mapping[str, Entry]]) -> dict[str, list[Entry]]:
+    """By language pair, the archives that a release has of it in spellings that are not taken.
+
+    Args:
+        settings: of a corpus.
+        taken: its archives, as `archives` finds them.
+    """
+    held = entries(settings.corpus, settings.version)
+    found = {}
+    for pair, chosen in taken.items():
+        every = {frozenset(codes) for codes in product(*map(spellings, parse_pair(pair)))}
+        others = every - {frozenset((one.source, one.target)) for one in chosen.values()}
+        found[pair] = [one for one in held if frozenset((one.source, one.target)) in others]
+    return found
+
+
+def _archives(settings: OpusSettings) -> dict[str, dict[str, Entry]]:
     held = entries(settings.corpus, settings.version)
     if not held:
         raise ConfigError(_unknown(settings))

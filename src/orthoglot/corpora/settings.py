@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import product
 from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -11,7 +12,7 @@ from pydantic import Field, model_validator
 from orthoglot.corpora.locales import catalogues_below, choose
 from orthoglot.corpora.patterns import MINI, by_name, filled
 from orthoglot.errors import ConfigError
-from orthoglot.languages import has_spaces, parse_pair
+from orthoglot.languages import has_spaces, parse_pair, spellings
 from orthoglot.settings import Count, Language, Name, Settings, Share, Whole
 
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
@@ -104,11 +105,15 @@ class MiniSettings(Corpus):
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""
-        return _zips(f"{root}/opus", [f"{self.pivot}-{language}" for language in self.languages])
+        pairs = [f"{self.pivot}-{language}" for language in self.languages]
+        return _zips(f"{root}/opus", {pair: [pair] for pair in pairs})
 
 
-def _zips(folder: str, pairs: list[str]) -> dict[str, dict[str, Any]]:
-    return {pair: {"kind": "moses_zip", "paths": [f"{folder}/{pair}.zip"]} for pair in pairs}
+def _zips(folder: str, archives: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
+    return {
+        pair: {"kind": "moses_zip", "paths": [f"{folder}/{name}.zip" for name in names]}
+        for pair, names in archives.items()
+    }
 
 
 class OpusSettings(PairedSettings):
@@ -121,6 +126,10 @@ class OpusSettings(PairedSettings):
     """OPUS's name of the corpus, e.g. GlobalVoices."""
     version: Name
     """Its release, e.g. v2018q4."""
+    spellings: dict[Language, list[str]] = {}
+    """Of a language that OPUS spells in several ways, those that are taken, e.g. {zh: [zh_cn, zh_tw]}; `max_pairs`
+    holds for all of them together. Of a language that is not named, one is taken: the first that OPUS has of its code
+    in this project, its three letters and its regions."""
     unless_in: list[Name] = []
     """Corpora; a language pair that one of them has in the same preset is left out here."""
     listed: bool = True
@@ -129,28 +138,61 @@ class OpusSettings(PairedSettings):
     licence: str
     """Of the text; the report lists it."""
     sha256: dict[str, Digest] = {}
-    """Digest of the archive by language pair; an archive with another one is refused."""
+    """Digest of the archive by language pair, or by `spellings`, e.g. en-zh_tw; an archive with another one is
+    refused."""
 
     @model_validator(mode="after")
-    def _pins_are_of_pairs(self) -> Self:
-        if strange := sorted(set(self.sha256) - set(self.pairs)):
+    def _spellings_are_of_languages(self) -> Self:
+        for code, named in self.spellings.items():
+            if strange := sorted(set(named) - set(spellings(code))):
+                raise ValueError(
+                    f"spellings.{code}: {', '.join(strange)}; known: {', '.join(spellings(code))}"
+                )
+            if not named or len(set(named)) < len(named):
+                raise ValueError(f"spellings.{code}: name at least one, each once (given: {named})")
+        return self
+
+    @model_validator(mode="after")
+    def _pins_are_of_archives(self) -> Self:
+        if strange := sorted(
+            set(self.sha256) - {name for pair in self.pairs for name in self.archives(pair)}
+        ):
             raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
         return self
 
+    def archives(self, pair: str) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+        """The archives of a language pair, each with how OPUS may spell source and target there.
+
+        One, called as the pair, unless `spellings` has one of the two languages.
+        """
+        chosen = [
+            [(one, [one]) for one in self.spellings[code]]
+            if code in self.spellings
+            else [(code, spellings(code))]
+            for code in parse_pair(pair)
+        ]
+        return {
+            f"{source}-{target}": (first, second) for (source, first), (target, second) in product(*chosen)
+        }
+
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""
-        return self.limited(_zips(root, self.pairs))
+        return self.limited(_zips(root, {pair: list(self.archives(pair)) for pair in self.pairs}))
 
     def with_pairs(self, pairs: Collection[str]) -> Self:
         """The same corpus in some of its language pairs."""
-        limits, pins = (
-            {pair: value for pair, value in values.items() if pair in pairs}
-            if isinstance(values, dict)
-            else values
-            for values in (self.max_pairs, self.sha256)
-        )
         kept = [pair for pair in self.pairs if pair in pairs]
-        return self.model_copy(update={"pairs": kept, "max_pairs": limits, "sha256": pins})
+        named = {
+            "max_pairs": kept,
+            "spellings": [code for pair in kept for code in parse_pair(pair)],
+            "sha256": [name for pair in kept for name in self.archives(pair)],
+        }
+        fewer = {
+            field: {key: value for key, value in values.items() if key in keys}
+            for field, keys in named.items()
+            if isinstance(values := getattr(self, field), dict)
+        }
+        return self.model_copy(update={"pairs": kept, **fewer})
 
 
 def form_of(paths: list[str]) -> str:
