@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from orthoglot.atomic import building, replacing
+from orthoglot.atomic import building, link, replacing
 
 
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
@@ -55,3 +58,38 @@ def test_a_file_in_the_place_of_a_folder_is_refused_before_any_work(tmp_path: Pa
         worked = True
     assert not worked
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_link_is_there_at_every_moment_and_leaves_nothing_else(
+    linked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*_: object) -> None:
+        raise OSError("this disk has no links")
+
+    if not linked:
+        monkeypatch.setattr(os, "link", no_links)
+    file, place = tmp_path / "file", tmp_path / "there" / "place"
+    place.parent.mkdir()
+    file.write_text("x" * 1000)
+    missing = []
+    running = True
+
+    def look() -> None:
+        while running:
+            try:
+                if len(place.read_bytes()) != 1000:
+                    missing.append("part")
+            except FileNotFoundError:
+                missing.append("all")
+
+    link(file, place)
+    watcher = Thread(target=look)
+    watcher.start()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: link(file, place), range(400)))
+    running = False
+    watcher.join()
+    assert not missing
+    assert [path.name for path in place.parent.iterdir()] == ["place"]
+    assert place.samefile(file) is linked

@@ -42,6 +42,27 @@ def test_amounts_add_up_and_long_times_are_in_minutes_and_hours(
     ]
 
 
+def test_bytes_have_units_and_may_become_fewer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter(range(0, 1000, 40))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
+    with (
+        caplog.at_level(logging.INFO, logger="orthoglot.progress"),
+        progress.Meter(total=80_000_000, label="fetch", unit="bytes") as meter,
+    ):
+        for count in (60_000_000, -20_000_000):
+            meter.add(count)
+    assert [record.getMessage() for record in caplog.records] == [
+        "fetch 60.0MB/80.0MB, 1.50MB/s, 13 s left",
+        "fetch 40.0MB/80.0MB, 500kB/s, 80 s left",
+    ]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress.Meter(total=80_000_000, label="fetch", unit="bytes") as meter:
+        meter.add(40_000_000)
+    assert "40.0M/80.0M" in capsys.readouterr().err
+
+
 def test_quick_work_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         assert list(progress.track(range(100), total=100, label="embed")) == list(range(100))

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 
 @contextmanager
@@ -53,13 +54,22 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def link(file: Path | str, place: Path | str) -> None:
-    """Make `place` a hard link to a file, or a copy where that is not possible; an older file there is replaced."""
-    Path(place).unlink(missing_ok=True)
+    """Make `place` a hard link to a file, or a copy where that is not possible; an older file there is replaced.
+
+    There is a file at every moment, whatever other processes and threads link to the same place.
+    """
+    place = Path(place)
+    partial = place.with_name(f".{place.name}.{os.getpid()}-{get_ident()}")
     try:
-        os.link(file, place)
-    except OSError:
-        with replacing(Path(place)) as partial:
+        partial.unlink(missing_ok=True)
+        try:
+            os.link(file, partial)
+        except OSError:
             shutil.copyfile(file, partial)
+            _finish(partial)
+        os.replace(partial, place)
+    finally:
+        partial.unlink(missing_ok=True)  # it stays where both are links to one file
 
 
 def _name(error: BaseException, partial: Path, path: Path) -> None:

@@ -24,12 +24,16 @@ class Meter:
     Args:
         total: how much there is, for the time left.
         label: what the work is called, e.g. "embed".
-        unit: what is counted, e.g. "sentences".
+        unit: what is counted, e.g. "sentences"; "bytes" are shown as B, kB, MB and so on.
     """
 
     def __init__(self, *, total: int, label: str, unit: str) -> None:
         self._total, self._label, self._unit = total, label, unit
-        self._bar = tqdm(total=total, desc=label, unit=f" {unit}") if sys.stderr.isatty() else None
+        self._scaled = unit == "bytes"
+        self._bar = None
+        if sys.stderr.isatty():
+            shown = "B" if self._scaled else f" {unit}"
+            self._bar = tqdm(total=total, desc=label, unit=shown, unit_scale=self._scaled)
         self._started = self._last = time.monotonic()
         self._done = 0
         self._lock = Lock()
@@ -49,10 +53,12 @@ class Meter:
             self._last = now
             rate = self._done / (now - self._started)
             left = _duration((self._total - self._done) / rate)
-            shown = f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
-            logger.info(
-                "%s %d/%d, %s %s/s, %s left", self._label, self._done, self._total, shown, self._unit, left
-            )
+            if self._scaled:
+                done, total, shown = (tqdm.format_sizeof(one, "B") for one in (self._done, self._total, rate))
+            else:
+                done, total = str(self._done), str(self._total)
+                shown = (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {self._unit}"
+            logger.info("%s %s/%s, %s/s, %s left", self._label, done, total, shown, left)
 
     def __enter__(self) -> Meter:
         return self

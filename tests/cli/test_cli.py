@@ -100,6 +100,17 @@ def test_job_file_that_is_none_is_a_configuration_error(tmp_path: Path) -> None:
     assert "not a job file" in result.stderr
 
 
+def test_fetch_without_a_network_names_what_is_missing(tmp_path: Path) -> None:
+    write_opus(tmp_path / "opus", "Voices", {("ay", "en"): [("maya", "one")]})
+    with OpusServer(tmp_path / "opus") as server:
+        write_job(tmp_path, VOICES, api=server.api)
+        result = run("fetch", "job.json", "--offline", cwd=tmp_path)
+        assert not server.requests
+        assert result.returncode == 3
+        assert "Voices/v1/en-ay: not in .cache/opus, and ORTHOGLOT_OFFLINE is set" in error_line(result)
+        assert run("fetch", "job.json", cwd=tmp_path).returncode == 0
+
+
 def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> None:
     old = tmp_path / "out"
     old.mkdir()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +96,79 @@ def test_a_part_of_unknown_version_is_fetched_again(server: OpusServer, tmp_path
     (tmp_path / "got" / "file.bin.part").write_bytes(b"left by somebody")
     assert _get(server, tmp_path) == DIGEST
     assert server.requests == [("/file.bin", None)]
+
+
+@pytest.mark.parametrize(
+    "faults", [[], ["cut", "cut"], ["cut", "changed"], ["cut", "503", "cut_without_length"]]
+)
+def test_progress_ends_at_the_bytes_of_the_file(
+    faults: list[str], server: OpusServer, tmp_path: Path
+) -> None:
+    server.faults["file.bin"] = faults
+    steps: list[int] = []
+    assert _get(server, tmp_path, size=len(BODY), done=steps.append) == DIGEST  # type: ignore[arg-type]
+    assert sum(steps) == len(BODY)
+
+
+def test_a_stated_length_that_is_too_long_is_a_cut(server: OpusServer, tmp_path: Path) -> None:
+    server.faults["file.bin"] = ["too_long"] * 2
+    with pytest.raises(OfflineError, match="gave up after 2 attempts"):
+        _get(server, tmp_path, attempts=2)
+    assert not (tmp_path / "got" / "file.bin").exists()
+
+
+def test_another_size_than_the_known_one_is_refused_before_the_bytes(
+    server: OpusServer, tmp_path: Path
+) -> None:
+    steps: list[int] = []
+    for wrong in (len(BODY) - 1, len(BODY) + 1):
+        with pytest.raises(DataError, match=rf"has {len(BODY)} bytes, expected {wrong}"):
+            _get(server, tmp_path, exact=wrong, done=steps.append)  # type: ignore[arg-type]
+    assert not steps
+    assert _left(tmp_path) == []
+    server.faults["file.bin"] = ["cut"]  # the length of the rest is not that of the file
+    assert _get(server, tmp_path, exact=len(BODY)) == DIGEST
+    server.faults["file.bin"] = ["too_short"]
+    with pytest.raises(DataError, match=rf"has {len(BODY) - 999} bytes, expected {len(BODY)}"):
+        _get(server, tmp_path, exact=len(BODY))
+
+
+def test_a_killed_process_leaves_bytes_that_the_next_one_goes_on_from(
+    server: OpusServer, tmp_path: Path
+) -> None:
+    server.faults["file.bin"] = ["cut_and_stall"]
+    code = "import sys; from pathlib import Path; from orthoglot.corpora.download import download\n"
+    code += "download(sys.argv[1], Path(sys.argv[2]))"
+    path = tmp_path / "got" / "file.bin"
+    process = subprocess.Popen([sys.executable, "-c", code, f"{server.address}/file.bin", str(path)])
+    part = path.with_name("file.bin.part")
+    while not part.exists() or part.stat().st_size < len(BODY) // 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert _left(tmp_path) == ["file.bin.part", "file.bin.part.version"]
+    assert _get(server, tmp_path) == DIGEST
+    assert server.requests[-1][1] == f"bytes={len(BODY) // 2}-"
+    assert path.read_bytes() == BODY
+
+
+def test_a_disk_without_room_is_an_error_and_no_file(server: OpusServer, tmp_path: Path) -> None:
+    code = (
+        "import resource, signal, sys; from pathlib import Path\n"
+        "from orthoglot.corpora.download import download\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "download(sys.argv[1], Path(sys.argv[2]))"
+    )
+    path = tmp_path / "got" / "file.bin"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, f"{server.address}/file.bin", str(path)], capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    assert "File too large" in ended.stderr
+    assert not path.exists()
+    assert _get(server, tmp_path) == DIGEST
 
 
 def test_a_stall_ends_after_the_timeout_and_is_retried(server: OpusServer, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def test_an_archive_that_changed_is_refused(get: Callable[..., Path], tmp_path: 
     get("first", "en-de")
     (cached,) = (tmp_path / "cache").iterdir()
     cached.unlink()
-    write_zip(tmp_path / "opus" / ARCHIVE.lstrip("/"), {"X.de": "drei\n", "X.en": "three\n"})
+    write_opus(tmp_path / "opus", "Voices", PACKAGES | {("de", "en"): [("zwei", "two")]})  # as many bytes
     with pytest.raises(DataError, match=r"Voices/v1/en-de: SHA-256 is .* remove this entry"):
         get("second", "en-de")
     assert not list((tmp_path / "second").iterdir())
@@ -107,7 +108,7 @@ def test_an_archive_that_changed_is_refused(get: Callable[..., Path], tmp_path: 
     # Without its entry, the new archive is taken.
     (tmp_path / "opus.lock").write_text("{}")
     third = get("third", "en-de")
-    assert [tuple(pair) for pair in read_moses_zip(third / "en-de.zip", "en", "de")] == [("three", "drei")]
+    assert [tuple(pair) for pair in read_moses_zip(third / "en-de.zip", "en", "de")] == [("two", "zwei")]
 
 
 def test_a_damaged_archive_of_the_cache_is_fetched_again(
@@ -141,9 +142,47 @@ def test_without_a_network_only_the_cache_is_used(
     monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
     second = get("second", "en-de", "en-fr")
     assert (second / "en-fr.zip").read_bytes() == (first / "en-fr.zip").read_bytes()
-    with pytest.raises(OfflineError, match="ORTHOGLOT_OFFLINE"):
+    with pytest.raises(OfflineError, match=r"Voices/v1/en-it: not in .*cache, .*ORTHOGLOT_OFFLINE"):
         get("third", "en-de", "en-it")
     assert not (tmp_path / "third" / "manifest.json").exists()
+
+
+def test_without_a_network_a_finished_archive_of_a_stopped_run_counts(
+    get: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = get("first", "en-de")
+    shutil.rmtree(tmp_path / "cache")
+    shutil.copytree(first, tmp_path / "second.checkpoint")
+    monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
+    second = get("second", "en-de")
+    assert (second / "en-de.zip").read_bytes() == (first / "en-de.zip").read_bytes()
+    (tmp_path / "third.checkpoint").mkdir()
+    (tmp_path / "third.checkpoint" / "en-de.zip").write_bytes(b"of another time")
+    shutil.rmtree(tmp_path / "cache")
+    with pytest.raises(OfflineError, match="Voices/v1/en-de: not in"):
+        get("third", "en-de")
+
+
+def test_an_archive_of_another_size_is_refused_before_it_is_fetched(
+    get: Callable[..., Path], server: OpusServer, tmp_path: Path
+) -> None:
+    get("first", "en-de")
+    shutil.rmtree(tmp_path / "cache")
+    write_zip(tmp_path / "opus" / ARCHIVE.lstrip("/"), {"X.de": "drei\n" * 99, "X.en": "three\n" * 99})
+    with pytest.raises(DataError, match=r"Voices/v1/en-de: .* bytes, expected .*opus\.lock"):
+        get("second", "en-de")
+    assert not list((tmp_path / "second.checkpoint").glob("en-de.zip*"))
+
+
+def test_archives_come_from_a_mirror_of_the_files(
+    get: Callable[..., Path], server: OpusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpusServer(tmp_path / "opus") as mirror:
+        monkeypatch.setenv("ORTHOGLOT_OPUS_MIRROR", f"{mirror.address}/")
+        get("first", "en-de")
+        assert [path for path, _ in mirror.requests] == [ARCHIVE]
+    assert [path for path, _ in server.requests] == ["/opusapi/"]
+    assert json.loads((tmp_path / "opus.lock").read_text())["Voices/v1/en-de"]["path"] == ARCHIVE
 
 
 def test_a_damaged_lock_file_is_one_line(get: Callable[..., Path], tmp_path: Path) -> None:

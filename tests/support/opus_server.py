@@ -26,7 +26,8 @@ class OpusServer(ThreadingHTTPServer):
     """Serves in a thread of its own while the `with` block runs.
 
     `faults[end of path]` lists what goes wrong with the next requests for it, one word each: an HTTP status
-    ("404", "503"), "stall", "cut" (half the body), "cut_without_length", "changed" (another version of the
+    ("404", "503"), "stall", "cut" (half the body), "cut_and_stall", "cut_without_length", "too_long" and "too_short"
+    (Content-Length states more or less than there is), "changed" (another version of the
     file from now on), "ignore_condition" (Range honoured although If-Range differs), "wrong_bytes", "ok".
     `requests` keeps (path, Range header).
     """
@@ -124,11 +125,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, body: bytes, headers: dict[str, str], fault: str) -> None:
         self.send_response(status)
         if fault != "cut_without_length":
-            headers["Content-Length"] = str(len(body))
+            stated = {"too_long": len(body) + 999, "too_short": len(body) - 999}
+            headers["Content-Length"] = str(stated.get(fault, len(body)))
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body[: len(body) // 2] if fault.startswith("cut") else body)
+        if fault == "cut_and_stall":
+            self.server.released.wait(20)
 
     def log_message(self, format: str, *args: object) -> None:
         """Tests read `requests` instead."""

@@ -28,7 +28,7 @@ rule fetch:
         folder="data/[^/]+/opus/[^/]+",
     conda:
         "../envs/orthoglot.yaml"
-    threads: 1
+    threads: 4  # archives that it fetches at once
     resources:
         mem_mb=2000,
         runtime=720,

@@ -10,6 +10,7 @@ import fcntl
 import gc
 import json
 import logging
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -139,10 +140,17 @@ def generate(job_file: JobFile) -> None:
 
 
 @app.command()
-def fetch(job_file: JobFile) -> None:
-    """Fetch one OPUS corpus, unless .cache/opus has it; ORTHOGLOT_OFFLINE=1 opens no connection."""
-    from orthoglot.corpora import opus, opus_lock, settings
+def fetch(
+    job_file: JobFile,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="open no connection, as with ORTHOGLOT_OFFLINE=1")
+    ] = False,
+) -> None:
+    """Fetch one OPUS corpus, unless .cache/opus has it."""
+    from orthoglot.corpora import download, opus, opus_lock, settings
 
+    if offline:
+        os.environ[download.OFFLINE] = "1"
     job = Job(job_file)
     corpus = settings.OpusSettings.model_validate(job.settings)
     job.run(

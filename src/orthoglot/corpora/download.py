@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class WrongSizeError(DataError):
+    """A file is not as long as the one that is wanted."""
+
+
 class _Transient(Exception):  # noqa: N818 - a signal to try again, not an error that anybody sees
     """What another attempt may cure."""
 
@@ -35,6 +39,7 @@ def download(
     *,
     sha256: str | None = None,
     size: int | None = None,
+    exact: int | None = None,
     timeout: float = 30.0,
     attempts: int = 5,
     done: Done | None = None,
@@ -50,16 +55,26 @@ def download(
         path: where the file will be.
         sha256: the digest it must have, in hexadecimal.
         size: the fewest bytes it may have; reveals a truncated body where the server states no length.
+        exact: how many bytes it must have; what the server states is compared before they are fetched.
         timeout: seconds to wait for the connection and for each next bytes.
         attempts: how often to try; the pause doubles each time.
-        done: called with the number of bytes that are there, and then with those that arrive.
+        done: called with changes of the number of bytes that are here: negative where they are fetched again.
     Raises:
         DataError: refused by the server (404 and its like), or another checksum.
+        WrongSizeError: a DataError; not as many bytes as wanted.
         OfflineError: the server cannot be reached, did not deliver in any attempt, or ORTHOGLOT_OFFLINE is set.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    persistently(url, attempts, lambda: _fill(url, part, size, timeout, done))
+    here = 0
+
+    def at(position: int) -> None:
+        nonlocal here
+        if done:
+            done(position - here)
+        here = position
+
+    persistently(url, attempts, lambda: _fill(url, part, size, exact, timeout, at))
     digest = sha256_of(part)
     _version_of(part).unlink(missing_ok=True)
     if sha256 and digest != sha256.lower():
@@ -100,7 +115,7 @@ def persistently(url: str, attempts: int, action: Callable[[], T]) -> T:
     raise OfflineError(f"{url}: gave up after {attempts} attempts: {cause}")
 
 
-def _fill(url: str, part: Path, size: int | None, timeout: float, done: Done | None = None) -> None:
+def _fill(url: str, part: Path, size: int | None, exact: int | None, timeout: float, at: Done) -> None:
     """Add to `part` what it lacks; a complete file ends the call, a truncated one raises `_Transient`."""
     known = _version_of(part)
     version = known.read_text() if known.exists() and part.exists() else ""
@@ -115,18 +130,22 @@ def _fill(url: str, part: Path, size: int | None, timeout: float, done: Done | N
         if start and not (bytes_sent.startswith(f"bytes {start}-") and _version(response) in ("", version)):
             part.unlink()
             raise _Transient(f"asked for bytes from {have} on, the server sent other ones: {bytes_sent}")
+        stated = response.headers.get("Content-Length", "")
+        if exact is not None and stated.isdigit() and start + int(stated) != exact:
+            part.unlink(missing_ok=True)
+            known.unlink(missing_ok=True)
+            raise WrongSizeError(f"{url} has {start + int(stated)} bytes, expected {exact}")
         if not start:  # else a kill between the next two lines would join the old bytes to the new version
             part.unlink(missing_ok=True)
         known.write_text(_version(response))
-        if done and start:
-            done(start)
+        at(start)
         with part.open("ab") as file:
             for chunk in response.iter_content(CHUNK_BYTES):
                 file.write(chunk)
-                if done:
-                    done(len(chunk))
+                start += len(chunk)
+                at(start)
     length = part.stat().st_size
-    if size is not None and length < size and "Content-Length" not in response.headers:
+    if size is not None and length < size and not stated:
         raise _Transient(f"truncated after {length} of at least {size} bytes")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
@@ -23,15 +24,17 @@ from orthoglot.atomic import link
 from orthoglot.corpora import opus_lock
 from orthoglot.corpora.archives import check_zip, opened
 from orthoglot.corpora.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
-from orthoglot.corpora.download import ask, download, sha256_of
+from orthoglot.corpora.download import OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.corpora.opus_lock import Archive
 from orthoglot.corpora.settings import OpusSettings
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import parse_pair, spellings
 from orthoglot.progress import Done, Meter
 
 # Archives that are fetched at the same time.
 AT_ONCE = 4
+# The environment variable that names a server with OPUS's files; it gets their paths as OPUS's own server does.
+MIRROR = "ORTHOGLOT_OPUS_MIRROR"
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -102,25 +105,32 @@ def fetch(
     Raises:
         ConfigError: OPUS has no such corpus, release or pair.
         DataError: a file is missing, broken, or not the pinned or locked one.
-        OfflineError: OPUS cannot be reached, or must not be asked.
+        OfflineError: OPUS cannot be reached, or ORTHOGLOT_OFFLINE is set and an archive is not here.
     """
     known = opus_lock.read(lock) if lock else {}
     pairs = {one: pair for pair in settings.pairs for one in settings.archives(pair)}
     names = {one: f"{settings.corpus}/{settings.version}/{one}" for one in pairs}
     home = checkpoint or output
+    home.mkdir(parents=True, exist_ok=True)
     files: dict[str, Archive] = {}
     for one, name in names.items():
-        if cache and name in known and _cached(cache, known[name], settings.sha256.get(one)):
-            home.mkdir(parents=True, exist_ok=True)
-            link(_place(cache, known[name].sha256), home / f"{one}.zip")
+        pinned = settings.sha256.get(one)
+        if name in known and _at_hand(known[name], home / f"{one}.zip", cache, pinned):
             files[one] = known[name]
-            logger.info("%s: from %s", name, cache)
+            logger.info("%s: fetched before", name)
     missing = [one for one in pairs if one not in files]
+    if missing and os.environ.get(OFFLINE):
+        lacking = ", ".join(names[one] for one in missing)
+        raise OfflineError(f"{lacking}: not in {cache}, and {OFFLINE} is set")
     chosen = _chosen(settings, api, {pairs[one]: None for one in missing}) if missing else {}
 
     def obtain(one: str) -> Archive:
         entry, archive = chosen[one], home / f"{one}.zip"
-        digest = _obtain(entry, archive, settings.sha256.get(one), meter.add)
+        locked = known[names[one]].size if names[one] in known else None
+        try:
+            digest = _obtain(entry, archive, settings.sha256.get(one), locked, meter.add)
+        except WrongSizeError as error:
+            raise DataError(f"{names[one]}: {error}; {opus_lock.advice(lock)}") from error
         _members(archive, *parse_pair(pairs[one]))
         # The path, not the host: a replay of OPUS must give the same bytes.
         found = Archive(urlsplit(entry.url).path, digest, archive.stat().st_size, entry.version)
@@ -130,9 +140,7 @@ def fetch(
             except DataError:
                 archive.unlink()
                 raise
-        if cache:
-            cache.mkdir(parents=True, exist_ok=True)
-            link(archive, _place(cache, digest))
+        _keep(archive, digest, cache)
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, one, entry.kibibytes)
         return found
 
@@ -183,15 +191,26 @@ def _place(cache: Path, sha256: str) -> Path:
     return cache / f"{sha256}.zip"
 
 
-def _cached(cache: Path, known: Archive, pinned: str | None) -> bool:
-    """Whether the cache has this very archive; a damaged one is removed."""
-    path = _place(cache, known.sha256)
-    if not path.exists() or (pinned and pinned.lower() != known.sha256):
+def _at_hand(known: Archive, archive: Path, cache: Path | None, pinned: str | None) -> bool:
+    """Whether this very archive is here, in the cache or in its place, and then it is in both; a damaged one goes."""
+    if pinned and pinned.lower() != known.sha256:
         return False
-    if sha256_of(path) != known.sha256:
-        path.unlink()
-        return False
-    return True
+    if cache and (place := _place(cache, known.sha256)).exists():
+        if sha256_of(place) == known.sha256:
+            link(place, archive)
+            return True
+        place.unlink()
+    if archive.exists() and sha256_of(archive) == known.sha256:
+        _keep(archive, known.sha256, cache)
+        return True
+    return False
+
+
+def _keep(archive: Path, sha256: str, cache: Path | None) -> None:
+    """Put an archive into the cache, if there is one."""
+    if cache:
+        cache.mkdir(parents=True, exist_ok=True)
+        link(archive, _place(cache, sha256))
 
 
 def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[str, Entry]:
@@ -240,11 +259,15 @@ def _unknown(settings: OpusSettings, api: str) -> str:
     return f"OPUS has no corpus {settings.corpus!r}; near ones are {near}"
 
 
-def _obtain(entry: Entry, archive: Path, sha256: str | None, done: Done) -> str:
+def _obtain(entry: Entry, archive: Path, sha256: str | None, locked: int | None, done: Done) -> str:
     """The digest of a sound archive, fetched unless an earlier run already did; a broken one is removed."""
     digest = sha256_of(archive) if archive.exists() else ""
-    if not digest or (sha256 and digest != sha256.lower()):
-        digest = download(entry.url, archive, sha256=sha256, size=entry.kibibytes * 1024, done=done)
+    if digest and (not sha256 or digest == sha256.lower()):
+        done(archive.stat().st_size)
+    else:
+        mirror, least = os.environ.get(MIRROR, "").rstrip("/"), entry.kibibytes * 1024
+        url = mirror + urlsplit(entry.url).path if mirror else entry.url
+        digest = download(url, archive, sha256=sha256, size=least, exact=locked, done=done)
     try:
         check_zip(archive)
     except DataError:

@@ -68,7 +68,9 @@ def compare(lock: Path, name: str, known: Archive, sha256: str) -> None:
         DataError: the digests differ.
     """
     if known.sha256 != sha256:
-        raise DataError(
-            f"{name}: SHA-256 is {sha256}, but {lock} has {known.sha256}; if OPUS has a new archive and you want it, "
-            f"remove this entry from {lock}"
-        )
+        raise DataError(f"{name}: SHA-256 is {sha256}, but {lock} has {known.sha256}; {advice(lock)}")
+
+
+def advice(lock: Path | None) -> str:
+    """What to do about an archive that is not the known one."""
+    return f"if OPUS has a new archive and you want it, remove this entry from {lock}"
