@@ -111,7 +111,6 @@ def fetch(
     pairs = {one: pair for pair in settings.pairs for one in settings.archives(pair)}
     names = {one: f"{settings.corpus}/{settings.version}/{one}" for one in pairs}
     home = checkpoint or output
-    home.mkdir(parents=True, exist_ok=True)
     files: dict[str, Archive] = {}
     for one, name in names.items():
         pinned = settings.sha256.get(one)
@@ -197,6 +196,7 @@ def _at_hand(known: Archive, archive: Path, cache: Path | None, pinned: str | No
         return False
     if cache and (place := _place(cache, known.sha256)).exists():
         if sha256_of(place) == known.sha256:
+            archive.parent.mkdir(parents=True, exist_ok=True)
             link(place, archive)
             return True
         place.unlink()
