@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,6 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
-from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import placed, resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
@@ -24,11 +24,10 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.encoders.tokenizer_training import train_bpe
 from orthoglot.encoders.training_settings import MlmSettings
-from orthoglot.errors import DataError
 from orthoglot.pretraining.collate import Hidden, hidden_of
 from orthoglot.pretraining.masking import hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches
-from orthoglot.pretraining.tokenised import SPLITS, languages_of, monolingual
+from orthoglot.pretraining.tokenised import SPLITS, languages_of, monolingual, read_text, write_text
 from orthoglot.pretraining.trainer import train_steps
 from orthoglot.streams import derive
 from orthoglot.training.progress import write_history
@@ -112,25 +111,21 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     torch.set_num_threads(settings.threads)
     target = resolve_device(run.device)
     languages = languages_of(inputs.bitext)
-    text: dict[Split, dict[str, list[str]]] = {
-        split: {language: list(lines) for language, lines in monolingual(inputs.bitext, split).items()}
-        for split in SPLITS
-    }
-    sample = [line for lines in text["train"].values() for line in lines[: settings.sentences_per_language]]
+    text = {split: monolingual(inputs.bitext, split) for split in SPLITS}
+    sample = [
+        line for lines in text["train"].values() for line in islice(lines, settings.sentences_per_language)
+    ]
     trained = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
-    sentences: dict[Split, list[Ragged]] = {
-        split: [
-            Ragged.of(trained(lines, truncation=True, max_length=settings.max_tokens)["input_ids"])
-            for lines in found.values()
-            if lines
-        ]
-        for split, found in text.items()
-    }
-    for split, found in sentences.items():
-        if not found:
-            raise DataError(f"{split}: no sentence in any of {', '.join(languages)}")
-    sizes = [len(part.lengths) for part in sentences["train"]]
-    train, valid = (Ragged.join(parts) for parts in sentences.values())
+
+    def ids(sentences: Sequence[str], _: str) -> Ragged:
+        rows = trained(list(sentences), truncation=True, max_length=settings.max_tokens)["input_ids"]
+        return Ragged.of(rows)
+
+    tokens = {split: run.checkpoint / "tokens" / split for split in SPLITS}
+    for split, folder in tokens.items():
+        write_text(((code, iter(lines)) for code, lines in text[split].items()), ids, folder, inputs.bitext)
+    (train, sizes), (valid, _) = ((one.sentences, one.sizes) for one in map(read_text, tokens.values()))
+    sizes = tuple(size for size in sizes if size)
     logger.info(
         "%s: %d sentences, %d for validation, %d languages, %d subwords, on %s, seed %d",
         *(name, sum(sizes), len(valid.lengths), len(languages), len(trained), target, settings.seed),
