@@ -29,8 +29,8 @@ DISTRACTORS = 4000
 ASKED = 0.95
 VIEWS = ("original", "centering", "discriminant", "discriminant-turned", "meat+oracle-centred")
 MARGINS = ("ratio", "distance", "absolute")
-# Of the table of margins.
-SHOWN = ("best_f1", "precision", "recall")
+# Thresholds: learnt among the set's sentences, learnt without them, and the best on the set itself.
+KINDS = ("", "alone_", "best_")
 # Columns of NTREX and FLORES-200 by language.
 COLUMNS = {
     "en": ("eng", "eng_Latn"),
@@ -115,7 +115,7 @@ def bucc(data: Path, more: Path) -> Set:
 
 def models(folder: Path, cache: Path, one: Set) -> Iterator[tuple[str, Model]]:
     """The views of a set's languages; centering of languages without training pairs is fitted on development text."""
-    from remembered import Remembered
+    from remembered import remembered
 
     from orthoglot import Decomposer
     from orthoglot.apply.model import Model, opened
@@ -123,7 +123,7 @@ def models(folder: Path, cache: Path, one: Set) -> Iterator[tuple[str, Model]]:
     language, other = one.pair
     for view in VIEWS:
         fitted, home = opened(folder / ("centering" if view == "original" else view) / "seed1")
-        encoder = Remembered(home, cache)
+        encoder = remembered(home, cache)
         decomposer = None if view == "original" else fitted
         if view in ("centering", "discriminant-turned") and language not in fitted.languages:
             if view == "discriminant-turned":
@@ -156,26 +156,27 @@ def measured(name: str, one: Set, view: str, model: Model, margin: str, draws: n
     for source, _ in one.gold:
         gold[place[source]] += 1
     row = {"set": name, "view": view, "margin": margin, "gold": int(gold.sum()), "asked": ASKED}
-    try:
-        found = calibrate(
-            model,
-            one.development,
-            languages=one.pair,
-            part=part,
-            share=one.share,
-            target_precision=ASKED,
-            margin=margin,
-        )
-        row["threshold"] = found.threshold
-        row["development_precision"], *ends = found.held_out_precision
-        row["development_low"], row["development_high"] = ends
-        row["development_gold"] = found.gold
-    except DataError:
-        row["threshold"] = np.inf
-    for kind, threshold in (
-        ("", row["threshold"]),
-        ("best_", best_threshold(pairs.margins, right, int(gold.sum())).value),
-    ):
+    thresholds = {"best_": best_threshold(pairs.margins, right, int(gold.sum())).value}
+    for kind, among in (("alone_", None), ("", (x, y))):
+        try:
+            found = calibrate(
+                model,
+                one.development,
+                languages=one.pair,
+                part=part,
+                share=one.share,
+                among=among,
+                target_precision=ASKED,
+                margin=margin,
+            )
+        except DataError:  # no threshold has the precision
+            thresholds[kind] = np.inf
+            continue
+        thresholds[kind] = found.threshold
+        row[f"{kind}expected"] = found.held_out_precision[0]
+        row[f"{kind}expected_low"], row[f"{kind}expected_high"] = found.held_out_precision[1:]
+    for kind, threshold in thresholds.items():
+        row[f"{kind}threshold"] = threshold
         kept = pairs.margins >= threshold
         counts = np.zeros((len(one.source), 3), dtype=np.float32)
         np.add.at(counts[:, 0], pairs.sources[kept], right[kept])
@@ -190,7 +191,7 @@ def measured(name: str, one: Set, view: str, model: Model, margin: str, draws: n
                 "f1": 2 * sums[:, 0] / (sums[:, 1] + sums[:, 2]),
             }
         for what, values in shares.items():
-            row[f"{kind}{what}"] = values[0]
+            row[f"{kind}{what}"] = float(values[0])
             row[f"{kind}{what}_low"], row[f"{kind}{what}_high"] = interval(values[1:])
         row[f"{kind}draws"] = shares["f1"]
     return row
@@ -208,12 +209,13 @@ def against(rows: list[dict]) -> None:
     """Add F1 minus that of the undivided vector with the same margin, of the same draws; drop the draws."""
     originals = {row["margin"]: row for row in rows if row["view"] == "original"}
     for row in rows:
-        for kind in ("", "best_"):
+        for kind in KINDS:
             gap = row[f"{kind}draws"] - originals[row["margin"]][f"{kind}draws"]
-            row[f"{kind}gain"] = gap[0]
+            row[f"{kind}gain"] = float(gap[0])
             row[f"{kind}gain_low"], row[f"{kind}gain_high"] = interval(gap[1:])
     for row in rows:
-        del row["draws"], row["best_draws"]
+        for kind in KINDS:
+            del row[f"{kind}draws"]
 
 
 def cell(row: dict, what: str, sign: str = "") -> str:
@@ -253,16 +255,18 @@ def printed(rows: list[dict]) -> None:
         if row["margin"] == "ratio"
     ]
     table(heads, lines)
-    lines = []
-    for view in VIEWS:
-        for margin in MARGINS:
-            some = {row["set"]: row for row in rows if (row["view"], row["margin"]) == (view, margin)}
-            cells = []
-            for name in names:
-                row = some.get(name)
-                cells.append("–" if row is None else " / ".join(percent(row, what) for what in SHOWN))
-            lines.append([view, margin, *cells])
-    table(["View", "Margin", *names], lines)
+    for shown in (("best_f1",), ("precision", "recall"), ("alone_precision", "alone_recall")):
+        sys.stdout.write(f"{', '.join(shown)}:\n\n")
+        lines = []
+        for view in VIEWS:
+            for margin in MARGINS:
+                some = {row["set"]: row for row in rows if (row["view"], row["margin"]) == (view, margin)}
+                cells = []
+                for name in names:
+                    row = some.get(name)
+                    cells.append("–" if row is None else " / ".join(percent(row, what) for what in shown))
+                lines.append([view, margin, *cells])
+        table(["View", "Margin", *names], lines)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,14 @@ class Remembered:
 
     Args:
         folder: of the encoder.
-        cache: SQLite file; vectors of another encoder are not found in it.
+        file: SQLite; vectors of another encoder are not found in it.
     """
 
-    def __init__(self, folder: Path, cache: Path) -> None:
+    def __init__(self, folder: Path, file: Path) -> None:
         self.inner = load_encoder(folder, "cpu", "bfloat16")
         self.name, self.dim, self.languages = self.inner.name, self.inner.dim, ()
         self.start = hashlib.blake2b(identity(folder).encode(), digest_size=16)
-        self.file = sqlite3.connect(cache)
+        self.file = sqlite3.connect(file)
         self.file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB)")
         self.known: dict[bytes, np.ndarray] = {}
 
@@ -60,3 +61,9 @@ class Remembered:
         with self.file:
             self.file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
         self.known.update(zip(keys, vectors, strict=True))
+
+
+@cache
+def remembered(folder: Path, file: Path) -> Remembered:
+    """One for each folder and file."""
+    return Remembered(folder, file)

@@ -126,14 +126,14 @@ def noisy(
 
 def models(folder: Path, cache: Path, pair: tuple[str, str], development: list[tuple[str, str]]) -> Iterator:
     """The views of a pair; centering of languages without training pairs is fitted on development text."""
-    from remembered import Remembered
+    from remembered import remembered
 
     from orthoglot import Decomposer
     from orthoglot.apply.model import Model, opened
 
     for view in VIEWS:
         fitted, home = opened(folder / ("centering" if view == "original" else view) / "seed1")
-        encoder = Remembered(home, cache)
+        encoder = remembered(home, cache)
         decomposer = None if view == "original" else fitted
         if view in ("centering", "discriminant-turned") and not set(pair) <= set(fitted.languages):
             if view == "discriminant-turned" or not development:
