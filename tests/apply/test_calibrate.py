@@ -35,6 +35,14 @@ def found(encoder: Path) -> Calibration:
     return calibrate(load(encoder, device="cpu"), PAIRS, part="sentence", share=0.3, target_precision=0.8)
 
 
+def lists(gold: int) -> tuple[list[str], list[str]]:
+    """The lists that 400 pairs make: some pairs whole, sources of the first half, targets of the second."""
+    order = [pair for two in zip(PAIRS[:200], PAIRS[200:], strict=True) for pair in two]
+    whole = {order[row] for row in np.linspace(0, 399, gold).round().astype(int)}
+    source = [pair[0] for pair in order if pair in whole or pair in PAIRS[:200]]
+    return source, [pair[1] for pair in order if pair in whole or pair in PAIRS[200:]]
+
+
 def test_the_threshold_has_the_precision_on_these_pairs_by_a_plain_count(
     encoder: Path, found: Calibration, tmp_path: Path
 ) -> None:
@@ -42,9 +50,7 @@ def test_the_threshold_has_the_precision_on_these_pairs_by_a_plain_count(
     assert found.gold == gold
     assert abs(found.sources - (400 + gold) / 2) <= gold / 2
     # The same lists once more, mined with that threshold.
-    rows = set(np.linspace(0, 399, gold).round().astype(int).tolist())
-    source = [one for row, (one, _) in enumerate(PAIRS) if row in rows or row % 2 == 0]
-    target = [other for row, (_, other) in enumerate(PAIRS) if row in rows or row % 2 == 1]
+    source, target = lists(gold)
     mine_text(
         load(encoder, device="cpu"),
         distinct(source, "en"),
@@ -76,9 +82,7 @@ def test_among_the_texts_to_be_mined_only_the_known_sentences_count(
     # More sentences have nearer neighbours, so that the same cosine has a lower margin.
     assert among.threshold < found.threshold
     # The same lists once more by hand.
-    rows = set(np.linspace(0, 399, found.gold).round().astype(int).tolist())
-    source = [pair[0] for row, pair in enumerate(PAIRS) if row in rows or row % 2 == 0]
-    target = [pair[1] for row, pair in enumerate(PAIRS) if row in rows or row % 2 == 1]
+    source, target = lists(found.gold)
     a, b = (unit(model.encode(side, part="sentence")) for side in (source, target))
     pairs, _ = mine(np.vstack([a, x]), np.vstack([b, y[:250]]), threshold=among.threshold)
     mined = [

@@ -105,7 +105,9 @@ def calibrate(
     The probability is an isotonic regression of right and wrong on the margin. Precision and probability hold for text
     with the same `share` of translations; with fewer, they are lower. A margin of a cosine over those of neighbours
     falls as there are more sentences, whose neighbours are nearer: a threshold of small lists keeps too few pairs of
-    large ones. `among` makes the lists as large as those to be mined.
+    large ones. `among` makes the lists as large as those to be mined. The sentences that are in one list only are of
+    the first half of the pairs in the first list, and of the second half in the second: documents in their order
+    repeat what they say, e.g. a headline, and such pairs would count as wrong.
 
     Args:
         model: as of `Model.load`.
@@ -235,12 +237,17 @@ def picture(found: Calibration) -> str:
 
 
 def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """The two sides of the pairs whose sentences are both new and not blank."""
+    """The two sides of the pairs whose sentences are both new and not blank, in turn of their first and second half."""
     sides: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for source, target in ((source.strip(), target.strip()) for source, target in pairs):
         if source and target and source not in sides[0] and target not in sides[1]:
             sides[0][source] = sides[1][target] = None
-    return list(sides[0]), list(sides[1])
+    # `diluted` gives every second pair's source to the one list, and the targets of the rest to the other.
+    halves = np.array_split(np.arange(len(sides[0])), 2)
+    order = np.empty(len(sides[0]), dtype=int)
+    order[::2], order[1::2] = halves
+    first, second = (list(side) for side in sides)
+    return [first[row] for row in order], [second[row] for row in order]
 
 
 def _threshold(margins: np.ndarray, right: np.ndarray, precision: float) -> float | None:
