@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from orthoglot import load
 from orthoglot.apply.calibrate import Calibration, _threshold, calibrate, picture
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
-from orthoglot.apply.mine import distinct, mine_text
+from orthoglot.apply.mine import distinct, mine, mine_text
 from orthoglot.cli import app
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
 
 PAIRS = make_pairs(400, seed=9)
@@ -34,6 +35,14 @@ def found(encoder: Path) -> Calibration:
     return calibrate(load(encoder, device="cpu"), PAIRS, part="sentence", share=0.3, target_precision=0.8)
 
 
+def lists(gold: int) -> tuple[list[str], list[str]]:
+    """The lists that 400 pairs make: some pairs whole, sources of the first half, targets of the second."""
+    order = [pair for two in zip(PAIRS[:200], PAIRS[200:], strict=True) for pair in two]
+    whole = {order[row] for row in np.linspace(0, 399, gold).round().astype(int)}
+    source = [pair[0] for pair in order if pair in whole or pair in PAIRS[:200]]
+    return source, [pair[1] for pair in order if pair in whole or pair in PAIRS[200:]]
+
+
 def test_the_threshold_has_the_precision_on_these_pairs_by_a_plain_count(
     encoder: Path, found: Calibration, tmp_path: Path
 ) -> None:
@@ -41,9 +50,7 @@ def test_the_threshold_has_the_precision_on_these_pairs_by_a_plain_count(
     assert found.gold == gold
     assert abs(found.sources - (400 + gold) / 2) <= gold / 2
     # The same lists once more, mined with that threshold.
-    rows = set(np.linspace(0, 399, gold).round().astype(int).tolist())
-    source = [one for row, (one, _) in enumerate(PAIRS) if row in rows or row % 2 == 0]
-    target = [other for row, (_, other) in enumerate(PAIRS) if row in rows or row % 2 == 1]
+    source, target = lists(gold)
     mine_text(
         load(encoder, device="cpu"),
         distinct(source, "en"),
@@ -61,6 +68,30 @@ def test_the_threshold_has_the_precision_on_these_pairs_by_a_plain_count(
     low, high = found.precision[1:]
     assert low < found.precision[0] < high or found.precision[0] == 1
     assert 0 < found.held_out_precision[0] <= 1
+
+
+def test_among_the_texts_to_be_mined_only_the_known_sentences_count(
+    encoder: Path, found: Calibration
+) -> None:
+    model = load(encoder, device="cpu")
+    others = make_pairs(300, seed=4)
+    x, y = (unit(model.encode([pair[side] for pair in others], part="sentence")) for side in (0, 1))
+    among = calibrate(model, PAIRS, part="sentence", share=0.3, among=(x, y[:250]), target_precision=0.8)
+    assert (among.sources, among.targets) == (found.sources + 300, found.targets + 250)
+    assert (among.gold, among.share) == (found.gold, found.share)
+    # More sentences have nearer neighbours, so that the same cosine has a lower margin.
+    assert among.threshold < found.threshold
+    # The same lists once more by hand.
+    source, target = lists(found.gold)
+    a, b = (unit(model.encode(side, part="sentence")) for side in (source, target))
+    pairs, _ = mine(np.vstack([a, x]), np.vstack([b, y[:250]]), threshold=among.threshold)
+    mined = [
+        j < len(target) and (source[i], target[j]) in set(PAIRS)
+        for i, j in zip(pairs.sources, pairs.targets, strict=True)
+        if i < len(source)
+    ]
+    assert among.precision[0] == pytest.approx(np.mean(mined))
+    assert among.recall == pytest.approx(sum(mined) / among.gold)
 
 
 def test_the_lowest_threshold_with_the_precision_is_taken() -> None:
@@ -131,3 +162,26 @@ def test_mining_takes_threshold_and_probability_from_the_file(encoder: Path, tmp
     assert all(0 <= float(row[3]) <= 1 for row in rows)
     other = CliRunner().invoke(app, ["mine", *files, "--calibration", str(output), "-k", "5", *options])
     assert isinstance(other.exception, ConfigError)
+
+
+def test_the_vectors_of_the_texts_are_those_that_mining_goes_on_with(
+    encoder: Path, found: Calibration, tmp_path: Path
+) -> None:
+    dev, output, kept = write_tsv(tmp_path / "dev.tsv", PAIRS), tmp_path / "en-gn.json", tmp_path / "kept"
+    for side, name in enumerate(("en.txt", "gn.txt")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, seed=2)))
+    texts = [str(tmp_path / "en.txt"), str(tmp_path / "gn.txt")]
+    options = ["--model", str(encoder), "--threads", "1", "--checkpoint", str(kept)]
+    calibrating = ["calibrate", str(dev), "-o", str(output), "--share", "0.3", "--precision", "0.8"]
+    made = CliRunner().invoke(app, [*calibrating, "--among", *texts, *options])
+    assert made.exit_code == 0, made.exception
+    distinct_sources = len({pair[0] for pair in make_pairs(50, seed=2)})
+    assert json.loads(output.read_text())["sources"] == found.sources + distinct_sources
+    before = {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}
+    mining = ["mine", *texts, "-o", str(tmp_path / "pairs.tsv"), "--calibration", str(output)]
+    mined = CliRunner().invoke(app, [*mining, *options])
+    assert mined.exit_code == 0, mined.exception
+    assert {path.name: path.stat().st_mtime_ns for path in kept.iterdir()} == before
+    without = CliRunner().invoke(app, [*calibrating, "--among", *texts, *options[:4]])
+    assert without.exit_code == 0, without.exception
+    assert not (tmp_path / "en-gn.json.checkpoint").exists()

@@ -15,7 +15,17 @@ from typer.testing import CliRunner
 from orthoglot import load
 from orthoglot.apply.encoder_copy import Checkpoint
 from orthoglot.apply.fit import fit, texts_by_pair
-from orthoglot.apply.score import BLANK, COPY, LEAST, UNTRANSLATED, means, score, untranslated
+from orthoglot.apply.score import (
+    BLANK,
+    COPY,
+    LEAST,
+    OTHER,
+    UNTRANSLATED,
+    means,
+    other_language,
+    score,
+    untranslated,
+)
 from orthoglot.cli import app
 from orthoglot.config import method_named
 from orthoglot.corpora.preparation_settings import SplitSettings
@@ -106,6 +116,48 @@ def test_many_untranslated_sentences_do_not_move_the_mean_of_the_translations() 
     assert sides.target @ other > 0.98
     # All untranslated: nothing is left to tell the languages apart by, and no number becomes NaN.
     assert np.isfinite(means(source, source).target).all()
+
+
+def test_a_third_language_is_noticed_by_its_angle() -> None:
+    rng = np.random.default_rng(1)
+    english, other, third = np.eye(8)[:3]
+    source = english + 0.1 * rng.normal(size=(400, 8))
+    foreign = np.arange(400) < 40
+    target = np.where(foreign[:, None], third, other) + 0.1 * rng.normal(size=(400, 8))
+    sides = means(source, target)
+    found = other_language(target, sides)
+    assert found[foreign].all()
+    # 2.5 standard deviations of a normal distribution leave out 0.6 %; angles have a longer tail.
+    assert found[~foreign].mean() < 0.03
+    # The limit by hand, of those that are not nearer to English, by chance some of the third language.
+    kept = target[target @ sides.target >= target @ sides.source]
+    assert 360 <= len(kept) < 400
+    angles = np.arccos(kept @ sides.target / np.linalg.norm(kept, axis=1))
+    deviation = 1.4826 * np.median(np.abs(angles - np.median(angles)))
+    assert sides.widest == pytest.approx(np.median(angles) + 2.5 * deviation, rel=1e-6)
+
+
+def test_language_parts_that_are_all_equal_are_of_no_other_language() -> None:
+    source, target = (np.repeat(np.eye(4, dtype=np.float32)[[row]], 50, axis=0) for row in (0, 1))
+    target[:, 2] += 1e-4 * np.random.default_rng(2).normal(size=50).astype(np.float32)
+    sides = means(source, target)
+    assert not other_language(target, sides).any()
+    # Where every translation is untranslated, nothing is said of other languages.
+    assert not other_language(source, means(source, source)).any()
+
+
+def test_a_pair_of_another_language_keeps_its_score_and_is_filtered(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orthoglot.apply.score.other_language", lambda target, _: np.arange(len(target)) == 3)
+    model = load(models["discriminant"], device="cpu")
+    pairs = [*PAIRS[:29], (PAIRS[29][0], PAIRS[29][0])]
+    found = list(score(model, pairs))
+    assert [row for row, one in enumerate(found) if one.flag == OTHER] == [3]
+    assert found[3].score == found[3].similarity
+    write_tsv(tmp_path / "web.tsv", pairs)
+    options = [str(tmp_path / "web.tsv"), "-o", str(tmp_path / "good.tsv"), "--threshold", "-1"]
+    assert "1 copy, 28 kept, 1 other_language" in run(models, "filter", *options).stderr
 
 
 def run(models: dict[str, Path], verb: str, *options: str, stdin: str = "") -> Any:

@@ -16,7 +16,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.report.plots import svg
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Margin, Strategy, curve
+from orthoglot.tasks.margins import Margin, Mined, Strategy, curve
 from orthoglot.tasks.mining import diluted
 
 # Translations that both lists must have for a threshold to mean something.
@@ -35,7 +35,7 @@ class Calibration(NamedTuple):
         retrieval: how pairs were chosen.
         neighborhood: neighbours of a margin.
         share: of the sentences of either list that have a translation in the other.
-        sources: sentences of the first list.
+        sources: sentences of the first list, those that it was among included.
         targets: of the second.
         gold: translations that both lists have.
         target_precision: that was asked for.
@@ -92,6 +92,7 @@ def calibrate(
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
     share: float = 0.1,
+    among: tuple[np.ndarray, np.ndarray] | None = None,
     target_precision: float = 0.95,
     margin: Margin = "ratio",
     retrieval: Strategy = "max",
@@ -102,7 +103,11 @@ def calibrate(
     """Mine two lists made of known translations, most of which are in one list only, and see what was right.
 
     The probability is an isotonic regression of right and wrong on the margin. Precision and probability hold for text
-    with the same `share` of translations; with fewer, they are lower.
+    with the same `share` of translations; with fewer, they are lower. A margin of a cosine over those of neighbours
+    falls as there are more sentences, whose neighbours are nearer: a threshold of small lists keeps too few pairs of
+    large ones. `among` makes the lists as large as those to be mined. The sentences that are in one list only are of
+    the first half of the pairs in the first list, and of the second half in the second: documents in their order
+    repeat what they say, e.g. a headline, and such pairs would count as wrong.
 
     Args:
         model: as of `Model.load`.
@@ -110,6 +115,8 @@ def calibrate(
         languages: of the two sides, where the model needs them.
         part: of the vectors.
         share: of the sentences of either list that shall have a translation in the other.
+        among: vectors (n, D) and (m, D), rows of length 1, of the texts to be mined, which are added to the lists.
+            What is mined for their sentences does not count, as nobody knows what is right.
         target_precision: share of right pairs among those at or above the threshold.
         margin: as of `mine`, as are the further options.
         retrieval: as of `mine`.
@@ -138,9 +145,13 @@ def calibrate(
             (texts.source_sentences, texts.target_sentences), languages, reversed(languages), strict=True
         )
     )
+    known = len(x)
+    if among is not None:
+        x, y = (np.concatenate(both) for both in zip((x, y), among, strict=True))
     found, _ = mine(
         x, y, margin=margin, retrieval=retrieval, neighborhood=neighborhood, device=device, threads=threads
     )
+    found = Mined(*(column[found.sources < known] for column in found))
     right = np.array(
         [pair in gold for pair in zip(found.sources.tolist(), found.targets.tolist(), strict=True)]
     )
@@ -167,8 +178,8 @@ def calibrate(
         retrieval=retrieval,
         neighborhood=neighborhood,
         share=share,
-        sources=len(texts.source_sentences),
-        targets=len(texts.target_sentences),
+        sources=len(x),
+        targets=len(y),
         gold=len(gold),
         target_precision=target_precision,
         threshold=threshold,
@@ -226,12 +237,17 @@ def picture(found: Calibration) -> str:
 
 
 def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """The two sides of the pairs whose sentences are both new and not blank."""
+    """The two sides of the pairs whose sentences are both new and not blank, in turn of their first and second half."""
     sides: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for source, target in ((source.strip(), target.strip()) for source, target in pairs):
         if source and target and source not in sides[0] and target not in sides[1]:
             sides[0][source] = sides[1][target] = None
-    return list(sides[0]), list(sides[1])
+    # `diluted` gives every second pair's source to the one list, and the targets of the rest to the other.
+    halves = np.array_split(np.arange(len(sides[0])), 2)
+    order = np.empty(len(sides[0]), dtype=int)
+    order[::2], order[1::2] = halves
+    first, second = (list(side) for side in sides)
+    return [first[row] for row in order], [second[row] for row in order]
 
 
 def _threshold(margins: np.ndarray, right: np.ndarray, precision: float) -> float | None:

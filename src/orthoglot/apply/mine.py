@@ -96,6 +96,32 @@ def mine(
     return pairs, facts
 
 
+def side_vectors(
+    model: Model,
+    sides: tuple[Side, Side],
+    checkpoint: Path,
+    *,
+    languages: tuple[str | None, str | None] = (None, None),
+    part: str = "meaning",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`."""
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    source, target = (
+        text_vectors(
+            model,
+            side.sentences,
+            checkpoint / f"{name}.npy",
+            part=part,
+            language=language,
+            partner=partner,
+        )
+        for name, side, language, partner in zip(
+            ("source", "target"), sides, languages, reversed(languages), strict=True
+        )
+    )
+    return source, target
+
+
 def mine_text(
     model: Model,
     source: Side,
@@ -128,20 +154,7 @@ def mine_text(
         The summary: lines, blank ones and distinct sentences of each text, pairs, copies among them (the same text on
         both sides), the ratio of lengths (median, and the 5 and 95 % quantiles), and a histogram of the margins.
     """
-    checkpoint.mkdir(parents=True, exist_ok=True)
-    vectors = [
-        text_vectors(
-            model,
-            side.sentences,
-            checkpoint / f"{name}.npy",
-            part=part,
-            language=language,
-            partner=partner,
-        )
-        for name, side, language, partner in zip(
-            ("source", "target"), (source, target), languages, reversed(languages), strict=True
-        )
-    ]
+    vectors = side_vectors(model, (source, target), checkpoint, languages=languages, part=part)
     pairs, facts = mine(*vectors, **options)
     rows = list(zip(*(column.tolist() for column in pairs), strict=True))
     chances = probability(pairs.margins) if probability else pairs.margins

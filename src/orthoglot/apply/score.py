@@ -13,13 +13,18 @@ from orthoglot.corpora.cleaning import normalised
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
 
-BLANK, COPY, UNTRANSLATED = "blank", "copy", "untranslated"
+BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
 # The score of a copy and of an untranslated sentence: no cosine is lower.
-LEAST = -1.0
+NONE, LEAST = (COPY, UNTRANSLATED), -1.0
 # Pairs that are encoded at once, and the most whose language parts tell what the two languages look like.
 BLOCK = 4096
 FEWEST = 20
 ROUNDS = 10
+# A translation is taken for another language's if its angle with its side's mean is so many robust standard deviations
+# above the median (chosen on FLORES-200, see docs/results/scoring.md); and the least such deviation, in radians.
+FAR, LEAST_SPREAD = 2.5, 0.01
+# Of a normal distribution, its standard deviation over its median absolute deviation.
+ROBUST = 1.4826
 logger = logging.getLogger(__name__)
 
 
@@ -32,10 +37,17 @@ class Scored(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Mean language parts, each of length 1, of the sources and of the translations."""
+    """What the two languages look like.
+
+    Attributes:
+        source: mean language part of the sources, of length 1.
+        target: of the translations.
+        widest: the largest angle with `target`, in radians, of a language part that is not another language's.
+    """
 
     source: np.ndarray
     target: np.ndarray
+    widest: float
 
 
 def score(
@@ -46,11 +58,12 @@ def score(
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
-    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, and
+    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits,
     "untranslated" if the language part of the translation is nearer to the mean of the sources' than to that of the
-    translations'. The means are those of the first `block` pairs, without the translations that they flag. An encoder
-    without a decomposer has no language parts, and a method with weights for each language none that tell languages
-    apart: then only copies are found, which is logged.
+    translations', and "other_language" if its angle with the latter is far above that of most, see `other_language`;
+    this last flag, a guess, leaves the score as it is. The means are those of the first `block` pairs, without the
+    translations that are flagged "untranslated". An encoder without a decomposer has no language parts, and a method
+    with weights for each language none that tell languages apart: then only copies are found, which is logged.
 
     Args:
         model: as of `Model.load`.
@@ -71,11 +84,12 @@ def score(
             )
             if guarded:
                 sides = sides or means(source.language, target.language)
-                for row in np.array(rows)[untranslated(target.language, sides)]:
-                    flags[row] = flags[row] or UNTRANSLATED
+                for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
+                    for row in np.array(rows)[test(target.language, sides)]:
+                        flags[row] = flags[row] or name
             cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
             for row, cosine in zip(rows, cosines.tolist(), strict=True):
-                found[row] = Scored(LEAST if flags[row] else cosine, flags[row], cosine)
+                found[row] = Scored(LEAST if flags[row] in NONE else cosine, flags[row], cosine)
         yield from found
 
 
@@ -88,17 +102,36 @@ def means(source: np.ndarray, target: np.ndarray) -> Sides:
     """
     kept = np.ones(len(target), dtype=bool)
     for _ in range(ROUNDS):
-        sides = Sides(*(unit(unit(one).mean(axis=0)[None])[0] for one in (source, target[kept])))
+        centres = [unit(unit(one).mean(axis=0)[None])[0] for one in (source, target[kept])]
+        sides = Sides(centres[0], centres[1], np.pi)
         before, kept = kept, ~untranslated(target, sides)
         if not kept.any() or (kept == before).all():
             break
-    return sides
+    if not kept.any():
+        return sides
+    angles = _angles(target[kept], sides)
+    middle = np.median(angles)
+    spread = max(ROBUST * np.median(np.abs(angles - middle)), LEAST_SPREAD)
+    return sides._replace(widest=float(middle + FAR * spread))
 
 
 def untranslated(target: np.ndarray, sides: Sides) -> np.ndarray:
     """Whether the language part of each translation (N, D) is nearer to the sources' mean than to its own side's."""
     directions = unit(target)
     return directions @ sides.source > directions @ sides.target
+
+
+def other_language(target: np.ndarray, sides: Sides) -> np.ndarray:
+    """Whether the angle of the language part of each translation (N, D) with its side's mean is above `widest`.
+
+    `widest` is the median of the angles plus 2.5 times 1.4826 times their median absolute deviation, at least 0.01
+    radians: it is learnt from the pairs themselves, most of which have to be in the right language.
+    """
+    return _angles(target, sides) > sides.widest
+
+
+def _angles(target: np.ndarray, sides: Sides) -> np.ndarray:
+    return np.arccos((unit(target) @ sides.target).clip(-1, 1))
 
 
 def _flag(source: str, target: str) -> str:

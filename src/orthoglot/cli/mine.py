@@ -119,6 +119,12 @@ def calibrate(
     share: Annotated[
         float, typer.Option(help="of sentences that have a translation in your other text")
     ] = 0.1,
+    among: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="SOURCE TARGET", help="the texts to be mined: the search is as hard as among them"
+        ),
+    ] = None,
     source_language: Language = None,
     target_language: Language = None,
     part: Part = None,
@@ -127,6 +133,9 @@ def calibrate(
     neighborhood: Neighborhood = 4,
     device: Device = "auto",
     threads: Threads = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="keep the vectors of --among here, for orthoglot mine --checkpoint")
+    ] = None,
 ) -> None:
     """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
     from orthoglot import atomic
@@ -135,28 +144,41 @@ def calibrate(
     if len(files) > 2:
         raise ConfigError(f"{len(files)} files: give one TSV file, or a source and its translation")
     pairs = list(read_pairs(files))
+    from orthoglot.apply.mine import distinct
+    from orthoglot.corpora.bitext import read_lines
+
+    sides = [distinct(list(read_lines(path)), str(path)) for path in among or ()]
 
     import torch
 
     from orthoglot import load
     from orthoglot.apply.calibrate import calibrate as calibrating
     from orthoglot.apply.calibrate import picture
+    from orthoglot.apply.mine import side_vectors
 
     threads = threads or len(os.sched_getaffinity(0))
     torch.set_num_threads(threads)
     opened = load(model, device=device)
+    languages = source_language, target_language
+    part = part or ("meaning" if opened.decomposer else "sentence")
+    work = checkpoint or output.with_name(output.name + ".checkpoint")
     found = calibrating(
         opened,
         pairs,
-        languages=(source_language, target_language),
-        part=part or ("meaning" if opened.decomposer else "sentence"),
+        languages=languages,
+        part=part,
         share=share,
+        among=side_vectors(opened, (sides[0], sides[1]), work, languages=languages, part=part)
+        if among
+        else None,
         target_precision=precision,
         margin=margin,
         retrieval=retrieval,
         neighborhood=neighborhood,
         threads=threads,
     )
+    if checkpoint is None:
+        shutil.rmtree(work, ignore_errors=True)
     with atomic.replacing(output) as partial:
         found.save(partial)
     with atomic.replacing(output.with_name(output.name + ".svg")) as partial:

@@ -39,7 +39,8 @@ def score(
 ) -> None:
     """Score translations without references. Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
 
-    A line per pair: its score from -1 to 1, and a flag: copy, untranslated or blank. A blank line has no score.
+    A line per pair: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank. A blank line has
+    no score.
     """
 
     def lines(pair: tuple[str, str], one: Scored) -> str:

@@ -1,0 +1,69 @@
+"""An encoder that looks up what it has encoded before in a file, for measurements that see the same text many times."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.progress import Done
+
+BLOCK = 1024
+
+
+class Remembered:
+    """Vectors of an encoder folder, computed in bfloat16 without a language, one computation per sentence.
+
+    Args:
+        folder: of the encoder.
+        file: SQLite; vectors of another encoder are not found in it.
+    """
+
+    def __init__(self, folder: Path, file: Path) -> None:
+        self.inner = load_encoder(folder, "cpu", "bfloat16")
+        self.name, self.dim, self.languages = self.inner.name, self.inner.dim, ()
+        self.start = hashlib.blake2b(identity(folder).encode(), digest_size=16)
+        self.file = sqlite3.connect(file)
+        self.file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB)")
+        self.known: dict[bytes, np.ndarray] = {}
+
+    def encode(
+        self, sentences: Sequence[str], language: str, batch_tokens: int = 2048, done: Done | None = None
+    ) -> np.ndarray:
+        """As `Encoder.encode`; the language is not looked at."""
+        digests = [self.digest(one) for one in sentences]
+        wanted = {key: one for key, one in zip(digests, sentences, strict=True) if key not in self.known}
+        for key in list(wanted):
+            if row := self.file.execute("SELECT vector FROM vectors WHERE digest = ?", (key,)).fetchone():
+                self.known[key] = np.frombuffer(row[0], dtype=np.float32)
+                del wanted[key]
+        keys = list(wanted)
+        for first in range(0, len(keys), BLOCK):
+            some = keys[first : first + BLOCK]
+            self.add(some, self.inner.encode([wanted[key] for key in some], "", batch_tokens))
+        return np.stack([self.known[key] for key in digests])
+
+    def digest(self, sentence: str) -> bytes:
+        """The key of a sentence."""
+        key = self.start.copy()
+        key.update(sentence.encode())
+        return key.digest()
+
+    def add(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+        """Remember vectors (n, D) float32."""
+        rows = [(key, vector.tobytes()) for key, vector in zip(keys, vectors, strict=True)]
+        with self.file:
+            self.file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+        self.known.update(zip(keys, vectors, strict=True))
+
+
+@cache
+def remembered(folder: Path, file: Path) -> Remembered:
+    """One for each folder and file."""
+    return Remembered(folder, file)
