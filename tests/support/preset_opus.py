@@ -71,7 +71,9 @@ def real_pairs(shared: Path, variety: str) -> Pairs:
     """All pairs of English and a language, or one of `VARIETIES`, in the files below ../shared."""
     found: Pairs = []
     for name, stem, english in SIDE_BY_SIDE:
-        files = {path.name.split(".")[1]: path for path in (shared / "data_more" / name).glob(f"{stem}.*.tsv.gz")}
+        files = {
+            path.name.split(".")[1]: path for path in (shared / "data_more" / name).glob(f"{stem}.*.tsv.gz")
+        }
         if variety in VARIETIES.values():
             chosen = [one for one in files if one.lower() == variety]
         else:
@@ -90,7 +92,9 @@ def _lines(path: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Fill the archives of a preset with the real text below ../shared.")
+    parser = argparse.ArgumentParser(
+        description="Fill the archives of a preset with the real text below ../shared."
+    )
     parser.add_argument("preset")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--params", type=Path, default=ROOT / "params.yaml")
