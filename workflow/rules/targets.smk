@@ -18,6 +18,12 @@ for path, receipt in plan.targets():
             receipt,
 
 
+# The last step before encoders are trained.
+rule tokens:
+    input:
+        plan.receipts("tokenise"),
+
+
 # Only these run more than `all`. An ablation that the preset does not allow is an error when it is named.
 for paper in DECOMPOSER_PAPERS:
 
