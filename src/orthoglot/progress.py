@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 30.0
+PACKAGE = "orthoglot"  # above INFO, its logger shows no bars, either
 Done = Callable[[int], object]  # gets how much more is done
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class Meter:
         self._total, self._label, self._unit = total, label, unit
         self._scaled = unit == "bytes"
         self._bar = None
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and logging.getLogger(PACKAGE).level <= logging.INFO:
             shown = "B" if self._scaled else f" {unit}"
             self._bar = tqdm(total=total, desc=label, unit=shown, unit_scale=self._scaled)
         self._started = self._last = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import resource
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib import metadata
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from opus_server import OpusServer, write_opus
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
-from orthoglot import receipts
+from orthoglot import __version__, receipts
 from orthoglot.cli import app, main
 from orthoglot.cli.jobs import Job
 from orthoglot.errors import DataError
@@ -254,11 +256,59 @@ def test_text_that_is_not_utf8_is_status_4_and_names_the_line(tmp_path: Path) ->
     assert not (tmp_path / "o.npy").exists()
 
 
-def test_empty_line_is_status_4_and_named(tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_text("one\n\ntwo\n")
-    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
-    assert result.returncode == 4
-    assert "text.txt: line 2 is empty" in error_line(result)
+FAULTS = {
+    "no input": ("{absent}", "{out}", "absent.tsv does not exist", 4),
+    "empty": ("{empty}", "{out}", "empty.tsv is empty", 4),
+    "not UTF-8": ("{latin}", "{out}", "latin.tsv: line 1 is not UTF-8", 4),
+    "cut off": ("{cut}", "{out}", "cut.tsv.gz is truncated or corrupt", 4),
+    "a folder to write": ("{text}", "{folder}", "folder is a folder; name the file to write", 2),
+    "a file on the way": ("{text}", "{text}/out", "cannot be written: {text} is a file", 2),
+}
+VERBS = {
+    "encode": "encode {model} {input} {output}",
+    "mine": "mine {input} {text} --model {model} -o {output}",
+    "calibrate": "calibrate {input} --model {model} -o {output}",
+    "score": "score {input} --model {model} -o {output}",
+    "filter": "filter {input} --model {model} --threshold 0.5 -o {output}",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
+    verb: str, fault: str, tmp_path: Path
+) -> None:
+    given, output, line, status = FAULTS[fault]
+    (tmp_path / "text.tsv").write_text("one\teins\n" * 9)
+    (tmp_path / "empty.tsv").write_text("")
+    (tmp_path / "latin.tsv").write_bytes("caf\u00e9\tKaffee\n".encode("latin-1"))
+    (tmp_path / "cut.tsv.gz").write_bytes(gzip.compress(b"one\teins\n" * 99)[:-9])
+    (tmp_path / "folder").mkdir()
+    places = {name: tmp_path / f"{name}.tsv" for name in ("absent", "empty", "latin", "text")}
+    places |= {"cut": tmp_path / "cut.tsv.gz", "folder": tmp_path / "folder", "out": tmp_path / "out.tsv"}
+    # There is no model: whatever needs one would say so.
+    values = {"model": "no-model", "input": given.format(**places), "output": output.format(**places)}
+    result = run(*VERBS[verb].format(**values, **places).split())
+    assert line.format(**places) in error_line(result)
+    assert result.returncode == status
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "fit", "export", "unbias", "langs"])
+def test_help_has_an_example_and_loads_no_library_that_takes_seconds(verb: str) -> None:
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
+        f"text = CliRunner().invoke(app, ['{verb}', '--help']).output\n"
+        "heavy = [m for m in ('torch', 'transformers', 'pandas', 'sklearn', 'scipy', 'numpy') if m in sys.modules]\n"
+        "assert not heavy, heavy\nprint(text)"
+    )
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert f"Example: orthoglot {verb} " in " ".join(text.split())
+
+
+def test_version_is_that_of_the_package() -> None:
+    assert run("--version").stdout.strip() == f"orthoglot {metadata.version('orthoglot')}"
+    assert __version__ == metadata.version("orthoglot")
 
 
 @pytest.mark.parametrize(

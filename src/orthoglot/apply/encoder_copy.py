@@ -93,6 +93,11 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
         known = ", ".join(described["languages"])
         logger.warning("%s never saw %s (it covers %s)", described["name"], ", ".join(unseen), known)
         described["languages"] = sorted({*described["languages"], *unseen})
+    elif not described["languages"]:
+        logger.warning(
+            "%s does not say which languages it covers: whether it knows %s is not checked",
+            *(described["name"], ", ".join(languages)),
+        )
     save_card(output, described)
     return unseen
 

@@ -80,10 +80,6 @@ def fit(
         for pair, texts in bitext.items()
     }
     languages = sorted({code for pair in bitext for code in parse_pair(pair)})
-    with atomic.building(checkpoint / ENCODER) as place:
-        unseen = copy_encoder(encoder, languages, place)
-    home = checkpoint / ENCODER
-    maker = identity(home)
     folders = []
     for pair, texts in bitext.items():
         settings = PrepareSettings(pair=pair, sources=texts, cleaning=CLEANING, splits=splits)
@@ -92,6 +88,11 @@ def fit(
         _stage(folder, made, partial(prepare, settings, []))
         folders.append(folder)
     test = held_out(folders)
+    # Only now: text that cannot be used costs no copy.
+    with atomic.building(checkpoint / ENCODER) as place:
+        unseen = copy_encoder(encoder, languages, place)
+    home = checkpoint / ENCODER
+    maker = identity(home)
     embedding = EmbeddingSettings(train_pairs=EVERYTHING)
     encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
     described = {

@@ -51,7 +51,7 @@ def distinct(lines: Sequence[str], name: str) -> Side:
         else:
             blank += 1
     if not first:
-        raise DataError(f"{name}: no line has text")
+        raise DataError(f"{name}: no line has text" if lines else f"{name} is empty")
     return Side(list(first), list(first.values()), len(lines), blank)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from typing import Annotated
 
 import typer
 
@@ -30,8 +31,9 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Train multilingual sentence encoders, split their vectors into meaning and language, measure both.",
 )
+for job in jobs.app.registered_commands:
+    job.rich_help_panel = "Jobs of the workflow"
 app.add_typer(jobs.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
@@ -42,6 +44,28 @@ app.add_typer(doctor.app)
 app.add_typer(summary.app)
 app.add_typer(mine.app)
 app.add_typer(score.app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from orthoglot import __version__
+
+        typer.echo(f"orthoglot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="no progress; warnings, errors and the result")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and end")
+    ] = False,
+) -> None:
+    """Train multilingual sentence encoders, split their vectors into meaning and language, measure both."""
+    if quiet:
+        logging.getLogger("orthoglot").setLevel(logging.WARNING)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from orthoglot.cli.options import (
     Part,
     Retrieval,
     Threads,
+    check_outputs,
 )
 from orthoglot.errors import ConfigError
 
@@ -57,8 +58,7 @@ def mine(
     """Find translations in two texts. Example: orthoglot mine en.txt gn.txt --model my-labse -o pairs.tsv"""
     if str(source) == str(target) == "-":
         raise ConfigError("only one of the two texts can be standard input")
-    if output.is_dir():
-        raise ConfigError(f"{output} is a folder; name the file to write")
+    check_outputs(output)
     from orthoglot.apply.mine import distinct, mine_text
     from orthoglot.corpora.bitext import read_lines
 
@@ -138,6 +138,7 @@ def calibrate(
     ] = None,
 ) -> None:
     """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
+    check_outputs(output)
     from orthoglot import atomic
     from orthoglot.corpora.bitext import read_pairs
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+
+from orthoglot.errors import ConfigError
 
 ModelFolder = Annotated[
     Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")
@@ -30,3 +33,21 @@ PairFiles = Annotated[
     list[Path],
     typer.Argument(help="one TSV file, or source and translation; plain, .gz or .zst; - for standard input"),
 ]
+
+
+def check_outputs(*outputs: Path | None) -> None:
+    """Refuse files that cannot be written, before the work; "-" is standard output.
+
+    Raises:
+        ConfigError: a folder is there, or the place is no folder or may not be written to.
+    """
+    for output in outputs:
+        if output is None or str(output) == "-":
+            continue
+        if output.is_dir():
+            raise ConfigError(f"{output} is a folder; name the file to write")
+        place = next(folder for folder in output.absolute().parents if folder.exists())
+        if not place.is_dir():
+            raise ConfigError(f"{output} cannot be written: {place} is a file")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise ConfigError(f"{output} cannot be written: no right to write in {place}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orthoglot import atomic
-from orthoglot.cli.options import Device, Language, ModelFolder, PairFiles, Threads
+from orthoglot.cli.options import Device, Language, ModelFolder, PairFiles, Threads, check_outputs
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
     from orthoglot.apply.score import Scored
 
 app = typer.Typer()
-Output = Annotated[Path, typer.Option("--output", "-o", help="file to write; - for standard output")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="file to write, plain, .gz or .zst; - for standard output")
+]
 
 
 @app.command()
@@ -43,6 +43,9 @@ def score(
     no score.
     """
 
+    check_outputs(output)
+    from orthoglot.corpora.bitext import write_lines
+
     def lines(pair: tuple[str, str], one: Scored) -> str:
         if form == "jsonl":
             content = {"score": one.score, "flag": one.flag, "similarity": one.similarity}
@@ -57,17 +60,20 @@ def score(
         for pair, one in zip(pairs, scored, strict=True)
         if threshold is None or (one.score is not None and one.score >= threshold)
     )
-    _write(output, kept)
+    write_lines(output, kept)
 
 
 @app.command("filter")
 def filter_pairs(
     files: PairFiles,
     model: ModelFolder,
-    output: Annotated[Path, typer.Option("--output", "-o", help="TSV of the pairs that pass")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="TSV of the pairs that pass, plain, .gz or .zst; - for stdout"),
+    ],
     threshold: Annotated[float, typer.Option(help="least score of a pair that passes")],
     rejected: Annotated[
-        Path | None, typer.Option(help="TSV of the others: reason, score, source, translation")
+        Path | None, typer.Option(help="TSV of the others, likewise: reason, score, source, translation")
     ] = None,
     source_language: Language = None,
     target_language: Language = None,
@@ -78,6 +84,9 @@ def filter_pairs(
 
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
+    check_outputs(output, rejected)
+    from orthoglot.corpora.bitext import write_lines
+
     pairs = _read(files)
     scored = list(_scores(pairs, model, (source_language, target_language), device, threads))
     reasons = [
@@ -91,8 +100,8 @@ def filter_pairs(
             for pair, one, reason in rows
             if reason
         )
-        _write(rejected, dropped)
-    _write(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
+        write_lines(rejected, dropped)
+    write_lines(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
     shown = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     typer.echo(f"{len(pairs)} pairs: {shown}", err=True)
@@ -127,12 +136,3 @@ def _scores(
 
 def _cell(text: str) -> str:
     return text.replace("\t", " ")
-
-
-def _write(output: Path, lines: Iterator[str]) -> None:
-    if str(output) == "-":
-        for line in lines:
-            sys.stdout.write(f"{line}\n")
-        return
-    with atomic.replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from orthoglot import atomic
+from orthoglot.cli.options import Device, Language, Part, Threads, check_outputs
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -85,32 +86,51 @@ def encode(
     folder: Annotated[
         Path, typer.Argument(help="an encoder's or a decomposer's folder, or one of orthoglot fit")
     ],
-    text: Annotated[Path, typer.Argument(help="UTF-8 text, one sentence per line; - for standard input")],
-    output: Annotated[Path, typer.Argument(help="where the .npy array (lines, dimension) goes")],
-    part: Annotated[str, typer.Option(help="sentence, meaning or language")] = "meaning",
-    language: Annotated[
-        str | None, typer.Option(help="language code of the text, where the model needs it")
-    ] = None,
+    text: Annotated[
+        Path, typer.Argument(help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin")
+    ],
+    output: Annotated[
+        Path, typer.Argument(help="where the .npy array (lines, dimension) goes; - for standard output")
+    ],
+    part: Part = None,
+    language: Language = None,
     partner: Annotated[
         str | None, typer.Option(help="code of the other language, for a model centred per pair")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
+    device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
-    """Encode a text file. Example: orthoglot encode models/mini/decomposers/ems-mini/seed/seed1 a.txt a.npy"""
+    """Encode a text file. Example: orthoglot encode models/mini/decomposers/ems-mini/seed/seed1 a.txt a.npy
+
+    A blank line keeps its row, which is NaN.
+    """
+    check_outputs(output)
+    from orthoglot.corpora.bitext import read_lines
+
+    sentences = list(read_lines(text))
+    rows = [number for number, line in enumerate(sentences) if line.strip()]
+    if not rows:
+        raise DataError(f"{text}: no line has text" if sentences else f"{text} is empty")
+
+    # Only now the libraries that take seconds: an absent text fails at once.
     import numpy as np
+    import torch
 
     from orthoglot import load
-    from orthoglot.corpora.bitext import decoded
 
-    content = sys.stdin.buffer.read() if str(text) == "-" else text.read_bytes()
-    sentences = list(decoded([content], str(text)))
-    for number, line in enumerate(sentences, start=1):
-        if not line.strip():
-            raise DataError(f"{text}: line {number} is empty")
-    vectors = load(folder, device=device).encode(sentences, part=part, language=language, partner=partner)
-    with atomic.replacing(output) as partial, open(partial, "wb") as handle:
-        np.save(handle, vectors)
-    typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors: {output}", err=True)
+    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    model = load(folder, device=device)
+    part = part or ("meaning" if model.decomposer else "sentence")
+    found = model.encode([sentences[row] for row in rows], part=part, language=language, partner=partner)
+    vectors = np.full((len(sentences), found.shape[1]), np.nan, dtype=np.float32)
+    vectors[rows] = found
+    if str(output) == "-":
+        np.save(sys.stdout.buffer, vectors)
+    else:
+        with atomic.replacing(output) as partial, open(partial, "wb") as handle:
+            np.save(handle, vectors)
+    blank = f", {len(sentences) - len(rows)} of them blank" if len(rows) < len(sentences) else ""
+    typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors{blank}: {output}", err=True)
 
 
 @app.command()
@@ -130,6 +150,7 @@ def unbias(
     ] = None,
 ) -> None:
     """Take the language out of stored vectors. Example: orthoglot unbias old.npy --model my-labse -o new.npy"""
+    check_outputs(output)
     from orthoglot.apply.unbias import unbias as editing
     from orthoglot.corpora.bitext import decoded
     from orthoglot.decomposers.base import load_decomposer

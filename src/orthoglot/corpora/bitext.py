@@ -12,10 +12,10 @@ import json
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import zstandard
 
@@ -23,7 +23,7 @@ from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 
 CHUNK_BYTES = 1 << 20
-LINES = 1_000  # of each side that are paired at once
+LINES = 1_000  # that are paired, or written, at once
 
 
 class SentencePair(NamedTuple):
@@ -115,6 +115,29 @@ def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
             file.write("\t".join(cells) + "\n")
             count += 1
     return count
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines, each with a line feed: .gz and .zst are packed, "-" is standard output.
+
+    A file is there whole or not at all; one that is packed has the same bytes for the same lines.
+    """
+    if str(path) == "-":
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        return
+    rest = iter(lines)
+    with replacing(path) as partial, partial.open("wb") as raw, _packed(path.suffix, raw) as file:
+        while block := list(islice(rest, LINES)):
+            file.write("".join(f"{line}\n" for line in block).encode())
+
+
+def _packed(suffix: str, raw: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """What packs all that is written to it into `raw`, as the name of the file asks for."""
+    if suffix == ".gz":
+        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
+    if suffix == ".zst":
+        return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(raw, closefd=False))
+    return nullcontext(raw)
 
 
 def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
