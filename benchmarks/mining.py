@@ -136,7 +136,7 @@ def one_to_one(x, y, forward, backward, offset: int):
     def cosines(a, b, rows):
         found = np.empty(rows.shape, dtype=np.float32)
         for start in range(0, len(rows), BLOCK // 8):
-            part = slice(start, start + BLOCK // 8)
+            part = slice(start, min(start + BLOCK // 8, len(rows)))
             found[part] = np.einsum("nd,nkd->nk", a[part], b[rows[part]])
         return found
 
@@ -230,7 +230,7 @@ def main() -> None:
             for way in given.ways:
                 command = [sys.executable, __file__, "--run", way, "--folder", folder]
                 command += ["--queries", str(given.queries)]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
                 row = json.loads(done.stdout)
                 # A part of either side is compared once, by the ways that search in two directions.
                 rate = (given.queries or n) * n / row["seconds"]
