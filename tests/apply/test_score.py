@@ -112,7 +112,11 @@ def test_many_untranslated_sentences_do_not_move_the_mean_of_the_translations() 
     left = np.arange(200) < 80
     target = (np.where(left[:, None], english, other) + 0.1 * rng.normal(size=(200, 8))).astype(np.float32)
     sides = means(source, target)
-    assert (untranslated(target, sides) == left).all()
+    found = untranslated(target, sides)
+    assert not found[~left].any()
+    assert found[left].mean() > 0.9
+    # Those that are farther from the sources' mean than most sources are still far from that of the translations.
+    assert other_language(target, sides)[left].all()
     assert sides.target @ other > 0.98
     # All untranslated: nothing is left to tell the languages apart by, and no number becomes NaN.
     assert np.isfinite(means(source, source).target).all()
@@ -134,7 +138,19 @@ def test_a_third_language_is_noticed_by_its_angle() -> None:
     assert 360 <= len(kept) < 400
     angles = np.arccos(kept @ sides.target / np.linalg.norm(kept, axis=1))
     deviation = 1.4826 * np.median(np.abs(angles - np.median(angles)))
-    assert sides.widest == pytest.approx(np.median(angles) + 2.5 * deviation, rel=1e-6)
+    assert sides.around_target == pytest.approx(np.median(angles) + 2.5 * deviation, rel=1e-6)
+
+
+def test_what_is_far_from_both_languages_is_not_called_untranslated() -> None:
+    rng = np.random.default_rng(3)
+    english, other = np.eye(8)[:2]
+    source, target = (one + 0.1 * rng.normal(size=(300, 8)) for one in (english, other))
+    # Nearer to English, but far from every English sentence.
+    odd = (english + 0.9 * other + 3 * np.eye(8)[2])[None]
+    sides = means(source, target)
+    assert not untranslated(odd, sides)[0]
+    assert other_language(odd, sides)[0]
+    assert untranslated(english[None], sides)[0]
 
 
 def test_language_parts_that_are_all_equal_are_of_no_other_language() -> None:

@@ -20,8 +20,8 @@ NONE, LEAST = (COPY, UNTRANSLATED), -1.0
 BLOCK = 4096
 FEWEST = 20
 ROUNDS = 10
-# A translation is taken for another language's if its angle with its side's mean is so many robust standard deviations
-# above the median (chosen on FLORES-200, see docs/results/scoring.md); and the least such deviation, in radians.
+# A language part is taken for another language's if its angle with the mean is so many robust standard deviations above
+# the median (chosen on FLORES-200, see docs/results/scoring.md); and the least such deviation, in radians.
 FAR, LEAST_SPREAD = 2.5, 0.01
 # Of a normal distribution, its standard deviation over its median absolute deviation.
 ROBUST = 1.4826
@@ -42,12 +42,14 @@ class Sides(NamedTuple):
     Attributes:
         source: mean language part of the sources, of length 1.
         target: of the translations.
-        widest: the largest angle with `target`, in radians, of a language part that is not another language's.
+        around_source: the largest angle with `source`, in radians, of a language part of the same language.
+        around_target: the same of `target`.
     """
 
     source: np.ndarray
     target: np.ndarray
-    widest: float
+    around_source: float = np.pi
+    around_target: float = np.pi
 
 
 def score(
@@ -58,12 +60,12 @@ def score(
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
-    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits,
-    "untranslated" if the language part of the translation is nearer to the mean of the sources' than to that of the
-    translations', and "other_language" if its angle with the latter is far above that of most, see `other_language`;
-    this last flag, a guess, leaves the score as it is. The means are those of the first `block` pairs, without the
-    translations that are flagged "untranslated". An encoder without a decomposer has no language parts, and a method
-    with weights for each language none that tell languages apart: then only copies are found, which is logged.
+    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, "untranslated" if
+    the language part of the translation is one of the sources' (see `untranslated`), and "other_language" if it is far
+    from most of the translations' (see `other_language`); this last flag, a guess, leaves the score as it is. What the
+    languages look like is learnt from the first `block` pairs, see `means`. An encoder without a decomposer has no
+    language parts, and a method with weights for each language none that tell languages apart: then only copies are
+    found, which is logged.
 
     Args:
         model: as of `Model.load`.
@@ -94,7 +96,9 @@ def score(
 
 
 def means(source: np.ndarray, target: np.ndarray) -> Sides:
-    """The mean language parts of sources and of translations, those left out that look untranslated.
+    """The mean language parts of sources and of translations, and how far from them those of the same language are.
+
+    Translations that are nearer to the sources' mean than to their own side's are left out.
 
     Args:
         source: language parts (N, D).
@@ -103,35 +107,48 @@ def means(source: np.ndarray, target: np.ndarray) -> Sides:
     kept = np.ones(len(target), dtype=bool)
     for _ in range(ROUNDS):
         centres = [unit(unit(one).mean(axis=0)[None])[0] for one in (source, target[kept])]
-        sides = Sides(centres[0], centres[1], np.pi)
-        before, kept = kept, ~untranslated(target, sides)
+        sides = Sides(centres[0], centres[1])
+        before, kept = kept, ~_nearer_to_source(target, sides)
         if not kept.any() or (kept == before).all():
             break
     if not kept.any():
         return sides
-    angles = _angles(target[kept], sides)
-    middle = np.median(angles)
-    spread = max(ROBUST * np.median(np.abs(angles - middle)), LEAST_SPREAD)
-    return sides._replace(widest=float(middle + FAR * spread))
+    return sides._replace(
+        around_source=_widest(_angles(source, sides.source)),
+        around_target=_widest(_angles(target[kept], sides.target)),
+    )
 
 
 def untranslated(target: np.ndarray, sides: Sides) -> np.ndarray:
-    """Whether the language part of each translation (N, D) is nearer to the sources' mean than to its own side's."""
+    """Whether the language part of each translation (N, D) is the sources'.
+
+    It is nearer to the sources' mean than to its own side's, and within the angle of the former that sources have.
+    """
+    return _nearer_to_source(target, sides) & (_angles(target, sides.source) <= sides.around_source)
+
+
+def other_language(target: np.ndarray, sides: Sides) -> np.ndarray:
+    """Whether the angle of the language part of each translation (N, D) with its side's mean is above that of most.
+
+    The limit is the median of the angles plus 2.5 times 1.4826 times their median absolute deviation, at least 0.01
+    radians: it is learnt from the pairs themselves, most of which have to be in the right language.
+    """
+    return _angles(target, sides.target) > sides.around_target
+
+
+def _nearer_to_source(target: np.ndarray, sides: Sides) -> np.ndarray:
     directions = unit(target)
     return directions @ sides.source > directions @ sides.target
 
 
-def other_language(target: np.ndarray, sides: Sides) -> np.ndarray:
-    """Whether the angle of the language part of each translation (N, D) with its side's mean is above `widest`.
-
-    `widest` is the median of the angles plus 2.5 times 1.4826 times their median absolute deviation, at least 0.01
-    radians: it is learnt from the pairs themselves, most of which have to be in the right language.
-    """
-    return _angles(target, sides) > sides.widest
+def _angles(vectors: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    return np.arccos((unit(vectors) @ centre).clip(-1, 1))
 
 
-def _angles(target: np.ndarray, sides: Sides) -> np.ndarray:
-    return np.arccos((unit(target) @ sides.target).clip(-1, 1))
+def _widest(angles: np.ndarray) -> float:
+    middle = np.median(angles)
+    spread = max(ROBUST * np.median(np.abs(angles - middle)), LEAST_SPREAD)
+    return float(middle + FAR * spread)
 
 
 def _flag(source: str, target: str) -> str:
