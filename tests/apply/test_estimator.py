@@ -15,6 +15,7 @@ import torch
 from sklearn.base import clone
 
 import orthoglot
+from orthoglot.apply import estimator
 from orthoglot.config import method_named
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import ConfigError, DataError
@@ -240,3 +241,21 @@ def test_closed_forms_equal_the_workflows(name: str) -> None:
     assert set(expected) == set(ours.decomposer_.weights)
     for key, array in expected.items():
         np.testing.assert_array_equal(ours.decomposer_.weights[key], array)
+
+
+def test_training_takes_one_thread_and_leaves_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    inner = estimator.fit_decomposer
+
+    def fitting(*arguments: Any, **options: Any) -> Any:
+        seen.append(torch.get_num_threads())
+        return inner(*arguments, **options)
+
+    monkeypatch.setattr(estimator, "fit_decomposer", fitting)
+    torch.set_num_threads(2)
+    try:
+        orthoglot.Decomposer("centering").fit(*world(), "en", "gn")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+    assert seen == [1]

@@ -327,7 +327,7 @@ def test_sentence_transformers_model_runs_its_own_steps_and_is_copied_whole(
     (tmp_path / "pooled").mkdir()
     with caplog.at_level(logging.WARNING):
         copy_encoder(Checkpoint(str(tmp_path / "sbert"), pooling="mean"), ["en"], tmp_path / "pooled")
-    assert re.search(r"--pooling leaves out \S+\.Dense$", caplog.messages[0])
+    assert any(re.search(r"--pooling leaves out \S+\.Dense$", one) for one in caplog.messages)
     (tmp_path / "sbert/modules.json").write_text("{")
     with pytest.raises(DataError, match=r"modules\.json: cannot be read"):
         copy_encoder(Checkpoint(str(tmp_path / "sbert")), ["en"], tmp_path)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -119,9 +120,10 @@ class Decomposer(TransformerMixin, BaseEstimator):
                 f"{len(data.train)} pairs to train on and {len(data.valid)} to validate on, of {n}: too few"
             )
         device = resolve_device(self.device)
-        found, self.history_ = fit_decomposer(
-            method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
-        )
+        with _one_thread():
+            found, self.history_ = fit_decomposer(
+                method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
+            )
         self.decomposer_ = replace(found, details={"estimator": self.get_params(), **found.details})
         return self._describe()
 
@@ -207,3 +209,14 @@ def _codes(language: str | Sequence[str], n: int, name: str) -> list[str]:
         raise DataError(f"{name}: {len(codes)} codes for {n} vectors")
     known = {code: canonical(code) for code in set(codes)}
     return [known[code] for code in codes]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch compute in one thread: matrices are small, and two threads take three times the CPU time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
