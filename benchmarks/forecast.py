@@ -3,8 +3,8 @@
     python benchmarks/forecast.py ems-62 data/ems-62/opus
 
 prepares every language pair of which archives are there, with the preset's filters and splits and without benchmarks,
-one after the other in this process, and prints pairs, seconds, and sizes by script and in all. CPU time counts, as
-preparation has one thread and other work may share the machine.
+one after the other in this process, and prints pairs, seconds, and sizes by script and in all; then what a limit takes
+that draws one pair of each. CPU time counts, as preparation has one thread and other work may share the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,18 @@ import numpy as np
 from orthoglot import config
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import OpusSettings
+from orthoglot.corpora.sources import read_source
 from orthoglot.languages import parse_pair, script
+
+
+def drawing(settings: PrepareSettings) -> float:
+    """CPU seconds that it takes to draw a pair from each source, and nothing more."""
+    before = time.process_time()
+    for source in settings.sources:
+        limited = source.model_copy(update={"max_pairs": 1})
+        for _ in read_source(limited, *parse_pair(settings.pair)):
+            pass
+    return time.process_time() - before
 
 
 def main() -> None:
@@ -41,8 +52,8 @@ def main() -> None:
             for pair, source in corpus.pair_sources(str(arguments.folder / name)).items():
                 if all(Path(path).is_file() for path in source["paths"]):
                     sources[pair].append({"name": name, **source})
-    # pairs, CPU seconds, seconds, bytes of the archives, bytes of the prepared files
-    measured: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(5))
+    # pairs, CPU seconds, seconds, CPU seconds of drawing, bytes of the archives, bytes of the prepared files
+    measured: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(6))
     for pair, found in sources.items():
         settings = PrepareSettings.model_validate(
             {"pair": pair, "sources": found, "cleaning": preset.cleaning, "splits": preset.splits}
@@ -54,15 +65,23 @@ def main() -> None:
             pairs = sum(json.loads(Path(output, "counts.json").read_text())["in"].values())
             prepared = sum(path.stat().st_size for path in Path(output).iterdir())
         archives = sum(Path(path).stat().st_size for one in settings.sources for path in one.paths)
-        row = pairs, *seconds, archives, prepared
+        row = pairs, *seconds, drawing(settings), archives, prepared
         for group in (script(parse_pair(pair)[1]), "all"):
             measured[group] += row
-    sys.stdout.write(
-        "| Script | Pairs | s of CPU | s | Pairs/s of CPU | Prepared over archives |\n|---|---|---|---|---|---|\n"
+    head = (
+        "Script",
+        "Pairs",
+        "s of CPU",
+        "s",
+        "Pairs/s of CPU",
+        "Drawn from, pairs/s of CPU",
+        "Prepared over archives",
     )
-    for group, (pairs, cpu, wall, archives, prepared) in sorted(measured.items(), key=lambda one: one[1][0]):
-        cells = f"{pairs:,.0f} | {cpu:.1f} | {wall:.1f} | {pairs / cpu:,.0f} | {prepared / archives:.2f}"
-        sys.stdout.write(f"| {group} | {cells} |\n")
+    sys.stdout.write(f"| {' | '.join(head)} |\n{'|---' * len(head)}|\n")
+    for group, row in sorted(measured.items(), key=lambda one: one[1][0]):
+        pairs, cpu, wall, drawn, archives, prepared = row
+        rates = f"{pairs / cpu:,.0f} | {pairs / drawn:,.0f} | {prepared / archives:.2f}"
+        sys.stdout.write(f"| {group} | {pairs:,.0f} | {cpu:.1f} | {wall:.1f} | {rates} |\n")
 
 
 if __name__ == "__main__":

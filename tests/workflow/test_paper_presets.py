@@ -13,6 +13,7 @@ from orthoglot import config
 from orthoglot.corpora.forecast import estimates
 from orthoglot.corpora.opus_catalogue import entries
 from orthoglot.corpora.settings import OpusSettings
+from orthoglot.encoders import segmentation
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair, spellings
 from plan import Job, Plan
@@ -149,6 +150,24 @@ def test_no_spelling_of_a_language_is_left_out(values: dict[str, Any], preset: s
         assert merged["ted2020-62", "zh"] == {"en-zh", "en-zh_cn", "en-zh_tw"}
         assert merged["globalvoices-62", "zh"] == {"en-zhs", "en-zht"}
         assert {code for _, code in merged} == {"fr", "pt", "sr", "tl", "zh"}
+
+
+def test_segmenters_that_are_not_installed_stop_the_plan_and_no_job(
+    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned(values, "ems-62", languages=["en", "zh"])
+    (tokens,) = (job for job in plan.jobs.values() if job.verb == "tokenise")
+    assert tokens.settings["tokenizer"]["segmenters"] == {"zh": "jieba", "ja": "sudachi"}
+    plan.check_files(tokens)
+
+    def absent(name: str) -> NoReturn:
+        raise segmentation.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(segmentation.metadata, "version", absent)
+    with pytest.raises(
+        ConfigError, match=r"segmenter jieba: the package jieba is not installed; pip install"
+    ):
+        plan.check_files(tokens)
 
 
 def test_the_spellings_of_a_slice_are_those_of_its_pairs(values: dict[str, Any]) -> None:

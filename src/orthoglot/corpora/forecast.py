@@ -9,11 +9,14 @@ from orthoglot.corpora.opus import Entry
 from orthoglot.corpora.opus_catalogue import archives, left_out
 from orthoglot.corpora.settings import Corpus, OpusSettings
 
-# Measured on 2026-11-23 on one of two shared cores: 234,546 pairs of eight corpora in ten languages, from Moses zips
-# through `orthoglot.corpora.prepare.prepare` with its default filters took 15.2 s.
-PAIRS_PER_SECOND = 15_000
-# The prepared files of the same pairs over the bytes of their archives (1.05 to 1.18 by corpus).
-PREPARED_SHARE = 1.13
+# Measured by `python benchmarks/forecast.py ems-62 FOLDER` on 2026-11-23, a second being one of CPU time on one of two
+# shared cores: 1,195,130 pairs of English and 60 languages in 18 scripts (docs/results/ems-62-slice.md).
+# Pairs from Moses zips through `orthoglot.corpora.prepare.prepare`, with the filters of the preset ems-62.
+PAIRS_PER_SECOND = 32_000
+# Pairs of archives of which `max_pairs` takes some: these are read twice for it.
+DRAWN_FROM_PER_SECOND = 106_000
+# Bytes of prepared files over those of their archives (0.91 to 1.23 by script).
+PREPARED_SHARE = 1.02
 KIBIBYTE = 1024
 
 
@@ -27,7 +30,7 @@ class Estimate:
         pair: language pair, or the language of text without translations.
         archives: sentence pairs of each archive of OPUS, by the two languages as OPUS spells them.
         left_out: the same of archives in spellings that are not taken.
-        pairs: sentence pairs that are read, before cleaning.
+        pairs: sentence pairs that are used, before cleaning.
         download: bytes of the archive, in the KiB of the catalogue.
         disk: bytes after preparation: the archive, which stays, and the prepared files.
         hours: of reading and cleaning on one core; a download comes on top.
@@ -65,7 +68,8 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
     """What each corpus takes in each language pair, from the catalogue of OPUS alone.
 
     A release of OPUS counts with min(pairs, limits) sentence pairs, its prepared files with `PREPARED_SHARE` of the
-    part of the archive that is read, its hours at `PAIRS_PER_SECOND`. Of other text nothing is known.
+    part of the archive that is used, its hours at `PAIRS_PER_SECOND`, and at `DRAWN_FROM_PER_SECOND` what a limit draws
+    from. Of other text nothing is known.
 
     Args:
         corpora: by entry, as `orthoglot.config.Params.corpora_of` gives them.
@@ -97,7 +101,8 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
             held = sum(one.pairs for one in taken)
             read = min(held, corpus.most(pair) or held, most or held)
             prepared = round(download * read / held * PREPARED_SHARE)
-            hours = read / PAIRS_PER_SECOND / 3600
+            drawn_from = held if read < held else 0
+            hours = (read / PAIRS_PER_SECOND + drawn_from / DRAWN_FROM_PER_SECOND) / 3600
             found.append(Estimate(*about, read, download, download + prepared, hours, licence))
     return found
 
