@@ -47,7 +47,7 @@ def test_the_plan_lists_every_pair_with_sums() -> None:
         "225",
         "14.3",
         "kB",
-        "30.5",
+        f"{14 * 1.024 * (1 + PREPARED_SHARE):.1f}",
         "kB",
         "0.00",
         "CC-BY-2.0-FR",
