@@ -72,6 +72,26 @@ def test_what_is_not_known_and_what_brings_nothing_is_said() -> None:
     assert "brings nothing" not in output
 
 
+def test_spellings_that_are_taken_and_those_left_out_are_said(tmp_path: Path) -> None:
+    output = printed("plan", "--preset", "ems-62")
+    assert (
+        "ted2020-62 has en-zh in several spellings: en-zh 16,382, en-zh_cn 402,919, en-zh_tw 404,726."
+        in output
+    )
+    assert "leaves out" not in output
+    text = (ROOT / "params.yaml").read_text()
+    changed = text.replace("corpora: {}", "corpora: {ted2020-62: {spellings: {zh: [zh_cn]}}}")
+    (tmp_path / "params.yaml").write_text(changed)
+    output = printed("plan", "--preset", "ems-62")
+    assert (
+        "ted2020-62 leaves out of en-zh: en-zh 16,382, en-zh_tw 404,726; `spellings` can name them." in output
+    )
+    found = json.loads(printed("plan", "--preset", "ems-62", "--json"))["rows"]
+    (row,) = (one for one in found if (one["corpus"], one["pair"]) == ("ted2020-62", "en-zh"))
+    assert (row["pairs"], row["archives"]) == (402_919, {"en-zh_cn": 402_919})
+    assert row["left_out"] == {"en-zh": 16_382, "en-zh_tw": 404_726}
+
+
 def test_a_preset_of_the_users_own_is_planned(tmp_path: Path) -> None:
     text = (ROOT / "params.yaml").read_text()
     text = text.replace(
