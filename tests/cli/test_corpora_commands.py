@@ -47,7 +47,7 @@ def test_the_plan_lists_every_pair_with_sums() -> None:
         "225",
         "14.3",
         "kB",
-        "30.5",
+        f"{14 * 1.024 * (1 + PREPARED_SHARE):.1f}",
         "kB",
         "0.00",
         "CC-BY-2.0-FR",
@@ -70,6 +70,26 @@ def test_what_is_not_known_and_what_brings_nothing_is_said() -> None:
     assert "Not counted: 71 lines with ?" in output
     assert "tatoeba-62 brings nothing" in printed("plan", "--preset", "ems-62")
     assert "brings nothing" not in output
+
+
+def test_spellings_that_are_taken_and_those_left_out_are_said(tmp_path: Path) -> None:
+    output = printed("plan", "--preset", "ems-62")
+    assert (
+        "ted2020-62 has en-zh in several spellings: en-zh 16,382, en-zh_cn 402,919, en-zh_tw 404,726."
+        in output
+    )
+    assert "leaves out" not in output
+    text = (ROOT / "params.yaml").read_text()
+    changed = text.replace("corpora: {}", "corpora: {ted2020-62: {spellings: {zh: [zh_cn]}}}")
+    (tmp_path / "params.yaml").write_text(changed)
+    output = printed("plan", "--preset", "ems-62")
+    assert (
+        "ted2020-62 leaves out of en-zh: en-zh 16,382, en-zh_tw 404,726; `spellings` can name them." in output
+    )
+    found = json.loads(printed("plan", "--preset", "ems-62", "--json"))["rows"]
+    (row,) = (one for one in found if (one["corpus"], one["pair"]) == ("ted2020-62", "en-zh"))
+    assert (row["pairs"], row["archives"]) == (402_919, {"en-zh_cn": 402_919})
+    assert row["left_out"] == {"en-zh": 16_382, "en-zh_tw": 404_726}
 
 
 def test_a_preset_of_the_users_own_is_planned(tmp_path: Path) -> None:
