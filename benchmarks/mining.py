@@ -99,7 +99,7 @@ def prepared(way: str, x, y, queries: int):
         torch.set_num_threads(THREADS)
 
         def neighbours(a, b):
-            a, b = (torch.from_numpy(np.ascontiguousarray(side)) for side in (a, b))
+            a, b = (torch.from_numpy(np.array(side)) for side in (a, b))
             found = util.semantic_search(a, b, top_k=NEIGHBOURS)
             return np.array([[one["corpus_id"] for one in row] for row in found])
 
@@ -232,7 +232,6 @@ def main() -> None:
                 command += ["--queries", str(given.queries)]
                 done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
                 row = json.loads(done.stdout)
-                # A part of either side is compared once, by the ways that search in two directions.
                 rate = (given.queries or n) * n / row["seconds"]
                 cells = [
                     f"{n:,}",
