@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.atomic import replacing
+from orthoglot.corpora.bitext import write_lines
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
@@ -158,32 +159,48 @@ def mine_text(
     pairs, facts = mine(*vectors, **options)
     rows = list(zip(*(column.tolist() for column in pairs), strict=True))
     chances = probability(pairs.margins) if probability else pairs.margins
-    with replacing(output) as partial, partial.open("w", encoding="utf-8") as file:
-        for (i, j, margin), chance in zip(rows, chances.tolist(), strict=True):
-            cells = [f"{margin:.6f}", source.sentences[i], target.sentences[j]]
-            cells[1:] = [cell.replace("\t", " ") for cell in cells[1:]]
-            cells += [str(source.lines[i]), str(target.lines[j])] if numbers else []
-            cells += [f"{chance:.4f}"] if probability else []
-            file.write("\t".join(cells) + "\n")
+    write_pairs(
+        output,
+        (
+            [
+                f"{margin:.6f}",
+                source.sentences[i],
+                target.sentences[j],
+                *([str(source.lines[i]), str(target.lines[j])] if numbers else []),
+                *([f"{chance:.4f}"] if probability else []),
+            ]
+            for (i, j, margin), chance in zip(rows, chances.tolist(), strict=True)
+        ),
+    )
     summary = {
         "source": _counts(source),
         "target": _counts(target),
-        **_about_pairs([(source.sentences[i], target.sentences[j]) for i, j, _ in rows], pairs.margins),
+        **about_pairs([(source.sentences[i], target.sentences[j]) for i, j, _ in rows], pairs.margins),
         "options": {"part": part, "languages": languages, **options},
         "model": model.identity,
         **facts,
     }
+    write_summary(output, summary)
+    return summary
+
+
+def write_pairs(output: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows as TSV; a tab in a cell becomes a space."""
+    write_lines(output, ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows))
+
+
+def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
+    """Write OUTPUT.json."""
     with replacing(output.with_name(output.name + ".json")) as partial:
         partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return summary
 
 
 def _counts(side: Side) -> dict[str, int]:
     return {"lines": side.total, "blank": side.blank, "distinct": len(side.sentences)}
 
 
-def _about_pairs(pairs: Sequence[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:
-    """What a reader checks before believing the pairs."""
+def about_pairs(pairs: Sequence[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:
+    """What a reader checks before believing the pairs: copies, the ratio of lengths, a histogram of margins."""
     if not pairs:
         return {"pairs": 0}
     ratios = np.array([len(source) / len(target) for source, target in pairs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,12 +26,20 @@ from orthoglot.errors import ConfigError
 app = typer.Typer()
 
 
+# Options of `mine` that only texts have, or only folders.
+OF_TEXTS, OF_FOLDERS = ("retrieval", "best", "calibration"), ("join",)
+
+
 @app.command()
 def mine(
+    context: typer.Context,
     source: Annotated[
-        Path, typer.Argument(help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin")
+        Path,
+        typer.Argument(
+            help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin; or a folder of them"
+        ),
     ],
-    target: Annotated[Path, typer.Argument(help="the same in the other language")],
+    target: Annotated[Path, typer.Argument(help="the same in the other language, with the same file names")],
     model: ModelFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="TSV to write: margin, source, target")],
     source_language: Language = None,
@@ -48,6 +56,7 @@ def mine(
         Path | None,
         typer.Option(help="file of orthoglot calibrate: its threshold, and a column with probabilities"),
     ] = None,
+    join: Annotated[int, typer.Option(min=1, help="of folders: neighbouring sentences in one pair")] = 2,
     numbers: Annotated[bool, typer.Option("--numbers", help="add the line numbers of both sides")] = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -55,21 +64,40 @@ def mine(
         Path | None, typer.Option(help="keep the vectors here; OUTPUT.checkpoint, removed when done")
     ] = None,
 ) -> None:
-    """Find translations in two texts. Example: orthoglot mine en.txt gn.txt --model my-labse -o pairs.tsv"""
+    """Find translations in two texts, or align the documents of two folders whose files have the same names.
+
+    Example: orthoglot mine en.txt gn.txt --model my-labse -o pairs.tsv
+    """
     if str(source) == str(target) == "-":
         raise ConfigError("only one of the two texts can be standard input")
     check_outputs(output)
-    from orthoglot.apply.mine import distinct, mine_text
+    folders = source.is_dir()
+    if folders != target.is_dir():
+        raise ConfigError(f"{source if folders else target} is a folder and the other one is not")
+    for name in OF_TEXTS if folders else OF_FOLDERS:
+        # By name: which enumeration it is depends on typer's version.
+        if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT":
+            raise ConfigError(
+                f"--{name} is of {'texts, not of folders' if folders else 'folders, not of texts'}"
+            )
+    if folders and margin == "absolute" and threshold is None:
+        raise ConfigError("--margin absolute of folders needs a --threshold")
     from orthoglot.corpora.bitext import read_lines
 
-    sides = [distinct(list(read_lines(path)), str(path)) for path in (source, target)]
+    texts = [] if folders else [list(read_lines(path)) for path in (source, target)]
 
     # Only now the libraries that take seconds: a missing text fails at once.
     import torch
 
     from orthoglot import load
     from orthoglot.apply.calibrate import Calibration
+    from orthoglot.apply.documents import mine_folders, read_folders
+    from orthoglot.apply.mine import distinct, mine_text
 
+    if folders:
+        documents = read_folders(source, target)
+    else:
+        sides = [distinct(lines, str(path)) for lines, path in zip(texts, (source, target), strict=True)]
     threads = threads or len(os.sched_getaffinity(0))
     torch.set_num_threads(threads)
     opened = load(model, device=device)
@@ -83,27 +111,35 @@ def mine(
             )
         threshold = known.threshold if threshold is None else threshold
     work = checkpoint or output.with_name(output.name + ".checkpoint")
-    summary = mine_text(
-        opened,
-        sides[0],
-        sides[1],
-        output,
-        work,
-        languages=(source_language, target_language),
-        part=part,
-        numbers=numbers,
-        probability=known.probability if known else None,
-        margin=margin,
-        retrieval=retrieval,
-        neighborhood=neighborhood,
-        threshold=threshold,
-        best=best,
-        device="cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
-        threads=threads,
-    )
+    common: dict[str, Any] = {
+        "languages": (source_language, target_language),
+        "part": part,
+        "numbers": numbers,
+        "margin": margin,
+        "neighborhood": neighborhood,
+        "threshold": threshold,
+        "device": "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
+        "threads": threads,
+    }
+    if folders:
+        summary = mine_folders(opened, documents, output, work, join=join, **common)
+    else:
+        summary = mine_text(
+            opened,
+            sides[0],
+            sides[1],
+            output,
+            work,
+            probability=known.probability if known else None,
+            retrieval=retrieval,
+            best=best,
+            **common,
+        )
     if checkpoint is None:
         shutil.rmtree(work, ignore_errors=True)
-    typer.echo(f"{summary['pairs']} pairs: {output}; about them: {output}.json", err=True)
+    unmatched = sum(len(summary[side]["unmatched"]) for side in ("source", "target")) if folders else 0
+    without = f"; {unmatched} files without a partner" if unmatched else ""
+    typer.echo(f"{summary['pairs']} pairs: {output}{without}; about them: {output}.json", err=True)
 
 
 @app.command()

@@ -1,0 +1,188 @@
+"""The best alignment of two documents whose sentences come in the same order, by dynamic programming over margins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.decomposers.base import unit
+from orthoglot.errors import ConfigError
+from orthoglot.tasks.margins import MARGINS, Margin
+from orthoglot.tasks.neighbours import cosines
+from orthoglot.tasks.search import search
+
+# The margin of a sentence with its neighbours as a whole.
+NEUTRAL = {"ratio": 1.0, "distance": 0.0}
+# Cells of an exact search, a byte each; beyond them an alignment at half the length says where to look.
+CELLS = 10**8
+BAND = 64
+ROWS = 256  # whose margins are computed at once
+SKIP_SOURCE, SKIP_TARGET, KINDS = (
+    0,
+    1,
+    2,
+)  # what the search notes for a cell; from KINDS on, which kind of link
+
+
+class Link(NamedTuple):
+    """Sentences `source` to `source + a - 1` translate `target` to `target + b - 1`, numbered from 0."""
+
+    source: int
+    target: int
+    a: int
+    b: int
+    margin: float
+
+
+class Texts(NamedTuple):
+    """One side of a document.
+
+    Attributes:
+        vectors: at a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it.
+        near: at a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side.
+    """
+
+    vectors: Sequence[np.ndarray]
+    near: Sequence[np.ndarray]
+
+
+def align(
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    *,
+    margin: Margin = "ratio",
+    neighborhood: int = 4,
+    threshold: float | None = None,
+    cells: int = CELLS,
+    band: int = BAND,
+    device: str = "cpu",
+    threads: int = 1,
+) -> list[Link]:
+    """Links in the order of both documents that maximise the sum of (a + b) / 2 * (margin - threshold).
+
+    A link joins a sentences with b, a + b at most one more than the sizes of x: of two sizes, 1-1, 1-2 and 2-1. Other
+    sentences are left out. The neighbours are single sentences of the same document.
+
+    Args:
+        x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
+        y: the same of m sentences, in as many sizes.
+        margin: "ratio", "distance" or "absolute".
+        neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
+        threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance".
+        cells: (n + 1) * (m + 1) up to which the search is exact. Beyond, means of two neighbours are aligned first, by
+            the same rule, and the search is within `band` columns of that path.
+        band: columns on each side.
+        device: of the search for neighbours.
+        threads: of that search on a CPU.
+    Raises:
+        ConfigError: "absolute" without a threshold.
+    Source: docs/papers.md#protocol-alignment.
+    """
+    threshold = NEUTRAL.get(margin) if threshold is None else threshold
+    if threshold is None:
+        raise ConfigError(f"margin {margin} needs a threshold here")
+    n, m = len(x[0]), len(y[0])
+    if (n + 1) * (m + 1) <= cells or min(n, m) < 2:
+        low, high = np.zeros(n + 1, dtype=int), np.full(n + 1, m)
+    else:
+        halves = [[_halved(side[0])] for side in (x, y)]
+        rough = align(
+            *halves, neighborhood=neighborhood, cells=cells, band=band, device=device, threads=threads
+        )
+        low, high = _around(rough, n, m, band)
+    sides = _near(x, y[0], neighborhood, device, threads), _near(y, x[0], neighborhood, device, threads)
+    return _search(*sides, margin, threshold, low, high)
+
+
+def margins(x: Texts, y: Texts, margin: Margin, a: int, b: int, rows: slice, columns: slice) -> np.ndarray:
+    """Margins of joined sentences, a row for each of `rows` of x, a column for each of `columns` of y."""
+    cosine = x.vectors[a - 1][rows] @ y.vectors[b - 1][columns].T
+    return MARGINS[margin](cosine, (x.near[a - 1][rows, None] + y.near[b - 1][columns]) / 2)
+
+
+def _near(side: Sequence[np.ndarray], other: np.ndarray, k: int, device: str, threads: int) -> Texts:
+    near = []
+    for vectors in side:
+        rows = search(vectors, other, k, device=device, threads=threads)[0].forward if len(vectors) else None
+        found = np.empty(0) if rows is None else cosines(vectors, other, rows).mean(axis=1)
+        near.append(found.astype(np.float32))
+    return Texts(side, near)
+
+
+def _search(
+    x: Texts, y: Texts, margin: Margin, threshold: float, low: np.ndarray, high: np.ndarray
+) -> list[Link]:
+    """The best path from (0, 0) to (n, m) through the columns low[i] to high[i] of each row i."""
+    n, m, sizes = len(low) - 1, int(high[-1]), len(x.vectors)
+    kinds = [(a, b) for a in range(1, sizes + 1) for b in range(1, sizes + 2 - a)]
+    # The last rows of totals, at the row number modulo their count; -inf outside the band.
+    totals = np.full((sizes + 1, m + 1), -np.inf)
+    notes: list[np.ndarray] = []
+    height = int(np.clip(2**22 // (m + 1), 1, ROWS))
+    for start in range(0, n + 1, height):
+        stop = min(start + height, n + 1)
+        left, right = int(low[start]), int(high[stop - 1])
+        gains = {}
+        for a, b in kinds:
+            found = margins(x, y, margin, a, b, _starts(start, stop, a), _starts(left, right + 1, b))
+            gains[a, b] = (a + b) / 2 * (found - threshold)
+        for i in range(start, stop):
+            first, last = int(low[i]), int(high[i])
+            row = totals[i % (sizes + 1)]
+            row[low[max(i - sizes - 1, 0)] : last + 1] = -np.inf
+            here = row[first : last + 1]
+            here[:] = totals[(i - 1) % (sizes + 1), first : last + 1] if i else [0, *[-np.inf] * last]
+            note = np.full(len(here), SKIP_SOURCE, dtype=np.uint8)
+            for number, (a, b) in enumerate(kinds, KINDS):
+                begin = max(first, b)
+                if i < a or begin > last:
+                    continue
+                gain = gains[a, b][i - a - max(start - a, 0), begin - b - max(left - b, 0) :]
+                total = totals[(i - a) % (sizes + 1), begin - b : last + 1 - b] + gain[: last + 1 - begin]
+                better = total > here[begin - first :]
+                here[begin - first :][better] = total[better]
+                note[begin - first :][better] = number
+            best = np.maximum.accumulate(here)
+            note[best > here] = SKIP_TARGET
+            here[:] = best
+            notes.append(note)
+    i, j, links = n, m, []
+    while i or j:
+        step = int(notes[i][j - low[i]])
+        if step < KINDS:
+            i, j = i - (step == SKIP_SOURCE), j - (step == SKIP_TARGET)
+            continue
+        a, b = kinds[step - KINDS]
+        i, j = i - a, j - b
+        found = margins(x, y, margin, a, b, slice(i, i + 1), slice(j, j + 1))
+        links.append(Link(i, j, a, b, float(found[0, 0])))
+    return links[::-1]
+
+
+def _starts(start: int, stop: int, size: int) -> slice:
+    """First sentences of the texts of `size` sentences that end before positions start to stop - 1."""
+    return slice(max(start - size, 0), max(stop - size, 0))
+
+
+def _halved(vectors: np.ndarray) -> np.ndarray:
+    """Means of two neighbours, scaled to length 1; the last of an odd number stays."""
+    even = vectors[: len(vectors) // 2 * 2]
+    return unit(np.concatenate([even[::2] + even[1::2], vectors[len(even) :]]))
+
+
+def _around(links: Sequence[Link], n: int, m: int, band: int) -> tuple[np.ndarray, np.ndarray]:
+    """First and last column of each of n + 1 rows, `band` around links between documents half as long."""
+    ends = (n + 1) // 2, (m + 1) // 2
+    first, last = np.full(ends[0] + 1, ends[1]), np.zeros(ends[0] + 1, dtype=int)
+    i = j = 0
+    for source, target, a, b, _ in [*links, Link(*ends, 0, 0, 0.0)]:
+        # Straight through the sentences that are left out before this link.
+        rows = source - i
+        columns = j + (target - j) * np.arange(rows + 1) // max(rows, 1)
+        first[i : source + 1] = np.minimum(first[i : source + 1], columns)
+        last[i : source + 1] = [*columns[1:], target]
+        i, j = source + a, target + b
+    row = np.arange(n + 1)
+    return np.maximum(2 * first[row // 2] - band, 0), np.minimum(2 * last[(row + 1) // 2] + band, m)

@@ -1,0 +1,155 @@
+"""The best alignment, against an independent search over all alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orthoglot.apply.align import align
+from orthoglot.decomposers.base import unit
+from orthoglot.errors import ConfigError
+from orthoglot.tasks.margins import Margin
+
+Side = Sequence[np.ndarray]
+
+
+def drawn(rng: np.random.Generator, n: int, sizes: int) -> Side:
+    """Vectors of n sentences and of their joined neighbours, all by chance, none at right angles."""
+    return [unit(1 + rng.normal(size=(max(n - a, 0), 3)).astype(np.float32)) for a in range(sizes)]
+
+
+def document(seed: int, n: int, m: int, sizes: int) -> tuple[Side, Side]:
+    rng = np.random.default_rng(seed)
+    return drawn(rng, n, sizes), drawn(rng, m, sizes)
+
+
+def alignments(n: int, m: int, sizes: int, i: int = 0, j: int = 0) -> Iterator[list[tuple[int, ...]]]:
+    """All alignments of two documents, one by one: the next link starts after any number of sentences."""
+    yield []
+    for a in range(1, sizes + 1):
+        for b in range(1, sizes + 2 - a):
+            for source in range(i, n - a + 1):
+                for target in range(j, m - b + 1):
+                    for rest in alignments(n, m, sizes, source + a, target + b):
+                        yield [(source, target, a, b), *rest]
+
+
+def margin_of(x: Side, y: Side, link: tuple[int, ...], margin: Margin, k: int) -> float:
+    """By the formula, in double precision and one pair at a time."""
+    source, target, a, b = link
+    u, v = x[a - 1][source].astype(float), y[b - 1][target].astype(float)
+    near_u = sorted((float(u @ other) for other in y[0].astype(float)), reverse=True)[:k]
+    near_v = sorted((float(v @ other) for other in x[0].astype(float)), reverse=True)[:k]
+    near = (sum(near_u) / len(near_u) + sum(near_v) / len(near_v)) / 2
+    if margin == "ratio":
+        return float(u @ v) / near if near > 0 else -np.inf
+    return float(u @ v) - near
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("n", "m", "sizes"), [(4, 4, 2), (1, 4, 2), (4, 2, 3), (3, 4, 1), (1, 1, 2)])
+@pytest.mark.parametrize("margin", ["ratio", "distance"])
+def test_no_other_alignment_has_a_higher_sum(seed: int, n: int, m: int, sizes: int, margin: Margin) -> None:
+    x, y = document(seed, n, m, sizes)
+    threshold = {"ratio": 0.9, "distance": -0.1}[margin] + 0.02 * seed
+    found = align(x, y, margin=margin, neighborhood=2, threshold=threshold)
+
+    def total(links: Sequence[tuple[int, ...]]) -> float:
+        return sum(
+            (a + b) / 2 * (margin_of(x, y, (i, j, a, b), margin, 2) - threshold) for i, j, a, b in links
+        )
+
+    best = max(total(links) for links in alignments(n, m, sizes))
+    assert total([link[:4] for link in found]) == pytest.approx(best, abs=1e-4)
+    for link in found:
+        assert link.margin == pytest.approx(margin_of(x, y, link[:4], margin, 2), abs=1e-4)
+        assert link.margin > threshold
+
+
+def sides(kept: Sequence[tuple[int, ...]], n: int) -> tuple[Side, Side]:
+    """n sentences at equal angles, and a side that consists of the joined sentences `kept`."""
+    vectors = 0.3 + np.eye(n, dtype=np.float32)
+    other = np.array([vectors[list(one)].sum(axis=0) for one in kept])
+    return [unit(vectors), unit(vectors[:-1] + vectors[1:])], [unit(other), unit(other[:-1] + other[1:])]
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        ([(0,), (1,), (2,), (3,)], [(0, 0, 1, 1), (1, 1, 1, 1), (2, 2, 1, 1), (3, 3, 1, 1)]),
+        ([(0,), (1, 2), (3,)], [(0, 0, 1, 1), (1, 1, 2, 1), (3, 2, 1, 1)]),
+        ([(0,), (3,)], [(0, 0, 1, 1), (3, 1, 1, 1)]),
+        ([(1,), (2,)], [(1, 0, 1, 1), (2, 1, 1, 1)]),
+    ],
+)
+def test_joined_and_missing_sentences_are_found(
+    kept: list[tuple[int, ...]], expected: list[tuple[int, ...]]
+) -> None:
+    x, y = sides(kept, 4)
+    assert [link[:4] for link in align(x, y)] == expected
+    assert [link[:4] for link in align(y, x)] == [(j, i, b, a) for i, j, a, b in expected]
+
+
+def test_the_threshold_decides_what_is_left_out() -> None:
+    x, y = document(1, 6, 6, 2)
+    assert align(x, y, threshold=99) == []
+    every = align(x, y, threshold=-99)
+    assert (sum(link.a for link in every), sum(link.b for link in every)) == (6, 6)
+    assert align(x, y, margin="ratio") == align(x, y, margin="ratio", threshold=1)
+    assert align(x, y, margin="distance") == align(x, y, margin="distance", threshold=0)
+    with pytest.raises(ConfigError, match="needs a threshold"):
+        align(x, y, margin="absolute")
+    assert align(x, y, margin="absolute", threshold=0.99)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 40), st.floats(0.9, 1.1), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_links_rise_and_a_band_over_everything_is_exact(
+    seed: int, n: int, m: int, threshold: float, sizes: int
+) -> None:
+    x, y = document(seed, n, m, sizes)
+    exact = align(x, y, threshold=threshold)
+    assert align(x, y, threshold=threshold, cells=1, band=2 * max(n, m)) == exact
+    for links in (exact, align(x, y, threshold=threshold, cells=1, band=1)):
+        i = j = 0
+        for link in links:
+            assert link.source >= i
+            assert link.target >= j
+            i, j = link.source + link.a, link.target + link.b
+        assert i <= n
+        assert j <= m
+
+
+@cache
+def long_document() -> tuple[Side, Side, list[int]]:
+    """600 sentences, and a noisy other side that lacks some of them, 100 in one piece."""
+    rng = np.random.default_rng(5)
+    sentences = 0.5 + rng.normal(size=(600, 24)).astype(np.float32)
+    kept = [i for i in range(600) if not 200 <= i < 300 and i % 25]
+    noisy = [
+        side + 0.4 * rng.normal(size=side.shape).astype(np.float32) for side in (sentences, sentences[kept])
+    ]
+    x, y = ([unit(side), unit(side[:-1] + side[1:])] for side in noisy)
+    return x, y, kept
+
+
+def test_a_narrow_band_follows_what_was_left_out() -> None:
+    x, y, kept = long_document()
+    links = align(x, y, cells=5000, band=8)
+    right = sum(link[2:4] == (1, 1) and kept[link.target] == link.source for link in links)
+    assert right > 0.95 * len(kept)
+    assert len(links) < 1.02 * len(kept)
+
+
+def test_the_result_does_not_depend_on_how_many_rows_are_computed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y, _ = long_document()
+    expected = [link[:4] for link in align(x, y)]
+    monkeypatch.setattr("orthoglot.apply.align.ROWS", 7)
+    assert [link[:4] for link in align(x, y)] == expected

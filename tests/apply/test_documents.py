@@ -1,0 +1,199 @@
+"""Alignment of two folders of documents, from files to pairs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from small_checkpoint import make_pairs, write_checkpoint
+from typer.testing import CliRunner
+
+from orthoglot.apply.documents import printable, read_folders
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
+from orthoglot.apply.model import Model
+from orthoglot.cli import app
+from orthoglot.errors import ConfigError, DataError
+
+PAIRS = make_pairs(24)
+SOURCES, TARGETS = [source for source, _ in PAIRS], [target for _, target in PAIRS]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("documents")
+    folder = root / "encoder"
+    folder.mkdir()
+    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.001)
+    copy_encoder(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20), ["en", "gn"], folder)
+    return folder
+
+
+@pytest.fixture
+def run(encoder: Path, tmp_path: Path) -> Callable[..., Any]:
+    """The command on the folders en and gn; (exit status or error, rows of the output)."""
+
+    def run(*options: str) -> tuple[Any, list[list[str]]]:
+        output = tmp_path / "pairs.tsv"
+        output.unlink(missing_ok=True)
+        given = [str(tmp_path / "en"), str(tmp_path / "gn"), "--model", str(encoder), "-o", str(output)]
+        result = CliRunner().invoke(app, ["mine", *given, "--threads", "1", *options])
+        rows = [line.split("\t") for line in output.read_text().splitlines()] if output.exists() else []
+        return result.exception or result.exit_code, rows
+
+    return run
+
+
+def write(folder: Path, name: str, lines: list[str]) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = "".join(line + "\n" for line in lines).encode()
+    packed = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}.get(path.suffix, bytes)
+    path.write_bytes(packed(data))
+    return path
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Path:
+    """Two documents: in one the target side has two sentences in one line and lacks one, the other has all."""
+    en, gn = tmp_path / "en", tmp_path / "gn"
+    write(en, "b/one.txt", [*SOURCES[:4], "", *SOURCES[4:12]])
+    joined = [*TARGETS[:2], " ".join(TARGETS[2:4]), *TARGETS[4:8], *TARGETS[9:12]]
+    write(gn, "b/one.txt.gz", joined)
+    write(en, "a.txt.zst", SOURCES[12:])
+    write(gn, "a.txt", TARGETS[12:])
+    write(en, "only\there.txt", SOURCES)
+    write(gn, "there.txt", TARGETS)
+    write(en, "empty.txt", [])
+    write(gn, "empty.txt", TARGETS)
+    write(en, ".hidden", SOURCES)
+    return tmp_path
+
+
+def test_documents_are_aligned_in_their_order(run: Callable[..., Any], folders: Path) -> None:
+    status, rows = run("--numbers")
+    assert status == 0
+    assert all(len(row) == 6 for row in rows)
+    assert [row[3] for row in rows] == ["a.txt"] * 12 + ["b/one.txt"] * 10
+    assert [tuple(row[1:3]) for row in rows[:12]] == PAIRS[12:]
+    # Line 5 is blank; sentence 9 in line 10 has no translation.
+    one = {row[4]: (row[5], row[1], row[2]) for row in rows[12:]}
+    assert one["3,4"] == ("3", " ".join(SOURCES[2:4]), " ".join(TARGETS[2:4]))
+    assert one["6"] == ("4", SOURCES[4], TARGETS[4])
+    assert "10" not in one
+    assert one["13"] == ("10", SOURCES[11], TARGETS[11])
+    about = json.loads((folders / "pairs.tsv.json").read_text())
+    assert about["documents"] == 2
+    assert about["empty"] == ["empty.txt"]
+    assert about["source"] == {"sentences": 24, "left_out": 1, "unmatched": ["only\\there.txt"]}
+    assert about["target"] == {"sentences": 22, "left_out": 0, "unmatched": ["there.txt"]}
+    assert about["kinds"] == {"1-1": 21, "2-1": 1}
+    assert about["pairs"] == 22 == sum(about["margins"]["counts"])
+    assert not (folders / "pairs.tsv.checkpoint").exists()
+    assert run() == (0, [row[:3] for row in rows])
+
+
+def test_options_of_the_alignment(run: Callable[..., Any], folders: Path) -> None:
+    _, every = run()
+    cut = sorted(float(row[0]) for row in every)[5]
+    _, kept = run("--threshold", str(cut))
+    assert len(kept) < len(every)
+    assert all(float(row[0]) > cut for row in kept)
+    _, single = run("--join", "1")
+    assert json.loads((folders / "pairs.tsv.json").read_text())["kinds"] == {"1-1": len(single)}
+    status, _ = run("--join", "3", "--margin", "distance")
+    assert status == 0
+
+
+def test_an_interrupted_run_goes_on(
+    run: Callable[..., Any], folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, expected = run()
+    encode, encoded = Model.encode, []
+
+    def fragile(self: Model, rows: list[str], **options: Any) -> Any:
+        encoded.append(len(rows))
+        if len(encoded) == 3:
+            raise KeyboardInterrupt
+        return encode(self, rows, **options)
+
+    monkeypatch.setattr(Model, "encode", fragile)
+    assert run()[1] == []
+    assert run() == (0, expected)
+    # Sentences and joined neighbours of either side: the first two were stored before the interruption.
+    assert encoded == [24, 22, 22, 22, 20]
+
+
+def test_documents_of_one_sentence(run: Callable[..., Any], tmp_path: Path) -> None:
+    for number in range(3):
+        write(tmp_path / "en", f"{number}.txt", [SOURCES[number]])
+        write(tmp_path / "gn", f"{number}.txt", [TARGETS[number]])
+    status, rows = run("--threshold", "0.5")
+    assert status == 0
+    assert [tuple(row[1:]) for row in rows] == PAIRS[:3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--retrieval", "max"], "--retrieval is of texts"),
+        (["--best", "2"], "--best is of texts"),
+        (["--margin", "absolute"], "needs a --threshold"),
+    ],
+)
+def test_options_of_texts_are_refused(
+    options: list[str], message: str, run: Callable[..., Any], folders: Path
+) -> None:
+    error, rows = run(*options)
+    assert isinstance(error, ConfigError)
+    assert message in str(error)
+    assert rows == []
+
+
+def test_a_folder_and_a_file_are_refused(run: Callable[..., Any], tmp_path: Path) -> None:
+    write(tmp_path / "en", "a.txt", SOURCES)
+    (tmp_path / "gn").write_text("Mba'éichapa\n")
+    error, _ = run()
+    assert isinstance(error, ConfigError)
+    assert "en is a folder and the other one is not" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["en/a.txt", "gn/b.txt"], "no file has the same name"),
+        (["en/a.txt", "en/a.txt.gz", "gn/a.txt"], "have one name"),
+    ],
+)
+def test_folders_without_documents_are_refused(files: list[str], message: str, tmp_path: Path) -> None:
+    for name in files:
+        write(tmp_path, name, SOURCES)
+    with pytest.raises(DataError, match=message):
+        read_folders(tmp_path / "en", tmp_path / "gn")
+
+
+def test_documents_without_text_are_refused(tmp_path: Path) -> None:
+    for name in ("en/a.txt", "gn/a.txt"):
+        write(tmp_path, name, ["", " "])
+    with pytest.raises(DataError, match="no document has text on both sides"):
+        read_folders(tmp_path / "en", tmp_path / "gn")
+
+
+def test_odd_names_are_escaped() -> None:
+    name = os.fsdecode(b"\xff\ta\nb c")
+    assert printable(name) == "\\udcff\\ta\\nb c"
+    assert printable("año 1.txt") == "año 1.txt"
+
+
+def test_files_with_odd_names_are_aligned(tmp_path: Path, run: Callable[..., Any]) -> None:
+    name = os.fsdecode(b"a\xff\n.txt")
+    for side, lines in (("en", SOURCES), ("gn", TARGETS)):
+        write(tmp_path / side, name, lines)
+    status, rows = run("--numbers")
+    assert status == 0
+    assert {row[3] for row in rows} == {"a\\udcff\\n.txt"}
