@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orthoglot.apply.estimator import Decomposer
+    from orthoglot.apply.lists import mine, score
     from orthoglot.apply.model import Model
 
-__all__ = ["Decomposer", "load"]
+__all__ = ["Decomposer", "load", "mine", "score"]
 __version__ = "0.1.0"
 
 
@@ -22,9 +23,13 @@ def load(folder: str | Path, device: str = "auto") -> Model:
 
 
 def __getattr__(name: str) -> Any:
-    """`orthoglot.Decomposer`, imported when it is asked for: scikit-learn and PyTorch take seconds."""
+    """The names that need scikit-learn and PyTorch, imported when they are asked for: that takes seconds."""
     if name == "Decomposer":
         from orthoglot.apply.estimator import Decomposer
 
         return Decomposer
+    if name in ("mine", "score"):
+        from orthoglot.apply import lists
+
+        return getattr(lists, name)
     raise AttributeError(f"module 'orthoglot' has no attribute {name!r}")

@@ -18,6 +18,7 @@ from orthoglot import atomic
 from orthoglot.config import describe, method_named
 from orthoglot.decomposers import base
 from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.training.batching import PairRows
@@ -44,6 +45,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         device: "auto", "cpu", "cuda", "cuda:1".
         valid_share: of the pairs held out for stopping, or for choosing the settings of "discriminant", by hash of
             their vector in `a`, unless `fit` is given `valid`.
+        threads: of the CPU while `fit` runs; more of them rarely save time, and change the last digits.
 
     Attributes:
         decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.
@@ -66,6 +68,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         seed: int = 1,
         device: str = "auto",
         valid_share: float = 0.05,
+        threads: int = 1,
     ) -> None:
         self.method = method
         self.learning_rate = learning_rate
@@ -76,6 +79,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         self.seed = seed
         self.device = device
         self.valid_share = valid_share
+        self.threads = threads
 
     def fit(
         self,
@@ -119,9 +123,10 @@ class Decomposer(TransformerMixin, BaseEstimator):
                 f"{len(data.train)} pairs to train on and {len(data.valid)} to validate on, of {n}: too few"
             )
         device = resolve_device(self.device)
-        found, self.history_ = fit_decomposer(
-            method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
-        )
+        with cpu_threads(self.threads):
+            found, self.history_ = fit_decomposer(
+                method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
+            )
         self.decomposer_ = replace(found, details={"estimator": self.get_params(), **found.details})
         return self._describe()
 

@@ -13,6 +13,7 @@ from orthoglot.cli import (
     compare,
     corpora,
     doctor,
+    evaluate,
     jobs,
     mine,
     network,
@@ -33,6 +34,8 @@ app = typer.Typer(
     help="Train multilingual sentence encoders, split their vectors into meaning and language, measure both.",
 )
 app.add_typer(jobs.app)
+# Replaces the job of this name, and calls it where it is given a job.
+app.add_typer(evaluate.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
 app.add_typer(checkpoint.app)
