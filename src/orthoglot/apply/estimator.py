@@ -168,6 +168,8 @@ class Decomposer(TransformerMixin, BaseEstimator):
     def _recipe(self) -> DecompositionSettings:
         if not 0 <= self.valid_share < 1:
             raise ConfigError(f"valid_share {self.valid_share}: must be in [0, 1)")
+        if self.threads < 1:
+            raise ConfigError(f"threads {self.threads}: must be at least 1")
         try:
             return DecompositionSettings(
                 learning_rate=self.learning_rate,
