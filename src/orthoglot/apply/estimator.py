@@ -45,7 +45,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         device: "auto", "cpu", "cuda", "cuda:1".
         valid_share: of the pairs held out for stopping, or for choosing the settings of "discriminant", by hash of
             their vector in `a`, unless `fit` is given `valid`.
-        threads: of the CPU while `fit` runs; more of them rarely save time, and change the last digits.
+        threads: of the CPU while `fit` runs; more save time only on free cores, and change the last digits.
 
     Attributes:
         decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.

@@ -12,8 +12,8 @@ import torch
 def cpu_threads(count: int | None) -> Iterator[None]:
     """Let PyTorch use `count` threads, then as many as before; None changes nothing.
 
-    It starts with one for each core. Between the small sums of a decomposer's training those threads spin, which takes
-    more time than they save, most of all where cores are shared.
+    It starts with one for each core. Between the small sums of a decomposer's training these threads spin, which costs
+    more than they save where other work shares the cores.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(count or before)
