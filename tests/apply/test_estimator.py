@@ -15,9 +15,9 @@ import torch
 from sklearn.base import clone
 
 import orthoglot
-from orthoglot.apply import estimator
 from orthoglot.config import method_named
 from orthoglot.decomposers.base import load_decomposer
+from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.tasks.retrieval import hits
 from orthoglot.training.batching import PairRows
@@ -194,6 +194,7 @@ def test_bad_input_is_refused(changes: dict[str, Any], error: type[Exception], m
         ({"method": "original"}, "has nothing to train"),
         ({"learning_rate": 0.0}, "learning_rate: Input should be greater than 0"),
         ({"valid_share": 1.0}, "valid_share 1.0"),
+        ({"threads": 0}, "threads 0"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -211,15 +212,34 @@ def test_every_spelling_of_a_language_is_one(fitted: orthoglot.Decomposer) -> No
 def test_defaults_are_those_of_the_command_line() -> None:
     from orthoglot.cli.tools import fit
 
-    ours = inspect.signature(orthoglot.Decomposer).parameters
+    ours = {name: one.default for name, one in inspect.signature(orthoglot.Decomposer).parameters.items()}
     theirs = inspect.signature(fit).parameters
-    assert {name: one.default for name, one in ours.items()} == {name: theirs[name].default for name in ours}
+    # Those of the command line wait without spinning, which only the environment of a new process can set.
+    assert (ours.pop("threads"), theirs["threads"].default) == (1, None)
+    assert ours == {name: theirs[name].default for name in ours}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_fit_uses_its_own_number_of_threads_and_gives_back_the_other(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = []
+
+    def fitting(*args: Any, **options: Any) -> Any:
+        used.append(torch.get_num_threads())
+        return fit_decomposer(*args, **options)
+
+    monkeypatch.setattr("orthoglot.apply.estimator.fit_decomposer", fitting)
+    with cpu_threads(2):
+        orthoglot.Decomposer("seed", **FAST, threads=threads).fit(*world(), "en", "gn")
+        assert (used, torch.get_num_threads()) == ([threads], 2)
 
 
 def test_package_stays_light_until_the_estimator_is_asked_for() -> None:
     code = (
         "import sys, orthoglot\nassert not {'torch', 'sklearn', 'numpy'} & set(sys.modules)\n"
-        "assert 'Decomposer' in orthoglot.__all__\northoglot.Decomposer\nassert 'sklearn' in sys.modules\n"
+        "assert {'Decomposer', 'mine', 'score'} < set(orthoglot.__all__)\n"
+        "orthoglot.Decomposer\nassert 'sklearn' in sys.modules\n"
         "try:\n    orthoglot.Decomposr\nexcept AttributeError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -241,21 +261,3 @@ def test_closed_forms_equal_the_workflows(name: str) -> None:
     assert set(expected) == set(ours.decomposer_.weights)
     for key, array in expected.items():
         np.testing.assert_array_equal(ours.decomposer_.weights[key], array)
-
-
-def test_training_takes_one_thread_and_leaves_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    inner = estimator.fit_decomposer
-
-    def fitting(*arguments: Any, **options: Any) -> Any:
-        seen.append(torch.get_num_threads())
-        return inner(*arguments, **options)
-
-    monkeypatch.setattr(estimator, "fit_decomposer", fitting)
-    torch.set_num_threads(2)
-    try:
-        orthoglot.Decomposer("centering").fit(*world(), "en", "gn")
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(1)
-    assert seen == [1]

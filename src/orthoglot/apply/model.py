@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+from tqdm import tqdm
 
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
@@ -81,6 +82,7 @@ class Model:
         language: str | None = None,
         partner: str | None = None,
         batch_tokens: int = 2048,
+        progress: bool = False,
     ) -> np.ndarray:
         """Vectors of sentences, in their order.
 
@@ -91,6 +93,7 @@ class Model:
                 Moses: for its tokeniser; centering: for its mean).
             partner: the language that they are compared with, which centering per pair asks for.
             batch_tokens: tokens encoded at once, padding included; a GPU is kept busy by more.
+            progress: draw a bar on standard error.
         Returns:
             (n, D) float32; (D,) for one string.
         """
@@ -101,9 +104,11 @@ class Model:
         single = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if part == "sentence" or self.decomposer is None:
-            vectors = self.encoder.encode(texts, language or "", batch_tokens)
+            vectors = self._vectors(texts, language, batch_tokens, progress)
         else:
-            parts = self.parts(texts, language=language, partner=partner, batch_tokens=batch_tokens)
+            parts = self.parts(
+                texts, language=language, partner=partner, batch_tokens=batch_tokens, progress=progress
+            )
             vectors = getattr(parts, part)
         return vectors[0] if single else vectors
 
@@ -114,6 +119,7 @@ class Model:
         language: str | None = None,
         partner: str | None = None,
         batch_tokens: int = 2048,
+        progress: bool = False,
     ) -> Parts:
         """The vectors of sentences and both their parts, encoded once; arguments as of `encode`.
 
@@ -122,5 +128,15 @@ class Model:
         """
         if self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer")
-        vectors = self.encoder.encode(list(sentences), language or "", batch_tokens)
+        vectors = self._vectors(sentences, language, batch_tokens, progress)
         return self.decomposer.transform(vectors, language or "", partner)
+
+    def _vectors(
+        self, sentences: Sequence[str], language: str | None, batch_tokens: int, progress: bool
+    ) -> np.ndarray:
+        """The encoder's own."""
+        texts = list(sentences)
+        if not progress:
+            return self.encoder.encode(texts, language or "", batch_tokens)
+        with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
+            return self.encoder.encode(texts, language or "", batch_tokens, bar.update)

@@ -14,6 +14,7 @@ from orthoglot.cli import (
     compare,
     corpora,
     doctor,
+    evaluate,
     jobs,
     mine,
     network,
@@ -35,6 +36,8 @@ app = typer.Typer(
 for job in jobs.app.registered_commands:
     job.rich_help_panel = "Jobs of the workflow"
 app.add_typer(jobs.app)
+# Replaces the job of this name, and calls it where it is given a job.
+app.add_typer(evaluate.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
 app.add_typer(checkpoint.app)

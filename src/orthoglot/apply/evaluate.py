@@ -1,0 +1,260 @@
+"""A model against its encoder's own vectors, centering and another method, on one's own translations."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.apply.estimator import Decomposer
+from orthoglot.apply.model import Model
+from orthoglot.corpora.bitext import read_pairs, read_rows
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.errors import DataError
+from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
+from orthoglot.statistics.resampling import Column, Scores, left_out, pool, resample
+from orthoglot.statistics.weighted import Spearman, mean
+from orthoglot.tasks.base import keys_of
+from orthoglot.tasks.graded_pairs import cosines, merged
+from orthoglot.tasks.retrieval import hits
+
+ORIGINAL, CENTERING, MODEL = "original", "centering", "model"
+FORWARD, BACKWARD, BOTH, SPEARMAN = "P@1 ->", "P@1 <-", "P@1 both", "spearman"
+FEW = 30
+RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 1
+# Codes for private use: a method that is fitted here only has to tell the two sides apart.
+UNNAMED = ("qaa", "qab")
+View = Callable[[np.ndarray, int], np.ndarray]
+logger = logging.getLogger(__name__)
+
+
+class Benchmark(NamedTuple):
+    """Sentences of two languages, row by row, and how good each pair is; without grades they are translations."""
+
+    name: str
+    source: list[str]
+    target: list[str]
+    gold: np.ndarray | None
+
+
+class Estimate(NamedTuple):
+    """A value and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Row(NamedTuple):
+    """A line of the table: a score times 100, and its difference to that of the original vectors."""
+
+    benchmark: str
+    vectors: str
+    measure: str
+    score: Estimate
+    minus_original: Estimate | None
+    n: int
+
+
+def read(path: Path) -> Benchmark:
+    """Translations (two columns) or graded pairs (a number in a third); pairs with a blank side are left out.
+
+    Of translations only pairs whose sides are both new count: no vector finds one of two equal sentences.
+
+    Raises:
+        DataError: another number of columns, a grade that is no finite number, or fewer than two pairs.
+    """
+    rows = [row for row in read_rows(path) if all(cell.strip() for cell in row[:2])]
+    if rows and len(rows[0]) not in (2, 3):
+        raise DataError(
+            f"{path}: {len(rows[0])} columns; 2 are translations, a number in a third is their grade"
+        )
+    total, gold = len(rows), None
+    if rows and len(rows[0]) == 3:
+        try:
+            gold = np.array([float(row[2]) for row in rows])
+        except ValueError as error:
+            raise DataError(f"{path}: column 3: {error}") from error
+        if not np.isfinite(gold).all():
+            raise DataError(f"{path}: a grade in column 3 is not finite")
+    else:
+        sides: tuple[set[str], set[str]] = set(), set()
+        kept = []
+        for row in rows:
+            if row[0] not in sides[0] and row[1] not in sides[1]:
+                kept.append(row)
+                sides[0].add(row[0])
+                sides[1].add(row[1])
+        rows = kept
+    if len(rows) < 2:
+        raise DataError(f"{path}: {len(rows)} pairs to measure on, at least 2 are needed")
+    if len(rows) < total:
+        logger.info(
+            "%s: %d of %d pairs are left out: a sentence occurs before", path, total - len(rows), total
+        )
+    if len(rows) < FEW:
+        logger.warning("%s: %d pairs are too few: the intervals are rough", path, len(rows))
+    return Benchmark(path.name, [row[0] for row in rows], [row[1] for row in rows], gold)
+
+
+def evaluate(
+    model: Model,
+    benchmarks: Sequence[Benchmark],
+    *,
+    text: Sequence[Path] = (),
+    method: str = "",
+    languages: tuple[str | None, str | None] = (None, None),
+) -> list[Row]:
+    """Scores of each benchmark in each kind of vectors.
+
+    Translations: P@1 in each direction and the mean of both, with Wilson intervals. Graded pairs: Spearman's
+    correlation of cosine and grade, with a bootstrap interval. Differences have paired bootstrap intervals over source
+    sentences (10,000 draws, 95 %).
+
+    Args:
+        model: an encoder with a decomposer, or an encoder alone.
+        benchmarks: as `read` gives them.
+        text: TSV files of translations, on which centering and `method` are fitted. Pairs with a
+            sentence of a benchmark are left out.
+        method: another one of the catalogue to compare with; none if empty or without `text`.
+        languages: of the two sides, where the model needs them.
+    Raises:
+        DataError: too little text to fit on, or no vector of a benchmark has a direction.
+    Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
+    """
+    views: dict[str, View] = {ORIGINAL: lambda vectors, _: vectors}
+    if text:
+        fitted = _fitted(
+            model, text, benchmarks, dict.fromkeys([CENTERING, *([method] if method else [])]), languages
+        )
+        views |= {name: _meaning(one, languages) for name, one in fitted.items()}
+    if (own := model.decomposer) is not None:
+
+        def meaning(vectors: np.ndarray, side: int) -> np.ndarray:
+            return own.transform(vectors, languages[side] or "", languages[1 - side]).meaning
+
+        views[f"{MODEL} ({own.method})"] = meaning
+    rows: list[Row] = []
+    for one in benchmarks:
+        sides = _encode(model, (one.source, one.target), languages)
+        keys = keys_of(one.source)
+        found = {
+            name: _scores(one, [view(vectors, side) for side, vectors in enumerate(sides)], keys)
+            for name, view in views.items()
+        }
+        rows += _rows(one, found)
+    return rows
+
+
+def _fitted(
+    model: Model,
+    text: Sequence[Path],
+    benchmarks: Sequence[Benchmark],
+    methods: Iterable[str],
+    languages: tuple[str | None, str | None],
+) -> dict[str, Decomposer]:
+    """Methods on the vectors of the text, without the sentences that they are measured on."""
+    seen = {
+        normalised(sentence) for one in benchmarks for side in (one.source, one.target) for sentence in side
+    }
+    pairs = [
+        pair
+        for pair in dict.fromkeys(pair for path in text for pair in read_pairs([path]))
+        if all(side.strip() for side in pair)
+    ]
+    kept = [pair for pair in pairs if not any(normalised(side) in seen for side in pair)]
+    if len(kept) < len(pairs):
+        logger.info(
+            "%d of %d pairs of text are in a benchmark and left out", len(pairs) - len(kept), len(pairs)
+        )
+    if len(kept) < FEW:
+        raise DataError(f"{len(kept)} pairs of text outside the benchmarks, at least {FEW} are needed")
+    vectors = _encode(model, ([pair.source for pair in kept], [pair.target for pair in kept]), languages)
+    return {name: Decomposer(name, device="cpu").fit(*vectors, *_codes(languages)) for name in methods}
+
+
+def _meaning(fitted: Decomposer, languages: tuple[str | None, str | None]) -> View:
+    codes = _codes(languages)
+    return lambda vectors, side: fitted.transform(vectors, codes[side], codes[1 - side])
+
+
+def _codes(languages: tuple[str | None, str | None]) -> tuple[str, str]:
+    return languages[0] or UNNAMED[0], languages[1] or UNNAMED[1]
+
+
+def _encode(
+    model: Model, sides: tuple[list[str], list[str]], languages: tuple[str | None, str | None]
+) -> tuple[np.ndarray, np.ndarray]:
+    source, target = (
+        model.encode(sentences, part="sentence", language=language)
+        for sentences, language in zip(sides, languages, strict=True)
+    )
+    return source, target
+
+
+def _scores(benchmark: Benchmark, sides: Sequence[np.ndarray], keys: np.ndarray) -> dict[str, Scores]:
+    """Per-item scores by measure."""
+    if benchmark.gold is not None:
+        predicted = merged(cosines(sides[0], sides[1]))
+        return {SPEARMAN: Scores(np.column_stack([predicted, benchmark.gold]), keys)}
+    both = [Scores(one, keys) for one in hits(sides[0], sides[1])]
+    # As `pool` does: floats, NaN for a pair that is left out.
+    return {FORWARD: pool(both[:1]), BACKWARD: pool(both[1:]), BOTH: pool(both)}
+
+
+def _rows(benchmark: Benchmark, found: dict[str, dict[str, Scores]]) -> list[Row]:
+    columns = [
+        Column(f"{benchmark.name}: {name}, {measure}", scores, Spearman() if measure == SPEARMAN else mean())
+        for name, measures in found.items()
+        for measure, scores in measures.items()
+    ]
+    drawn = resample(columns, resamples=RESAMPLES, generator=np.random.default_rng(SEED))
+    places = {
+        place: number
+        for number, place in enumerate((name, one) for name, some in found.items() for one in some)
+    }
+    rows = []
+    for (name, measure), number in places.items():
+        scores, value = columns[number].scores, float(drawn.values[number])
+        keys = [scores.keys[~left_out(scores.values)]]
+        if np.isnan(value):
+            raise DataError(
+                f"{columns[number].name}: all predictions or all grades are equal, no correlation"
+            )
+        level = (
+            percentile(value, drawn.draws[number], confidence=CONFIDENCE, keys=keys)
+            if measure == SPEARMAN
+            else proportion({name: scores}, confidence=CONFIDENCE)
+        )
+        gain: Interval | None = None
+        if name != ORIGINAL:
+            base = places[ORIGINAL, measure]
+            gain = percentile(
+                value - float(drawn.values[base]),
+                drawn.draws[number] - drawn.draws[base],
+                confidence=CONFIDENCE,
+                keys=keys,
+            )
+            gain = gain if measure == SPEARMAN else not_empty(gain, CONFIDENCE)
+        rows.append(Row(benchmark.name, name, measure, _percent(level), gain and _percent(gain), level.n))
+    return rows
+
+
+def _percent(found: Interval) -> Estimate:
+    return Estimate(100 * found.value, 100 * found.low, 100 * found.high)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in Markdown, numbers times 100 with 95 % intervals."""
+    lines = [
+        "| Benchmark | Measure | Vectors | Value | Minus original | n |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        value = "{:.1f} [{:.1f}, {:.1f}]".format(*row.score)
+        gain = "" if row.minus_original is None else "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row.minus_original)
+        lines.append(f"| {row.benchmark} | {row.measure} | {row.vectors} | {value} | {gain} | {row.n} |")
+    return "\n".join(lines)

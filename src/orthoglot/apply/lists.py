@@ -1,0 +1,131 @@
+"""Mining and scoring of lists of sentences in Python, with the words of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from orthoglot.apply.mine import distinct
+from orthoglot.apply.mine import mine as mine_vectors
+from orthoglot.apply.model import Model
+from orthoglot.apply.score import score as score_pairs
+from orthoglot.decomposers.base import unit
+from orthoglot.encoders.threads import cpu_threads
+from orthoglot.errors import DataError
+from orthoglot.tasks.margins import Margin, Mined, Strategy
+
+
+class Scores(NamedTuple):
+    """What `score` says of N pairs.
+
+    Attributes:
+        score: (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 with a flag; NaN if a side is blank.
+        flag: (N,) str: "", "copy", "untranslated" or "blank".
+        similarity: (N,) float64, the cosine whatever the flag; NaN if a side is blank.
+    """
+
+    score: np.ndarray
+    flag: np.ndarray
+    similarity: np.ndarray
+
+
+def mine(
+    source: Sequence[str],
+    target: Sequence[str],
+    model: str | Path | Model,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    part: str | None = None,
+    margin: Margin = "ratio",
+    retrieval: Strategy = "max",
+    neighborhood: int = 4,
+    threshold: float | None = None,
+    best: int = 1,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: bool = False,
+) -> Mined:
+    """Find translations in two lists of sentences, by falling margin; `orthoglot mine` for what fits in memory.
+
+    Args:
+        source, target: sentences; blank ones are skipped, and of equal ones the first counts.
+        model: a folder, or what `orthoglot.load` opened; `device` is of a folder's encoder and of the search.
+        source_language, target_language: codes, where the model needs them.
+        part: "meaning", "language" or "sentence"; meaning if not given, or sentence of an encoder alone.
+        margin, retrieval, neighborhood, threshold, best: see `orthoglot.apply.mine.mine`.
+        threads: of the CPU, for this call; as PyTorch is set if not given.
+        progress: draw bars on standard error.
+    Returns:
+        Arrays (P,): `sources` and `targets`, positions in the two lists, and `margins`.
+    Raises:
+        ConfigError: an option that does not fit the model or another option.
+        DataError: a list has no text.
+    Source: docs/papers.md#protocol-margin.
+    """
+    sides = [distinct(source, "source"), distinct(target, "target")]
+    opened = _opened(model, device)
+    part = part or ("meaning" if opened.decomposer else "sentence")
+    languages = (source_language, target_language)
+    with cpu_threads(threads):
+        x, y = (
+            unit(
+                opened.encode(
+                    side.sentences, part=part, language=language, partner=partner, progress=progress
+                )
+            )
+            for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
+        )
+        found, _ = mine_vectors(
+            x,
+            y,
+            margin=margin,
+            retrieval=retrieval,
+            neighborhood=neighborhood,
+            threshold=threshold,
+            best=best,
+            device="cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
+            threads=torch.get_num_threads(),
+        )
+    positions = [np.array(side.lines, dtype=np.int64) - 1 for side in sides]
+    return Mined(positions[0][found.sources], positions[1][found.targets], found.margins)
+
+
+def score(
+    source: Sequence[str],
+    target: Sequence[str],
+    model: str | Path | Model,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: bool = False,
+) -> Scores:
+    """Score translations without references, as `orthoglot score` and `orthoglot.apply.score.score` do.
+
+    Args:
+        source, target: N sentences each; arguments otherwise as of `mine`.
+    Raises:
+        DataError: the lists differ in length, or are empty.
+    """
+    if len(source) != len(target) or not len(source):
+        raise DataError(
+            f"{len(source)} sources but {len(target)} translations: give as many, and one at least"
+        )
+    opened = _opened(model, device)
+    pairs = list(zip(source, target, strict=True))
+    with cpu_threads(threads):
+        scored = score_pairs(opened, pairs, (source_language, target_language))
+        found = list(tqdm(scored, total=len(pairs), desc="score", unit=" pairs", disable=not progress))
+    score, flag, similarity = zip(*found, strict=True)
+    return Scores(np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
+
+
+def _opened(model: str | Path | Model, device: str) -> Model:
+    return model if isinstance(model, Model) else Model.load(model, device)

@@ -1,0 +1,150 @@
+"""A model against the original vectors, centering and another method: known answers and an independent twin."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from typer.testing import CliRunner
+
+from orthoglot import load
+from orthoglot.apply.encoder_copy import Checkpoint
+from orthoglot.apply.evaluate import evaluate, read
+from orthoglot.apply.fit import fit, texts_by_pair
+from orthoglot.cli import app
+from orthoglot.config import method_named
+from orthoglot.corpora.preparation_settings import SplitSettings
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.training.settings import DecompositionSettings
+
+PAIRS = make_pairs(50, seed=9)
+TEXT = make_pairs(500)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The discriminant on a tiny encoder."""
+    root = tmp_path_factory.mktemp("evaluate")
+    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.1)
+    fit(
+        Checkpoint(str(checkpoint), pooling="mean", max_tokens=20),
+        texts_by_pair([str(write_tsv(root / "text.tsv", TEXT))], ["en-gn"]),
+        "discriminant",
+        method_named("discriminant"),
+        DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=1, patience=1),
+        SplitSettings(seed=1, valid=0.1, test=0.1, max_train=0, max_valid=0, max_test=0),
+        seed=1,
+        device="cpu",
+        checkpoint=root / "work",
+        output=root / "model",
+    )
+    return root / "model"
+
+
+def graded(path: Path) -> list[float]:
+    gold = np.random.default_rng(4).normal(size=50).round(2).tolist()
+    path.write_text("".join(f"{a}\t{b}\t{one}\n" for (a, b), one in zip(PAIRS, gold, strict=True)))
+    return gold
+
+
+def test_scores_are_those_of_numpy_and_scipy(model: Path, tmp_path: Path) -> None:
+    opened = load(model, device="cpu")
+    gold = graded(tmp_path / "graded.tsv")
+    files = [write_tsv(tmp_path / "pairs.tsv", PAIRS), tmp_path / "graded.tsv"]
+    found = {
+        (row.benchmark, row.vectors, row.measure): row
+        for row in evaluate(opened, [read(one) for one in files])
+    }
+    for name, part in (("original", "sentence"), ("model (discriminant)", "meaning")):
+        x, y = (opened.encode([pair[side] for pair in PAIRS], part=part).astype(float) for side in (0, 1))
+        x, y = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (x, y))
+        cosines, own = x @ y.T, np.arange(50)
+        right = [(cosines.argmax(axis=axis) == own).mean() * 100 for axis in (1, 0)]
+        scores = [found["pairs.tsv", name, measure].score for measure in ("P@1 ->", "P@1 <-", "P@1 both")]
+        assert [one.value for one in scores] == pytest.approx([*right, np.mean(right)])
+        rank = found["graded.tsv", name, "spearman"].score
+        assert rank.value == pytest.approx(100 * spearmanr(cosines.diagonal(), gold).statistic, abs=0.5)
+        assert all(one.low <= one.value <= one.high for one in [*scores, rank])
+        assert rank.high - rank.low > 20
+    gain = found["pairs.tsv", "model (discriminant)", "P@1 both"]
+    base = found["pairs.tsv", "original", "P@1 both"]
+    assert base.minus_original is None
+    assert gain.minus_original.value == pytest.approx(gain.score.value - base.score.value)
+    assert gain.minus_original.low > 0  # the languages' offset hides translations from the original vectors
+
+
+def test_other_methods_are_fitted_on_text_without_the_benchmark(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = load(model / "encoder", device="cpu")
+    benchmark = read(write_tsv(tmp_path / "pairs.tsv", PAIRS))
+    clean = write_tsv(tmp_path / "clean.tsv", TEXT[:200])
+    # A translation of a benchmark's sentence that is far off would move the means.
+    leaked = write_tsv(tmp_path / "leaked.tsv", [*TEXT[:200], *((a, TEXT[0][0]) for a, _ in PAIRS)])
+    options: dict[str, Any] = {"method": "whitening", "languages": ("en", "gn")}
+    with caplog.at_level(logging.INFO):
+        rows = [evaluate(opened, [benchmark], text=[text], **options) for text in (clean, leaked)]
+    assert rows[0] == rows[1]
+    assert "50 of 250 pairs of text are in a benchmark" in caplog.text
+    both = {row.vectors: row for row in rows[0] if row.measure == "P@1 both"}
+    assert list(both) == ["original", "centering", "whitening"]
+    assert both["centering"].minus_original.low > 0
+    with pytest.raises(DataError, match="0 pairs of text outside the benchmarks"):
+        evaluate(opened, [benchmark], text=[tmp_path / "pairs.tsv"])
+
+
+def test_what_a_benchmark_may_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_tsv(tmp_path / "a.tsv", [*PAIRS[:10], ("", "b"), PAIRS[0], (PAIRS[1][0], "other")])
+    with caplog.at_level(logging.INFO):
+        assert read(path).source == [pair[0] for pair in PAIRS[:10]]
+    assert "2 of 12 pairs are left out" in caplog.text
+    assert "10 pairs are too few" in caplog.text
+    caplog.clear()
+    read(write_tsv(tmp_path / "a.tsv", PAIRS[:30]))
+    assert "too few" not in caplog.text
+    for line, message in (
+        ("a", "1 columns"),
+        ("a\tb", "1 pairs"),
+        ("a\tb\tc", "column 3"),
+        ("a\tb\tnan", "finite"),
+    ):
+        path.write_text(f"{line}\n")
+        with pytest.raises(DataError, match=message):
+            read(path)
+
+
+def test_the_command_prints_a_table_or_json(model: Path, tmp_path: Path) -> None:
+    text = write_tsv(tmp_path / "text.tsv", TEXT[:200])
+    benchmark = write_tsv(tmp_path / "pairs.tsv", PAIRS)
+    given = ["evaluate", str(model), "--benchmark", str(benchmark), "--threads", "1", "--method", "whitening"]
+    table = CliRunner().invoke(app, [*given, "--text", str(text)])
+    lines = [line.split(" | ") for line in table.stdout.splitlines()]
+    assert [line[2] for line in lines[2::3]] == ["original", "centering", "whitening", "model (discriminant)"]
+    output = tmp_path / "found.json"
+    assert CliRunner().invoke(app, [*given, "--json", "-o", str(output)]).exit_code == 0
+    found = json.loads(output.read_text())
+    assert len(found) == 6
+    assert set(found[3]["minus_original"]) == {"value", "low", "high"}
+    assert f"{found[3]['score']['value']:.1f} [" in table.stdout
+
+
+def test_a_job_of_the_workflow_is_told_from_a_model(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text("{}")
+    for given, message in (
+        ([str(tmp_path / "job.json")], "not a job file"),
+        (["-"], "not a job file"),
+        ([str(tmp_path)], "give --benchmark"),
+        (
+            [str(tmp_path), "--benchmark", "absent.tsv", "--text", "a", "--method", "sed"],
+            "nearest known: seed",
+        ),
+    ):
+        error = CliRunner().invoke(app, ["evaluate", *given], input="{}").exception
+        assert isinstance(error, ConfigError)
+        assert message in str(error)

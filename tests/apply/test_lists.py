@@ -1,0 +1,115 @@
+"""Mining, scoring and encoding of lists in Python: the command line's numbers, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_checkpoint import make_pairs, write_checkpoint
+from typer.testing import CliRunner
+
+import orthoglot
+from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
+from orthoglot.cli import app
+from orthoglot.encoders.threads import cpu_threads
+from orthoglot.errors import ConfigError, DataError
+
+PAIRS = make_pairs(40, seed=3)
+DOCS = Path(__file__).resolve().parents[2] / "docs/use.md"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lists")
+    folder = root / "encoder"
+    folder.mkdir()
+    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.001)
+    copy_encoder(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20), ["en", "gn"], folder)
+    return folder
+
+
+def test_mine_gives_positions_in_the_lists(encoder: Path, tmp_path: Path) -> None:
+    english = [PAIRS[0][0], "", *(pair[0] for pair in PAIRS[:30])]
+    guarani = [" ", *(pair[1] for pair in PAIRS[10:][::-1])]
+    found = orthoglot.mine(english, guarani, encoder, neighborhood=3, threshold=1.0, device="cpu")
+    paths = tmp_path / "en", tmp_path / "gn"
+    for path, lines in zip(paths, (english, guarani), strict=True):
+        path.write_text("\n".join(lines) + "\n")
+    output = tmp_path / "out.tsv"
+    given = ["mine", *map(str, paths), "--model", str(encoder), "-o", str(output), "--numbers"]
+    assert CliRunner().invoke(app, [*given, "-k", "3", "--threshold", "1", "--threads", "1"]).exit_code == 0
+    rows = [line.split("\t") for line in output.read_text().splitlines()]
+    assert found.sources.tolist() == [int(row[3]) - 1 for row in rows]
+    assert found.targets.tolist() == [int(row[4]) - 1 for row in rows]
+    np.testing.assert_allclose(found.margins, [float(row[0]) for row in rows], atol=1e-5)
+    pairs = {(english[i], guarani[j]) for i, j, _ in zip(*found, strict=True)}
+    assert len(pairs & set(PAIRS[10:30])) == 20
+    assert 1 not in found.sources
+    assert 2 not in found.sources  # the second of two equal sentences
+
+
+def test_score_gives_arrays(encoder: Path) -> None:
+    source = [PAIRS[0][0], "", PAIRS[1][0]]
+    target = [PAIRS[0][1], PAIRS[1][1], PAIRS[1][0]]
+    found = orthoglot.score(source, target, orthoglot.load(encoder, device="cpu"))
+    assert found.flag.tolist() == ["", "blank", "copy"]
+    assert np.isnan(found.score).tolist() == [False, True, False]
+    assert found.score[2] == -1
+    assert found.similarity[2] == pytest.approx(1, abs=1e-5)
+    x, y = (orthoglot.load(encoder, device="cpu").encode(one, part="sentence") for one in PAIRS[0])
+    assert found.score[0] == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y), abs=1e-5)
+    with pytest.raises(DataError, match="1 sources but 2 translations"):
+        orthoglot.score(["a"], ["b", "c"], encoder)
+    with pytest.raises(ConfigError, match="several pairs"):
+        orthoglot.mine(source, target, encoder, best=2, device="cpu")
+
+
+def test_a_bar_is_drawn_when_it_is_asked_for(encoder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    model = orthoglot.load(encoder, device="cpu")
+    texts = [pair[0] for pair in PAIRS]
+    plain = model.encode(texts, part="sentence")
+    orthoglot.mine(texts, texts, model, device="cpu")
+    orthoglot.score(texts, texts, model)
+    assert "%|" not in capfd.readouterr().err
+    np.testing.assert_array_equal(model.encode(texts, part="sentence", progress=True), plain)
+    assert "encode: 100%|" in capfd.readouterr().err
+    orthoglot.mine(texts, texts, model, device="cpu", progress=True)
+    assert capfd.readouterr().err.count("100%|") >= 2
+    orthoglot.score(texts, texts, model, progress=True)
+    assert "score: 100%|" in capfd.readouterr().err
+
+
+def test_threads_are_those_before_afterwards(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    used = []
+    encode = orthoglot.load(encoder, device="cpu")
+    inner = encode.encode
+    monkeypatch.setattr(
+        encode, "encode", lambda *args, **kw: used.append(torch.get_num_threads()) or inner(*args, **kw)
+    )
+    orthoglot.mine(PAIRS[0], PAIRS[1], encode, neighborhood=1, device="cpu", threads=before + 1)
+    assert used == [before + 1] * 2
+    assert torch.get_num_threads() == before
+    with pytest.raises(KeyError), cpu_threads(before + 2):
+        raise KeyError
+    assert torch.get_num_threads() == before
+
+
+def test_the_page_runs(encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = re.findall(r"```python\n(import orthoglot\n\nenglish = .*?)```", DOCS.read_text(), re.DOTALL)
+    opened = orthoglot.load(encoder, device="cpu")
+    model = orthoglot.load
+    english, dutch = zip(*PAIRS, strict=True)
+    (tmp_path / "en.txt").write_text("\n".join(english))
+    (tmp_path / "nl.txt").write_text("\n".join(dutch))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(orthoglot, "load", lambda folder: opened if folder == "my-model" else model(folder))
+    space: dict[str, object] = {}
+    exec(compile(block, str(DOCS), "exec"), space)
+    assert len(space["pairs"].margins) == 40
+    assert space["scores"].score.shape == (40,)
+    assert json.dumps(space["good"])
