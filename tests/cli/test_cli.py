@@ -87,7 +87,6 @@ def test_help_lists_the_verbs_without_loading_torch() -> None:
         "pretrain",
         "embed",
         "decompose",
-        "evaluate",
         "report",
     ]
     places = [text.index(f" {verb} ") for verb in verbs]
@@ -294,7 +293,7 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
     assert not (tmp_path / "out.tsv").exists()
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "fit", "export", "unbias", "langs"])
+@pytest.mark.parametrize("verb", [*VERBS, "fit", "evaluate", "export", "unbias", "langs"])
 def test_help_has_an_example_and_loads_no_library_that_takes_seconds(verb: str) -> None:
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"

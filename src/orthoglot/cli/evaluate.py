@@ -11,7 +11,7 @@ import typer
 
 from orthoglot import atomic
 from orthoglot.cli import jobs
-from orthoglot.cli.options import Device, Language, Threads
+from orthoglot.cli.options import Device, Language, Threads, check_outputs
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def evaluate(
         return
     if not benchmark:
         raise ConfigError("nothing to measure on: give --benchmark FILE")
-    if output.is_dir():
-        raise ConfigError(f"{output} is a folder; name the file to write")
+    check_outputs(output)
     # Only now the libraries that take seconds: a wrong option fails at once.
     import torch
 
