@@ -1,0 +1,42 @@
+"""The wheel holds the package and its data, and neither tests nor workflow; built without a network."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from orthoglot import __version__
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (built,) = folder.glob("*.whl")
+    return zipfile.ZipFile(built)
+
+
+def test_contents(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+    info = f"orthoglot-{__version__}.dist-info"
+    assert {name.split("/")[0] for name in names} == {"orthoglot", info}
+    assert {"orthoglot/py.typed", "orthoglot/params.yaml", "orthoglot/__main__.py"} <= names
+    files = [path for path in (ROOT / "catalogue").rglob("*") if path.is_file()]
+    assert {f"orthoglot/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
+    assert "orthoglot = orthoglot.cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+
+
+def test_only_the_extra_needs_the_workflow_engines(wheel: zipfile.ZipFile) -> None:
+    metadata = wheel.read(f"orthoglot-{__version__}.dist-info/METADATA").decode()
+    extras = set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.MULTILINE))
+    assert {"workflow", "gpu", "mteb", "opusfilter"} <= extras
+    needed = [line for line in metadata.splitlines() if re.match(r"Requires-Dist: (snakemake|dvc)", line)]
+    assert needed
+    assert all("extra ==" in line for line in needed)
