@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -31,6 +32,23 @@ def test_contents(wheel: zipfile.ZipFile) -> None:
     files = [path for path in (ROOT / "catalogue").rglob("*") if path.is_file()]
     assert {f"orthoglot/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
     assert "orthoglot = orthoglot.cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+
+
+def test_every_dependency_of_users_has_its_licence_listed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = {
+        name: needed
+        for name, needed in project["optional-dependencies"].items()
+        if name not in ("test", "demo")
+    }
+    wanted = {
+        (re.split(r"[<>=;]", one)[0], where)
+        for where, needed in [("always", project["dependencies"]), *extras.items()]
+        for one in needed
+    }
+    page = (ROOT / "docs/licences.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S+) \| (?:extra `(\S+)`|always) \| (\S.*) \|$", page, re.MULTILINE)
+    assert {(name, extra or "always") for name, extra, _ in rows} == wanted
 
 
 def test_only_the_extra_needs_the_workflow_engines(wheel: zipfile.ZipFile) -> None:
