@@ -217,6 +217,20 @@ def test_what_was_filtered_and_why(models: dict[str, Path], tmp_path: Path) -> N
     )
 
 
+def test_good_translations_decide_the_threshold(models: dict[str, Path], tmp_path: Path) -> None:
+    good = [*PAIRS[:40], (PAIRS[0][0], PAIRS[0][0])]  # a copy has no say
+    write_tsv(tmp_path / "dev.tsv", good)
+    write_tsv(tmp_path / "web.tsv", PAIRS[:40])
+    options = [str(tmp_path / "web.tsv"), "-o", str(tmp_path / "out.tsv")]
+    for loss, low in (("0.1", 4), ("0", 0)):
+        result = run(models, "filter", *options, "--good", str(tmp_path / "dev.tsv"), "--loss", loss)
+        assert len((tmp_path / "out.tsv").read_text().splitlines()) == 40 - low, result.stderr
+    for given in ([], ["--threshold", "0", "--good", str(tmp_path / "dev.tsv")]):
+        result = run(models, "filter", *options, *given)
+        assert isinstance(result.exception, ConfigError)
+        assert "give --threshold, or --good" in str(result.exception)
+
+
 def test_bad_input_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "short").write_text("a\n")
     (tmp_path / "long").write_text("a\nb\n")

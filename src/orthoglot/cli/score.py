@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from orthoglot.cli.options import Device, Language, ModelFolder, PairFiles, Threads, check_outputs
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from orthoglot.apply.score import Scored
@@ -71,7 +71,14 @@ def filter_pairs(
         Path,
         typer.Option("--output", "-o", help="TSV of the pairs that pass, plain, .gz or .zst; - for stdout"),
     ],
-    threshold: Annotated[float, typer.Option(help="least score of a pair that passes")],
+    threshold: Annotated[float | None, typer.Option(help="least score of a pair that passes")] = None,
+    good: Annotated[
+        list[Path] | None,
+        typer.Option(help="good translations like yours, a TSV file: they decide the threshold, by --loss"),
+    ] = None,
+    loss: Annotated[
+        float, typer.Option(min=0, max=1, help="share of the --good ones that are below the threshold")
+    ] = 0.05,
     rejected: Annotated[
         Path | None, typer.Option(help="TSV of the others, likewise: reason, score, source, translation")
     ] = None,
@@ -80,15 +87,22 @@ def filter_pairs(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Keep translations that score well. Example: orthoglot filter web.tsv --model my-labse --threshold 0.6 -o ok.tsv
+    """Keep translations that score well. Example: orthoglot filter web.tsv --model my-labse --good dev.tsv -o ok.tsv
 
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
     check_outputs(output, rejected)
     from orthoglot.corpora.bitext import write_lines
 
+    if (threshold is None) == (good is None):
+        raise ConfigError("give --threshold, or --good with translations that decide it")
     pairs = _read(files)
-    scored = list(_scores(pairs, model, (source_language, target_language), device, threads))
+    languages = source_language, target_language
+    if good:
+        known = _scores(_read(good), model, languages, device, threads)
+        threshold = quantile([one.score for one in known if one.score is not None and not one.flag], loss)
+        typer.echo(f"threshold {threshold:.4f}, above all but {loss:.0%} of the good translations", err=True)
+    scored = list(_scores(pairs, model, languages, device, threads))
     reasons = [
         one.flag or ("" if one.score is not None and one.score >= threshold else "low_score")
         for one in scored
@@ -132,6 +146,17 @@ def _scores(
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     found = scoring(load(model, device=device), pairs, languages)
     return track(found, total=len(pairs), label="score", unit="pairs")
+
+
+def quantile(scores: Sequence[float], share: float) -> float:
+    """The score that this share of the scores lies below.
+
+    Raises:
+        DataError: there is no score.
+    """
+    if not scores:
+        raise DataError("no good translation has a score")
+    return sorted(scores)[min(int(share * len(scores)), len(scores) - 1)]
 
 
 def _cell(text: str) -> str:
