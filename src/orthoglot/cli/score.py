@@ -100,12 +100,13 @@ def filter_pairs(
     languages = source_language, target_language
     if good:
         known = _scores(_read(good), model, languages, device, threads)
-        threshold = quantile([one.score for one in known if one.score is not None and not one.flag], loss)
-        typer.echo(f"threshold {threshold:.4f}, above all but {loss:.0%} of the good translations", err=True)
+        least = quantile([one.score for one in known if one.score is not None and not one.flag], loss)
+        typer.echo(f"threshold {least:.4f}: below it are {loss:.0%} of the good translations", err=True)
+    else:
+        least = threshold or 0.0
     scored = list(_scores(pairs, model, languages, device, threads))
     reasons = [
-        one.flag or ("" if one.score is not None and one.score >= threshold else "low_score")
-        for one in scored
+        one.flag or ("" if one.score is not None and one.score >= least else "low_score") for one in scored
     ]
     rows = list(zip(pairs, scored, reasons, strict=True))
     if rejected is not None:
