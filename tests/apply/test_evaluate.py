@@ -134,17 +134,14 @@ def test_the_command_prints_a_table_or_json(model: Path, tmp_path: Path) -> None
     assert f"{found[3]['score']['value']:.1f} [" in table.stdout
 
 
-def test_a_job_of_the_workflow_is_told_from_a_model(tmp_path: Path) -> None:
-    (tmp_path / "job.json").write_text("{}")
+def test_wrong_options_are_refused(tmp_path: Path) -> None:
     for given, message in (
-        ([str(tmp_path / "job.json")], "not a job file"),
-        (["-"], "not a job file"),
         ([str(tmp_path)], "give --benchmark"),
         (
             [str(tmp_path), "--benchmark", "absent.tsv", "--text", "a", "--method", "sed"],
             "nearest known: seed",
         ),
     ):
-        error = CliRunner().invoke(app, ["evaluate", *given], input="{}").exception
+        error = CliRunner().invoke(app, ["evaluate", *given]).exception
         assert isinstance(error, ConfigError)
         assert message in str(error)

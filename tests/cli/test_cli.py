@@ -87,6 +87,7 @@ def test_help_lists_the_verbs_without_loading_torch() -> None:
         "pretrain",
         "embed",
         "decompose",
+        "evaluate-job",
         "report",
     ]
     places = [text.index(f" {verb} ") for verb in verbs]

@@ -22,7 +22,7 @@ rule evaluate:
     params:
         job=job(),
     shell:
-        "orthoglot evaluate - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot evaluate-job - <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # results/: all records, their tables and figures, and one HTML page

@@ -32,11 +32,11 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    help="Train multilingual sentence encoders, split their vectors into meaning and language, measure both.",
 )
 for job in jobs.app.registered_commands:
     job.rich_help_panel = "Jobs of the workflow"
 app.add_typer(jobs.app)
-# Replaces the job of this name, and calls it where it is given a job.
 app.add_typer(evaluate.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
@@ -57,7 +57,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress; warnings, errors and the result")
@@ -73,6 +72,7 @@ def options(
 
 def main() -> None:
     """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
+    app.callback()(options)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orthoglot import atomic
-from orthoglot.cli import jobs
 from orthoglot.cli.options import Device, Language, Threads, check_outputs
 from orthoglot.errors import ConfigError
 
@@ -48,11 +47,8 @@ def evaluate(
 ) -> None:
     """Compare a model with its encoder's vectors. Example: orthoglot evaluate my-labse --benchmark test.tsv
 
-    With --text also with centering and another method. The workflow runs its jobs, a JSON file or -, by this verb too.
+    With --text also with centering and another method.
     """
-    if str(model) == "-" or model.is_file():
-        jobs.evaluate(model)
-        return
     if not benchmark:
         raise ConfigError("nothing to measure on: give --benchmark FILE")
     check_outputs(output)

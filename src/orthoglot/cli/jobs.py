@@ -323,7 +323,7 @@ def decompose(job_file: JobFile) -> None:
     job.run(work)
 
 
-@app.command()
+@app.command("evaluate-job")  # `evaluate` is for people
 def evaluate(job_file: JobFile) -> None:
     """Score one method on one encoder over all tasks, views and seeds."""
     from orthoglot.encoders.folder import identity
