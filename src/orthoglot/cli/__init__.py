@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from orthoglot import __version__
 from orthoglot.cli import (
     checkpoint,
     compare,
@@ -49,30 +50,26 @@ app.add_typer(mine.app)
 app.add_typer(score.app)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from orthoglot import __version__
-
-        typer.echo(f"orthoglot {__version__}")
-        raise typer.Exit
-
-
 def options(
+    context: typer.Context,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress; warnings, errors and the result")
     ] = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print it and end")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="print it and end")] = False,
 ) -> None:
     """Train multilingual sentence encoders, split their vectors into meaning and language, measure both."""
+    if version:
+        typer.echo(f"orthoglot {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        raise ConfigError("name a command; orthoglot --help lists them")
     if quiet:
         logging.getLogger("orthoglot").setLevel(logging.WARNING)
 
 
 def main() -> None:
     """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
-    app.callback()(options)
+    app.callback(invoke_without_command=True)(options)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
     )
