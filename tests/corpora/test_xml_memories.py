@@ -236,7 +236,8 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"
 def test_text_without_markup_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
 ) -> None:
-    pairs = [[re.sub(r"[]<>{}%$&[*`]", "", side) + "." for side in pair] for pair in texts]
+    # Nor access keys, which "_" and "&" mark.
+    pairs = [[re.sub(r"[]<>{}%$&_[*`]", "", side) + "." for side in pair] for pair in texts]
     path = tmp_path_factory.mktemp("tmx") / "m.tmx"
     path.write_bytes(TMX.replace("{units}", "".join(unit(en=one, de=two) for one, two in pairs)).encode())
     assert read(path) == [SentencePair(*pair) for pair in pairs]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from importlib import metadata
 from typing import Annotated
 
 import typer
 
-from orthoglot import __version__
 from orthoglot.cli import (
     checkpoint,
     compare,
@@ -59,7 +59,7 @@ def options(
 ) -> None:
     """Train multilingual sentence encoders, split their vectors into meaning and language, measure both."""
     if version:
-        typer.echo(f"orthoglot {__version__}")
+        typer.echo(f"orthoglot {metadata.version('orthoglot')}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         raise ConfigError("name a command; orthoglot --help lists them")
