@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,13 @@ SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _level_of_the_log() -> Iterator[None]:
+    """Commands that print little set the level for their process, which here is that of all tests."""
+    yield
+    logging.getLogger("orthoglot").setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")
