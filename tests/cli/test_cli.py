@@ -294,6 +294,32 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
     assert not (tmp_path / "out.tsv").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("fit --encoder none --bitext absent.tsv --pair en-gn --output new", "absent.tsv does not exist"),
+        (
+            "fit --encoder none --bitext here.en,absent.gn --pair en-gn --output new",
+            "absent.gn does not exist",
+        ),
+        ("export model here.en", "here.en: exists; remove it first or name another folder"),
+    ],
+)
+def test_a_wrong_path_is_noticed_before_the_libraries_that_take_seconds(
+    command: str, line: str, tmp_path: Path
+) -> None:
+    (tmp_path / "here.en").write_text("one\n")
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
+        f"print(CliRunner().invoke(app, {command.split()!r}).exception)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == line
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("verb", [*VERBS, "fit", "evaluate", "export", "unbias", "langs"])
 def test_help_has_an_example_and_loads_no_library_that_takes_seconds(verb: str) -> None:
     code = (

@@ -336,6 +336,12 @@ def fit(
 
     Example: orthoglot fit --encoder models/LaBSE --bitext en-gn.tsv.gz --pair en-gn --output my-labse
     """
+    # Before the libraries that take seconds.
+    for text in bitext:
+        for path in [text] if Path(text).exists() else text.split(","):
+            if not Path(path).exists():
+                raise DataError(f"{path} does not exist")
+
     from pydantic import ValidationError
 
     from orthoglot.config import describe, method_named
@@ -410,6 +416,9 @@ def export(
     ] = None,
 ) -> None:
     """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
+    # Before the libraries that take seconds.
+    if output.exists():
+        raise ConfigError(f"{output}: exists; remove it first or name another folder")
     from orthoglot.apply.export import export as exporting
 
     off = exporting(model, output, part=part, language=language, licence=licence, records=records)
