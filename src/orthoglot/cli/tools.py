@@ -336,12 +336,6 @@ def fit(
 
     Example: orthoglot fit --encoder models/LaBSE --bitext en-gn.tsv.gz --pair en-gn --output my-labse
     """
-    # Before the libraries that take seconds.
-    for text in bitext:
-        for path in [text] if Path(text).exists() else text.split(","):
-            if not Path(path).exists():
-                raise DataError(f"{path} does not exist")
-
     from pydantic import ValidationError
 
     from orthoglot.config import describe, method_named
@@ -364,7 +358,12 @@ def fit(
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 
-    # Only now the libraries that take seconds: a wrong option fails at once.
+    for text in bitext:
+        for path in [text] if Path(text).exists() else text.split(","):
+            if not Path(path).exists():
+                raise DataError(f"{path} does not exist")
+
+    # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
     import torch
 
     from orthoglot.apply import fit as fitting
