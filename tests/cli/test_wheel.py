@@ -24,6 +24,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(built)
 
 
+def test_the_citation_names_the_version_of_the_package() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_contents(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     info = f"orthoglot-{__version__}.dist-info"
