@@ -14,9 +14,10 @@ from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import load
+from orthoglot.apply.arguments import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint
 from orthoglot.apply.evaluate import evaluate, read
-from orthoglot.apply.fit import fit, texts_by_pair
+from orthoglot.apply.fit import fit
 from orthoglot.cli import app
 from orthoglot.config import method_named
 from orthoglot.corpora.preparation_settings import SplitSettings

@@ -21,9 +21,10 @@ from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write
 
 import orthoglot
 from orthoglot.apply import fit as module
+from orthoglot.apply.arguments import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of, stated_limit
 from orthoglot.apply.export import export
-from orthoglot.apply.fit import fit, texts_by_pair
+from orthoglot.apply.fit import fit
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
 from orthoglot.corpora.cleaning import normalised

@@ -13,8 +13,9 @@ from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import load
+from orthoglot.apply.arguments import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint
-from orthoglot.apply.fit import fit, texts_by_pair
+from orthoglot.apply.fit import fit
 from orthoglot.apply.score import (
     BLANK,
     COPY,

@@ -19,7 +19,7 @@ from orthoglot.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Lines that need a network, and why.
+# Lines that are not run: they fetch packages, and weights from the model hub.
 INSTALLS = re.compile(r"(python3 -m venv|\. venv/bin/activate|pip install) ?")
 FETCHES = "orthoglot checkpoint "
 OUTPUTS = ("-o", "--output", "--rejected")
@@ -75,9 +75,11 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                 continue
             assert language == "", f"{page}: a block of {language}"
             for words in commands(block):
+                outputs = [Path(new) for old, new in itertools.pairwise(words) if old in OUTPUTS]
+                for output in outputs:
+                    output.unlink(missing_ok=True)  # of an earlier command
                 done = CliRunner().invoke(app, words)
                 assert done.exit_code == 0, (words, done.output, done.exception)
-                outputs = [new for old, new in itertools.pairwise(words) if old in OUTPUTS]
-                assert all(Path(output).exists() for output in outputs), words
+                assert all(output.exists() for output in outputs), words
                 run += bool(outputs)
     assert run >= 8

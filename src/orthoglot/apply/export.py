@@ -13,6 +13,7 @@ from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
 from orthoglot import atomic
+from orthoglot.apply.arguments import check_new
 from orthoglot.apply.model import Model, opened
 from orthoglot.apply.model_card import SHOWN, decomposer_card, encoder_card
 from orthoglot.decomposers import architecture
@@ -69,8 +70,7 @@ def export(
             a part of an encoder without a decomposer; records without the model's scores.
         DataError: the export gives other vectors than orthoglot.
     """
-    if output.exists():
-        raise ConfigError(f"{output}: exists; remove it first or name another folder")
+    check_new(output)
     name = output.resolve().name
     decomposer, home, code = None, model_folder, canonical(language) if language else None
     head: list[nn.Module] = []

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from orthoglot.apply.measure import held_out, retrieval
 from orthoglot.apply.model import ENCODER
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.corpora.settings import form_of
 from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
@@ -57,7 +56,7 @@ def fit(
 
     Args:
         encoder: whose vectors are split.
-        bitext: {language pair: texts}, as `texts_by_pair` makes them.
+        bitext: {language pair: texts}, as `arguments.texts_by_pair` makes them.
         name: of the method, for the record.
         method: architecture, partner rule and weighted terms.
         recipe: how to train.
@@ -150,27 +149,6 @@ def fit(
         receipts.write(place, key)
     shutil.rmtree(checkpoint / f"training-{key[:16]}", ignore_errors=True)
     return records
-
-
-def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Source]]:
-    """{language pair: texts} of a command line: each text one TSV file, two Moses files joined by a comma, or one
-    translation memory (.tmx, .xliff, .xlf, .po, .mo).
-
-    Raises:
-        ConfigError: not as many pairs as texts, or a text of more files than its form has.
-    """
-    if len(bitext) != len(pairs):
-        raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
-    texts: dict[str, list[Source]] = {}
-    for text, pair in zip(bitext, pairs, strict=True):
-        parse_pair(pair)
-        paths = [text] if Path(text).is_file() else text.split(",")
-        if len(paths) > 2:
-            raise ConfigError(f"--bitext {text}: one TSV file, or two Moses files joined by a comma")
-        name = ",".join(Path(path).name for path in paths)
-        text_source = Source.model_validate({"name": name, "kind": form_of(paths), "paths": paths})
-        texts.setdefault(pair, []).append(text_source)
-    return texts
 
 
 def digest(path: Path) -> str:

@@ -338,6 +338,7 @@ def fit(
     """
     from pydantic import ValidationError
 
+    from orthoglot.apply.arguments import texts_by_pair
     from orthoglot.config import describe, method_named
     from orthoglot.corpora.preparation_settings import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
@@ -358,10 +359,7 @@ def fit(
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 
-    for text in bitext:
-        for path in [text] if Path(text).exists() else text.split(","):
-            if not Path(path).exists():
-                raise DataError(f"{path} does not exist")
+    texts = texts_by_pair(bitext, pair)
 
     # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
     import torch
@@ -370,7 +368,6 @@ def fit(
     from orthoglot.apply.encoder_copy import Checkpoint
     from orthoglot.apply.measure import table
 
-    texts = fitting.texts_by_pair(bitext, pair)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     work = checkpoint or output.with_name(output.name + ".checkpoint")
     records = fitting.fit(
@@ -415,9 +412,10 @@ def export(
     ] = None,
 ) -> None:
     """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
-    # Before the libraries that take seconds.
-    if output.exists():
-        raise ConfigError(f"{output}: exists; remove it first or name another folder")
+    from orthoglot.apply.arguments import check_new
+
+    check_new(output)  # before the slow imports
+
     from orthoglot.apply.export import export as exporting
 
     off = exporting(model, output, part=part, language=language, licence=licence, records=records)

@@ -1,0 +1,45 @@
+"""What `fit` and `export` check of their arguments before the libraries that take seconds are imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from orthoglot.corpora.settings import form_of
+from orthoglot.corpora.sources import Source
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import parse_pair
+
+
+def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Source]]:
+    """{language pair: texts} of a command line: each text one TSV file, two Moses files joined by a comma, or one
+    translation memory (.tmx, .xliff, .xlf, .po, .mo).
+
+    Raises:
+        ConfigError: not as many pairs as texts, or a text of more files than its form has.
+        DataError: a file is missing.
+    """
+    if len(bitext) != len(pairs):
+        raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
+    texts: dict[str, list[Source]] = {}
+    for text, pair in zip(bitext, pairs, strict=True):
+        parse_pair(pair)
+        paths = [text] if Path(text).is_file() else text.split(",")
+        if len(paths) > 2:
+            raise ConfigError(f"--bitext {text}: one TSV file, or two Moses files joined by a comma")
+        name = ",".join(Path(path).name for path in paths)
+        text_source = Source.model_validate({"name": name, "kind": form_of(paths), "paths": paths})
+        if missing := [path for path in paths if not Path(path).exists()]:
+            raise DataError(f"{missing[0]} does not exist")
+        texts.setdefault(pair, []).append(text_source)
+    return texts
+
+
+def check_new(folder: Path) -> None:
+    """Refuse to write where something is.
+
+    Raises:
+        ConfigError: the folder, or a file of that name, exists.
+    """
+    if folder.exists():
+        raise ConfigError(f"{folder}: exists; remove it first or name another folder")
