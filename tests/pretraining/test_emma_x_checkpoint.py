@@ -15,7 +15,7 @@ import transformers
 from checkpoints import bert, xlmr
 from cut_text import tokens_of
 from safetensors.torch import load_file
-from test_emma_x_training import EMMA, KNOWN, changed, same, together
+from test_emma_x_training import EMMA, FEW_VOTES, KNOWN, changed, same, together
 from test_ems_training import word_for_word, write_folder
 from test_mlm import SETTINGS as MLM
 from torch.nn import functional
@@ -168,10 +168,11 @@ def test_two_processes_hide_the_tokens_that_one_would(
     (start / "config.json").write_text(json.dumps(config | without))
 
     def settings(processes: int) -> EmmaXSettings:
-        short: Any = {"steps": 8, "validate_every": 4, "batch_size": 16 // processes}
+        share: Any = {"batch_size": 16 // processes}
+        known = {"text": "both", "known_pairs": 8 // processes}
         phases = {
-            "parallel": EMMA.parallel.model_copy(update=short),
-            "text": EMMA.text.model_copy(update=short | {"text": "both", "known_pairs": 8 // processes}),
+            "parallel": EMMA.parallel.model_copy(update=share | {"steps": 8, "validate_every": 4}),
+            "text": EMMA.text.model_copy(update=share | known | FEW_VOTES),
         }
         return on_top(**PREDICTING, **phases, processes=processes)
 

@@ -551,14 +551,19 @@ def together(settings: EmmaXSettings, bitext: list[Path], place: Path, start: Pa
     return output
 
 
+# A vote for a rank is a whole number. In longer trainings rounding alone tips one now and then, and the two part.
+FEW_VOTES = {"steps": 2, "validate_every": 1}
+
+
 def same(alone: Path, both: Path) -> None:
     """Two trainings gave the same encoder and history, but for the order of sums."""
     # Vectors, not weights: a bias of attention's keys changes nothing, and Adam scales its rounding errors up.
+    # Of weights that differ by 1e-7, rounding moves vectors by at most 2e-5 of the largest entry.
     text = [pair.source for pair in word_for_word(20, 5)]
     a, b = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (alone, both))
-    np.testing.assert_allclose(b, a, atol=2e-3 * np.abs(a).max())
+    np.testing.assert_allclose(b, a, atol=2e-4 * np.abs(a).max())
     for row, other in zip(history(alone), history(both), strict=True):
-        assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-3)
+        assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-4)
     last = [history(folder)[-1] for folder in (alone, both)]
     assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
 
@@ -583,16 +588,16 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
         update={
             "network": network,
             "parallel": EMMA.parallel.model_copy(update=short | parallel_phase),
-            "text": EMMA.text.model_copy(update=short | text_phase),
+            "text": EMMA.text.model_copy(update=FEW_VOTES | text_phase),
         }
     )
-    half = {**short, "batch_size": 8}
+    half = {"batch_size": 8}
     halved = {name: text_phase[name] // 2 for name in ("batch_size", "known_pairs") if name in text_phase}
     two = one.model_copy(
         update={
             "processes": 2,
-            "parallel": EMMA.parallel.model_copy(update=half | parallel_phase),
-            "text": EMMA.text.model_copy(update=half | text_phase | halved),
+            "parallel": EMMA.parallel.model_copy(update=short | half | parallel_phase),
+            "text": EMMA.text.model_copy(update=FEW_VOTES | half | text_phase | halved),
         }
     )
     same(run(bitext, tmp_path / "one", one), together(two, bitext, tmp_path / "two"))
