@@ -45,7 +45,9 @@ def test_directions_without_variance_do_no_harm() -> None:
     texts = {name: vectors @ flat + 1 for name, vectors in world().items()}
     meaning, _ = split("leace", fit(moments_of(texts)), texts)
     # An eigenvector has rounding errors where its entry is 0, which vectors scale up.
-    error = np.finfo(np.float64).eps * np.linalg.norm(stacked(texts) - stacked(texts).mean(axis=0), axis=1).max()
+    error = (
+        np.finfo(np.float64).eps * np.linalg.norm(stacked(texts) - stacked(texts).mean(axis=0), axis=1).max()
+    )
     np.testing.assert_allclose(stacked(meaning)[:, -1], 1, rtol=0, atol=error)
     np.testing.assert_allclose(stacked(meaning), dense(texts), atol=1e-6)
 
