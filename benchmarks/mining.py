@@ -7,7 +7,7 @@ Vectors have 384 dimensions and length 1: random around 2,000 random centres, ha
 .npy files that are mapped, not read. Every way finds 4 neighbours both ways, computes ratio margins and takes
 one-to-one pairs, in a process of its own with two threads:
 
-- ours: `orthoglot.mine`, an exact search up to 10^11 comparisons and an index of faiss beyond them;
+- ours: `orthoglot.mine`, an exact search up to 10^11 comparisons and cells of k-means beyond them;
 - faiss flat: `IndexFlatIP`, built and searched once for each direction;
 - faiss IVF: `IndexIVFFlat` with a cell for each 1,000 vectors of which 3 are searched, the settings of the example of
   sentence-transformers for mining;
@@ -16,8 +16,8 @@ one-to-one pairs, in a process of its own with two threads:
 Printed are seconds, comparisons per second (n m over the seconds), the share of the rate of a plain matrix product on
 as many threads (2 n m D operations: 100 % would be a search in both directions that costs no more than one product),
 anonymous and resident memory at most, and the share of the copies that were found. With `--queries` so many vectors of
-either side are searched in the whole other side, ours by the index; the rate counts those, and seconds include
-building the index of either side.
+either side are searched in the whole other side, ours by cells; the rate counts those, and seconds include
+making the index or the cells of either side.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def prepared(way: str, x, y, queries: int):
         from orthoglot.tasks import search
 
         def neighbours(a, b):
-            return search._approximate(a, b, NEIGHBOURS)
+            return search._approximate(a, b, NEIGHBOURS, "cpu", THREADS, 1.0)
 
     elif way == "sentence-transformers":
         import torch

@@ -10,6 +10,8 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from orthoglot.progress import duration
+
 STREAM = "DefaultStreamHandler"
 # What Snakemake says of a failed command besides JOB_ERROR: the command itself, with the whole job.
 FAILED_COMMAND = "RuleException:\nCalledProcessError"
@@ -31,12 +33,14 @@ class JobLines(logging.Formatter):
         self.inner = inner or logging.Formatter()
         self.running: dict[int, tuple[str, float]] = {}
         self.ended: list[int] = []
+        self.first = 0.0  # when the first job started
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record makes a line; keeps what later lines say."""
         event = getattr(record, "event", None)
         if event == LogEvent.JOB_INFO:
             output = next(iter(record.__dict__["output"]), "")
+            self.first = self.first or time.monotonic()
             self.running[record.__dict__["jobid"]] = (folder_of(output), time.monotonic())
         elif event == LogEvent.JOB_FINISHED:
             self.ended.append(record.__dict__["job_id"])
@@ -58,8 +62,11 @@ class JobLines(logging.Formatter):
         done, total = record.__dict__["done"], record.__dict__["total"]
         known = [self.running.pop(job) for job in self.ended if job in self.running]
         self.ended.clear()
+        # As if the other jobs took as long as those so far.
+        rest = (time.monotonic() - self.first) / done * (total - done)
+        left = f"{total - done} left, about {duration(rest)}" if done < total else "0 left"
         lines = [
-            f"[{done}/{total}] done: {folder} in {time.monotonic() - started:.0f} s, {total - done} left"
+            f"[{done}/{total}] done: {folder} in {time.monotonic() - started:.0f} s, {left}"
             for folder, started in known
             if folder
         ]

@@ -53,7 +53,7 @@ class Meter:
         if self._done and now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
             rate = self._done / (now - self._started)
-            left = _duration((self._total - self._done) / rate)
+            left = duration((self._total - self._done) / rate)
             if self._scaled:
                 done, total, shown = (tqdm.format_sizeof(one, "B") for one in (self._done, self._total, rate))
             else:
@@ -79,8 +79,8 @@ def track(items: Iterable[T], *, total: int, label: str, unit: str = "items") ->
             meter.add()
 
 
-def _duration(seconds: float) -> str:
-    """In words: "80 s", "12 min", "3 h 05 min"."""
+def duration(seconds: float) -> str:
+    """Seconds in words: "80 s", "12 min", "3 h 05 min"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_probabilities_rise_with_the_margin_and_agree_with_what_was_right(found:
 
 
 def test_what_is_saved_is_read_again(found: Calibration, tmp_path: Path) -> None:
-    found.save(tmp_path / "en-gn.json")
+    (tmp_path / "en-gn.json").write_text(found.as_json())
     assert Calibration.load(tmp_path / "en-gn.json") == found
     (tmp_path / "other.json").write_text('{"threshold": 1}')
     for name in ("other.json", "absent.json"):
@@ -162,6 +163,27 @@ def test_mining_takes_threshold_and_probability_from_the_file(encoder: Path, tmp
     assert all(0 <= float(row[3]) <= 1 for row in rows)
     other = CliRunner().invoke(app, ["mine", *files, "--calibration", str(output), "-k", "5", *options])
     assert isinstance(other.exception, ConfigError)
+
+
+def test_standard_output_has_what_the_files_have_and_no_file_is_left(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("files", "alone", "temporary"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    dev = write_tsv(tmp_path / "dev.tsv", PAIRS)
+    for side, name in enumerate(("en.txt", "gn.txt")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, seed=2)))
+    model, texts = ["--model", str(encoder)], [str(tmp_path / "en.txt"), str(tmp_path / "gn.txt")]
+    calibrating = ["calibrate", str(dev), "--among", *texts, "--share", "0.3", "--precision", "0.8", *model]
+    for command in (calibrating, ["mine", *texts, *model]):
+        monkeypatch.chdir(tmp_path / "files")
+        CliRunner().invoke(app, [*command, "-o", "written"])
+        monkeypatch.chdir(tmp_path / "alone")
+        shown = CliRunner().invoke(app, [*command, "-o", "-"])
+        assert shown.exit_code == 0, shown.exception
+        assert shown.stdout == (tmp_path / "files/written").read_text() != ""
+    assert [*(tmp_path / "alone").iterdir(), *(tmp_path / "temporary").iterdir()] == []
 
 
 def test_the_vectors_of_the_texts_are_those_that_mining_goes_on_with(

@@ -270,6 +270,13 @@ VERBS = {
     "calibrate": "calibrate {input} --model {model} -o {output}",
     "score": "score {input} --model {model} -o {output}",
     "filter": "filter {input} --model {model} --threshold 0.5 -o {output}",
+    "evaluate": "evaluate {model} --benchmark {input} -o {output}",
+    "unbias": "unbias v.npy --model {model} --languages {input} -o {output}",
+    "fit": "fit --encoder {model} --bitext {input} --pair en-gn --output {output}",
+}
+# The output of `fit` is a folder.
+OTHER_LINES = {
+    ("fit", "a folder to write"): "exists and was not written by orthoglot fit; name another folder"
 }
 
 
@@ -279,6 +286,8 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
     verb: str, fault: str, tmp_path: Path
 ) -> None:
     given, output, line, status = FAULTS[fault]
+    line = OTHER_LINES.get((verb, fault), line)
+    (tmp_path / "v.npy").touch()
     (tmp_path / "text.tsv").write_text("one\teins\n" * 9)
     (tmp_path / "empty.tsv").write_text("")
     (tmp_path / "latin.tsv").write_bytes("caf\u00e9\tKaffee\n".encode("latin-1"))
@@ -288,7 +297,7 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
     places |= {"cut": tmp_path / "cut.tsv.gz", "folder": tmp_path / "folder", "out": tmp_path / "out.tsv"}
     # There is no model: whatever needs one would say so.
     values = {"model": "no-model", "input": given.format(**places), "output": output.format(**places)}
-    result = run(*VERBS[verb].format(**values, **places).split())
+    result = run(*VERBS[verb].format(**values, **places).split(), cwd=tmp_path)
     assert line.format(**places) in error_line(result)
     assert result.returncode == status
     assert not (tmp_path / "out.tsv").exists()
@@ -303,6 +312,8 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
             "absent.gn does not exist",
         ),
         ("export model here.en", "here.en: exists; remove it first or name another folder"),
+        ("export model here.en/new", "here.en/new cannot be written: {place}/here.en is a file"),
+        ("unbias absent.npy --model model -o new.npy", "absent.npy does not exist"),
     ],
 )
 def test_a_wrong_path_is_noticed_before_the_libraries_that_take_seconds(
@@ -316,7 +327,7 @@ def test_a_wrong_path_is_noticed_before_the_libraries_that_take_seconds(
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == line
+    assert done.stdout.strip() == line.format(place=tmp_path)
     assert not (tmp_path / "new").exists()
 
 

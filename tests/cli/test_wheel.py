@@ -58,7 +58,7 @@ def test_every_dependency_of_users_has_its_licence_listed() -> None:
 def test_only_the_extra_needs_the_workflow_engines(wheel: zipfile.ZipFile) -> None:
     metadata = wheel.read(f"orthoglot-{__version__}.dist-info/METADATA").decode()
     extras = set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.MULTILINE))
-    assert {"workflow", "gpu", "mteb", "opusfilter"} <= extras
+    assert {"workflow", "gpu", "faiss", "mteb", "opusfilter"} <= extras
     needed = [line for line in metadata.splitlines() if re.match(r"Requires-Dist: (snakemake|dvc)", line)]
     assert needed
     assert all("extra ==" in line for line in needed)

@@ -1,10 +1,17 @@
-"""Exact search below a size, an index with measured recall above it."""
+"""Exact search below a size, cells with measured recall above it."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from orthoglot.apply.mine import Side, side_vectors
+from orthoglot.errors import ConfigError
+from orthoglot.tasks import cells
 from orthoglot.tasks.neighbours import nearest
 from orthoglot.tasks.search import search
 
@@ -32,19 +39,56 @@ def test_beyond_it_the_recall_is_measured_and_stated() -> None:
         np.mean([len({*a} & {*b}) / 3 for a, b in zip(ours, theirs, strict=True)])
         for ours, theirs in zip(found.nearest, exact, strict=True)
     ]
-    assert found.facts["search"] == "ivf-pq"
+    assert found.facts["search"] == "cells"
     # Of samples of 1,000 of the 1,500 and the 2,200.
     assert found.facts["recall"] == pytest.approx(np.mean(shares), abs=0.02)
     assert 0.8 < np.mean(shares) < 1
     # The best neighbour is found before others, and no row twice.
     assert (found.nearest.forward[:, 0] == exact.forward[:, 0]).mean() > 0.9
     assert all(len({*row}) == 3 for row in found.nearest.backward.tolist())
-    again = search(x, y, 3, exact_up_to=0)
+
+
+def test_neither_threads_nor_memory_change_what_is_found() -> None:
+    x, y = sides()
+    found = search(x, y, 3, exact_up_to=0)
+    # 0.1 MiB: blocks of 180 queries
+    again = search(x, y, 3, threads=2, memory=1e-4, exact_up_to=0)
+    assert found.facts == again.facts
     assert all((a == b).all() for a, b in zip(found.nearest, again.nearest, strict=True))
 
 
-def test_few_vectors_have_no_index_that_lacks_neighbours() -> None:
+def test_of_few_sentences_all_cells_are_looked_up() -> None:
     x, y = (side[:300] for side in sides())
     found = search(x, y, 4, exact_up_to=0)
-    assert found.nearest.forward.shape == (300, 4)
-    assert found.nearest.forward.min() >= 0
+    assert found.facts == {"search": "cells", "recall": 1}
+    assert all((a == b).all() for a, b in zip(found.nearest, nearest(x, y, 4), strict=True))
+
+
+def test_a_query_whose_cells_hold_too_few_looks_up_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "LEAST", 1)
+    x, y = (side[:300] for side in sides())
+    exact = nearest(x, y, 40).forward
+    alone = cells.nearest_in_cells(x, y, 40)
+    short = (alone < 0).any(axis=1)
+    assert 0 < short.sum() < 300
+    found = search(x, y, 40, exact_up_to=0).nearest.forward
+    assert (found[short] == exact[short]).all()
+    assert (found[~short] == alone[~short]).all()
+
+
+def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    x, y = sides()
+    assert search(x, y, 1).facts == {"search": "exact"}
+    with pytest.raises(ConfigError, match=r"pip install 'orthoglot\[faiss\]'"):
+        search(x, y, 1, exact_up_to=0)
+
+    class Encoder:
+        def encode(self, *_: object, **__: object) -> None:
+            raise AssertionError
+
+    many: Any = Side(range(10**6), range(10**6), 10**6, 0)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="among so many sentences"):
+        side_vectors(Encoder(), (many, many), tmp_path)  # type: ignore[arg-type]

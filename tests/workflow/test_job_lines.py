@@ -37,9 +37,23 @@ def test_a_job_is_one_line_when_it_ends_with_what_is_left(lines: JobLines) -> No
     assert start(lines, 7, RECEIPT) == ""
     assert said(lines, LogEvent.JOB_FINISHED, "Finished jobid: 7", job_id=7) == ""
     line = said(lines, LogEvent.PROGRESS, done=3, total=10)
-    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 left", line)
+    assert re.fullmatch(r"\[3/10\] done: data/mini/bitext/a-b in \d+ s, 7 left, about \d+ s", line)
     # Said once; a rule without a folder, such as `all`, has no line.
     assert said(lines, LogEvent.PROGRESS, done=3, total=10) == ""
+
+
+def test_the_jobs_that_are_left_are_taken_to_need_as_long_as_those_before(
+    lines: JobLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([100.0, 100.0, 160.0, 160.0, 160.0, 280.0, 280.0]).__next__
+    monkeypatch.setattr("job_lines.time.monotonic", clock)
+    start(lines, 1, RECEIPT)
+    said(lines, LogEvent.JOB_FINISHED, job_id=1)
+    # One job in 60 s, then two in 180 s.
+    assert said(lines, LogEvent.PROGRESS, done=1, total=3).endswith(" in 60 s, 2 left, about 2 min")
+    start(lines, 2, RECEIPT)
+    said(lines, LogEvent.JOB_FINISHED, job_id=2)
+    assert said(lines, LogEvent.PROGRESS, done=2, total=3).endswith(" in 120 s, 1 left, about 90 s")
 
 
 def test_jobs_that_end_together_have_a_line_each(lines: JobLines) -> None:

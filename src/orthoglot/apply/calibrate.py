@@ -68,13 +68,13 @@ class Calibration(NamedTuple):
         """The probability of a translation at each margin, in [0, 1]; monotone."""
         return np.interp(margins, self.probabilities["margin"], self.probabilities["probability"])
 
-    def save(self, path: Path) -> None:
-        """Write JSON."""
-        path.write_text(json.dumps(self._asdict(), indent=1) + "\n", encoding="utf-8")
+    def as_json(self) -> str:
+        """The content of a file for `load`."""
+        return json.dumps(self._asdict(), indent=1)
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote.
+        """Read a file with what `as_json` gives.
 
         Raises:
             DataError: absent, or something else.

@@ -17,7 +17,7 @@ from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
 from orthoglot.tasks.margins import mine as by_margin
-from orthoglot.tasks.search import search
+from orthoglot.tasks.search import check_search, search
 
 BINS = 20
 
@@ -67,6 +67,7 @@ def mine(
     best: int = 1,
     device: str = "cpu",
     threads: int = 1,
+    memory: float = 1.0,
 ) -> tuple[Mined, dict[str, object]]:
     """Pairs of rows of two arrays of vectors that may be translations, by falling margin, and how they were searched.
 
@@ -80,15 +81,17 @@ def mine(
         best: of "forward", how many pairs of each row of x.
         device: of the search.
         threads: of the search on a CPU.
+        memory: GiB, see `orthoglot.tasks.search.search`.
     Raises:
-        ConfigError: `best` above 1 with another retrieval than "forward", or above `neighborhood`.
+        ConfigError: `best` above 1 with another retrieval than "forward", or above `neighborhood`; a search that needs
+            faiss, which is not installed.
     Source: docs/papers.md#protocol-margin.
     """
     if best > 1 and retrieval != "forward":
         raise ConfigError("best: several pairs of a sentence need retrieval 'forward'")
     if best > neighborhood:
         raise ConfigError(f"best {best} is above neighborhood {neighborhood}")
-    found, facts = search(x, y, neighborhood, device=device, threads=threads)
+    found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
     pairs = candidates(x, y, found, margin, best) if best > 1 else by_margin(x, y, found, margin, retrieval)
     if best > 1:
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
@@ -105,7 +108,12 @@ def side_vectors(
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`."""
+    """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`.
+
+    Raises:
+        ConfigError: they are too many to search without faiss.
+    """
+    check_search(*(len(side.sentences) for side in sides))
     checkpoint.mkdir(parents=True, exist_ok=True)
     source, target = (
         text_vectors(
@@ -190,7 +198,9 @@ def write_pairs(output: Path, rows: Iterable[Sequence[str]]) -> None:
 
 
 def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
-    """Write OUTPUT.json."""
+    """Write OUTPUT.json; nothing where the output is standard output."""
+    if str(output) == "-":
+        return
     with replacing(output.with_name(output.name + ".json")) as partial:
         partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from orthoglot.cli.options import (
+    STANDARD,
     Device,
     Language,
     Margin,
+    Memory,
     ModelFolder,
     Neighborhood,
     PairFiles,
@@ -20,6 +21,7 @@ from orthoglot.cli.options import (
     Retrieval,
     Threads,
     check_outputs,
+    vectors_folder,
 )
 from orthoglot.errors import ConfigError
 
@@ -27,7 +29,7 @@ app = typer.Typer()
 
 
 # Options of `mine` that only texts have, or only folders.
-OF_TEXTS, OF_FOLDERS = ("retrieval", "best", "calibration"), ("join",)
+OF_TEXTS, OF_FOLDERS = ("retrieval", "best", "calibration", "memory"), ("join",)
 
 
 @app.command()
@@ -41,7 +43,9 @@ def mine(
     ],
     target: Annotated[Path, typer.Argument(help="the same in the other language, with the same file names")],
     model: ModelFolder,
-    output: Annotated[Path, typer.Option("--output", "-o", help="TSV to write: margin, source, target")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="TSV to write: margin, source, target; - for stdout")
+    ],
     source_language: Language = None,
     target_language: Language = None,
     part: Part = None,
@@ -60,6 +64,7 @@ def mine(
     numbers: Annotated[bool, typer.Option("--numbers", help="add the line numbers of both sides")] = False,
     device: Device = "auto",
     threads: Threads = None,
+    memory: Memory = 1.0,
     checkpoint: Annotated[
         Path | None, typer.Option(help="keep the vectors here; OUTPUT.checkpoint, removed when done")
     ] = None,
@@ -110,7 +115,6 @@ def mine(
                 f"{calibration}: made with another model, part, margin, retrieval or neighborhood"
             )
         threshold = known.threshold if threshold is None else threshold
-    work = checkpoint or output.with_name(output.name + ".checkpoint")
     common: dict[str, Any] = {
         "languages": (source_language, target_language),
         "part": part,
@@ -121,25 +125,26 @@ def mine(
         "device": "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
         "threads": threads,
     }
-    if folders:
-        summary = mine_folders(opened, documents, output, work, join=join, **common)
-    else:
-        summary = mine_text(
-            opened,
-            sides[0],
-            sides[1],
-            output,
-            work,
-            probability=known.probability if known else None,
-            retrieval=retrieval,
-            best=best,
-            **common,
-        )
-    if checkpoint is None:
-        shutil.rmtree(work, ignore_errors=True)
+    with vectors_folder(checkpoint, output) as work:
+        if folders:
+            summary = mine_folders(opened, documents, output, work, join=join, **common)
+        else:
+            summary = mine_text(
+                opened,
+                sides[0],
+                sides[1],
+                output,
+                work,
+                probability=known.probability if known else None,
+                retrieval=retrieval,
+                best=best,
+                memory=memory,
+                **common,
+            )
     unmatched = sum(len(summary[side]["unmatched"]) for side in ("source", "target")) if folders else 0
     without = f"; {unmatched} files without a partner" if unmatched else ""
-    typer.echo(f"{summary['pairs']} pairs: {output}{without}; about them: {output}.json", err=True)
+    about = "" if output == STANDARD else f"; about them: {output}.json"
+    typer.echo(f"{summary['pairs']} pairs: {output}{without}{about}", err=True)
 
 
 @app.command()
@@ -147,7 +152,8 @@ def calibrate(
     files: PairFiles,
     model: ModelFolder,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="JSON to write; the picture goes to OUTPUT.svg")
+        Path,
+        typer.Option("--output", "-o", help="JSON to write, and the picture OUTPUT.svg; - for stdout"),
     ],
     precision: Annotated[
         float, typer.Option(help="share of right pairs that the threshold shall have")
@@ -176,13 +182,12 @@ def calibrate(
     """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
     check_outputs(output)
     from orthoglot import atomic
-    from orthoglot.corpora.bitext import read_pairs
+    from orthoglot.corpora.bitext import read_lines, read_pairs, write_lines
 
     if len(files) > 2:
         raise ConfigError(f"{len(files)} files: give one TSV file, or a source and its translation")
     pairs = list(read_pairs(files))
     from orthoglot.apply.mine import distinct
-    from orthoglot.corpora.bitext import read_lines
 
     sides = [distinct(list(read_lines(path)), str(path)) for path in among or ()]
 
@@ -198,28 +203,26 @@ def calibrate(
     opened = load(model, device=device)
     languages = source_language, target_language
     part = part or ("meaning" if opened.decomposer else "sentence")
-    work = checkpoint or output.with_name(output.name + ".checkpoint")
-    found = calibrating(
-        opened,
-        pairs,
-        languages=languages,
-        part=part,
-        share=share,
-        among=side_vectors(opened, (sides[0], sides[1]), work, languages=languages, part=part)
-        if among
-        else None,
-        target_precision=precision,
-        margin=margin,
-        retrieval=retrieval,
-        neighborhood=neighborhood,
-        threads=threads,
-    )
-    if checkpoint is None:
-        shutil.rmtree(work, ignore_errors=True)
-    with atomic.replacing(output) as partial:
-        found.save(partial)
-    with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
-        partial.write_text(picture(found), encoding="utf-8")
+    with vectors_folder(checkpoint, output) as work:
+        found = calibrating(
+            opened,
+            pairs,
+            languages=languages,
+            part=part,
+            share=share,
+            among=side_vectors(opened, (sides[0], sides[1]), work, languages=languages, part=part)
+            if among
+            else None,
+            target_precision=precision,
+            margin=margin,
+            retrieval=retrieval,
+            neighborhood=neighborhood,
+            threads=threads,
+        )
+    write_lines(output, [found.as_json()])
+    if output != STANDARD:
+        with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
+            partial.write_text(picture(found), encoding="utf-8")
     right, low, high = (100 * one for one in found.held_out_precision)
     typer.echo(
         f"{output}: threshold {found.threshold:.4f} keeps {100 * found.recall:.0f} % of {found.gold} translations; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from orthoglot import atomic
-from orthoglot.cli.options import Device, Language, Part, Threads, check_outputs
+from orthoglot.cli.options import Device, Language, Part, Threads, check_outputs, check_place, vectors_folder
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -151,13 +150,19 @@ def unbias(
 ) -> None:
     """Take the language out of stored vectors. Example: orthoglot unbias old.npy --model my-labse -o new.npy"""
     check_outputs(output)
-    from orthoglot.apply.unbias import unbias as editing
-    from orthoglot.corpora.bitext import decoded
-    from orthoglot.decomposers.base import load_decomposer
+    from orthoglot.corpora.bitext import read_lines
 
     if language and languages:
         raise ConfigError("give --language or --languages, not both")
-    codes = list(decoded([languages.read_bytes()], str(languages))) if languages else language
+    if not vectors.exists():
+        raise DataError(f"{vectors} does not exist")
+    codes = list(read_lines(languages)) if languages else language
+    if languages and not codes:
+        raise DataError(f"{languages} is empty")
+
+    from orthoglot.apply.unbias import unbias as editing
+    from orthoglot.decomposers.base import load_decomposer
+
     count = editing(vectors, load_decomposer(model), output, part=part, languages=codes, partner=partner)
     typer.echo(f"{count} vectors: {output}", err=True)
 
@@ -189,7 +194,7 @@ def langs(
     """Say which encoders cover a language, and how they tokenise it. Example: orthoglot langs gn --text gn.txt"""
     from dataclasses import asdict
 
-    from orthoglot.corpora.bitext import decoded
+    from orthoglot.corpora.bitext import read_lines
     from orthoglot.languages import canonical, script
 
     language = canonical(code)  # before the slow imports: a misspelt code fails at once
@@ -201,7 +206,7 @@ def langs(
     if text is None:
         sentences = _sample(Path("data") / settings.preset / "bitext", language)
     else:
-        sentences = [line for line in decoded([text.read_bytes()], str(text)) if line.strip()]
+        sentences = [line for line in read_lines(text) if line.strip()]
         if not sentences:
             raise DataError(f"{text}: holds no sentence")
     rows = survey(settings.encoders, Path("models"), language, sentences)
@@ -343,6 +348,7 @@ def fit(
     from orthoglot.corpora.preparation_settings import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
+    check_place(output)
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(
@@ -369,21 +375,19 @@ def fit(
     from orthoglot.apply.measure import table
 
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
-    work = checkpoint or output.with_name(output.name + ".checkpoint")
-    records = fitting.fit(
-        Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),
-        texts,
-        method,
-        chosen,
-        recipe,
-        splits,
-        seed=seed,
-        device=device,
-        checkpoint=work,
-        output=output,
-    )
-    if checkpoint is None:
-        shutil.rmtree(work, ignore_errors=True)
+    with vectors_folder(checkpoint, output) as work:
+        records = fitting.fit(
+            Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),
+            texts,
+            method,
+            chosen,
+            recipe,
+            splits,
+            seed=seed,
+            device=device,
+            checkpoint=work,
+            output=output,
+        )
     typer.echo(f"{output}: {method}. Held-out translations found first, percent [95 % interval];")
     typer.echo("high is good for meaning, low for language, original is the encoder's own vector.")
     typer.echo(table(records))
@@ -415,6 +419,7 @@ def export(
     from orthoglot.apply.arguments import check_new
 
     check_new(output)  # before the slow imports
+    check_place(output)
 
     from orthoglot.apply.export import export as exporting
 

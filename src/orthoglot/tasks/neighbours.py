@@ -178,7 +178,7 @@ def nearest(
     arrays: Arrays = OfNumpy() if device == "cpu" else OfTorch(device)
     tile = tile or (TILE if device == "cpu" else GPU_TILE)
     forward, backward = candidates(x, y, k + k // 2 + SPARE, arrays, tile, threads)
-    return Nearest(_settle(*forward, x, y, k), _settle(*backward, y, x, k))
+    return Nearest(settle(*forward, x, y, k), settle(*backward, y, x, k))
 
 
 def cosines(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -285,17 +285,35 @@ def _renew(kept: tuple[Any, Any], products: Any, offset: int, axis: int, arrays:
     numbers[own], values[own] = arrays.take(all_numbers, best), arrays.take(all_values, best)
 
 
-def _settle(numbers: np.ndarray, products: np.ndarray, x: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
-    """The neighbours among the candidates, exactly; rows whose candidates may not be all that count look up all."""
+def settle(
+    numbers: np.ndarray,
+    products: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    k: int,
+    *,
+    exhaustive: bool = True,
+) -> np.ndarray:
+    """The k neighbours (n, min(k, m)) among candidates, -1 where there are fewer.
+
+    Args:
+        numbers: of rows of y, (n, c), c above k, in any order.
+        products: float32 products of x with them (n, c); -inf where there are fewer candidates.
+        x: (n, D), rows of length 1.
+        y: (m, D), rows of length 1.
+        k: neighbours, at least 1.
+        exhaustive: look among all rows of y where rounding may have left out a neighbour.
+    """
     order = np.argsort(-products, axis=1, kind="stable")
     numbers, products = (np.take_along_axis(one, order, axis=1) for one in (numbers, products))
     numbers[np.isneginf(products)] = -1  # padding
     k = min(k, len(y))
     found = numbers[:, :k].copy()
     # Each of the first k must be clearly above the next; without a next, padding is.
-    close = products[:, :k] - products[:, 1 : k + 1] <= NOISE
-    unsure = np.flatnonzero(close.any(axis=1))
-    outside = products[unsure, k - 1] - products[unsure, -1] <= 2 * NOISE
+    with np.errstate(invalid="ignore"):  # padding less padding
+        close = products[:, :k] - products[:, 1 : k + 1] <= NOISE
+        unsure = np.flatnonzero(close.any(axis=1))
+        outside = exhaustive & (products[unsure, k - 1] - products[unsure, -1] <= 2 * NOISE)
     _choose(found, unsure[~outside], x, y, numbers)
     _choose(found, unsure[outside], x, y, None)
     return found

@@ -1,0 +1,142 @@
+"""Approximate nearest neighbours by inner product: each vector is compared with those of the cells next to it.
+
+k-means divides the rows of y into cells. A query looks up the cells with the nearest centres, as in an inverted file
+(IVF), but all queries of a cell are compared with it in one matrix product, without compression. No index is built: y
+may be mapped from a file, and is read once for each block of queries.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from orthoglot.errors import ConfigError
+from orthoglot.tasks.neighbours import SPARE, settle
+
+# Of the cells, one in so many is looked up, but at least `LEAST`.
+SHARE, LEAST = 32, 8
+# Vectors that the centres are learnt from, and rounds of k-means.
+SAMPLE, ROUNDS = 100_000, 10
+# Vectors in one product.
+BLOCK = 4096
+SEED = 1
+
+
+class Cells(NamedTuple):
+    """The rows of y by cell.
+
+    Attributes:
+        centres: (C, D) float32, of length 1.
+        rows: numbers of the rows of y, those of the first cell first (m,).
+        starts: where the rows of each cell begin, and the end (C + 1,).
+    """
+
+    centres: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+
+
+def check_faiss() -> None:
+    """Import faiss.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        import faiss  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            "a search among so many sentences needs faiss: pip install 'orthoglot[faiss]'"
+        ) from error
+
+
+def nearest_in_cells(
+    x: np.ndarray, y: np.ndarray, k: int, *, threads: int = 1, memory: float = 1.0
+) -> np.ndarray:
+    """The k nearest of each row of x among the rows of y in the cells that it looks up.
+
+    There are 4 sqrt(m) cells, each query looks up the nearest 32nd of them, and the order of neighbours is that of
+    `nearest`. A query whose cells hold fewer than k rows has -1 in its last columns.
+
+    Args:
+        x: (n, D), rows of length 1.
+        y: (m, D), rows of length 1.
+        k: neighbours, at least 1.
+        threads: that compare at once.
+        memory: GiB for the queries that are compared at once. Beside them, 400 bytes for each row of y.
+    Returns:
+        (n, min(k, m)) int64.
+    Raises:
+        ConfigError: faiss, which keeps the best of each query, is not installed.
+    Source: docs/papers.md#protocol-search.
+    """
+    check_faiss()
+    # One thread in each product: small products of several threads wait for each other.
+    with threadpool_limits(threads):
+        cells = _divide(y, threads)
+    looked_up = min(len(cells.centres), max(LEAST, len(cells.centres) // SHARE))
+    keep = k + k // 2 + SPARE
+    # A query's vector, its cells and its candidates.
+    size = 4 * x.shape[1] + 8 * looked_up + 32 * keep
+    height = math.ceil(len(x) / (threads * math.ceil(len(x) * size / (memory * 2**30) / threads)))
+    found = np.empty((len(x), min(k, len(y))), dtype=np.int64)
+
+    def work(start: int) -> None:
+        queries = np.array(x[start : start + height], dtype=np.float32)
+        numbers, products = _candidates(queries, y, cells, looked_up, keep)
+        found[start : start + height] = settle(numbers, products, queries, y, k, exhaustive=False)
+
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(0, len(x), height)))
+    return found
+
+
+def _divide(y: np.ndarray, threads: int) -> Cells:
+    """Cells of y by k-means on a sample; at least 39 vectors of the sample, on average, for each centre."""
+    count = max(1, min(int(4 * math.sqrt(len(y))), len(y) // 39))
+    some = np.sort(np.random.default_rng(SEED).permutation(len(y))[:SAMPLE])
+    means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(y[some])
+    centres = means.cluster_centers_.astype(np.float32)
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    own = np.empty(len(y), dtype=np.int32)
+
+    def work(start: int) -> None:
+        own[start : start + BLOCK] = (y[start : start + BLOCK] @ centres.T).argmax(axis=1)
+
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(0, len(y), BLOCK)))
+    rows = np.argsort(own, kind="stable")
+    return Cells(centres, rows, np.searchsorted(own[rows], np.arange(count + 1)))
+
+
+def _candidates(
+    queries: np.ndarray, y: np.ndarray, cells: Cells, looked_up: int, keep: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and products of the best rows of y that each query meets, (n, keep), -inf where there are fewer."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)  # of this thread
+    count = len(cells.centres)
+    own = np.empty((len(queries), looked_up), dtype=np.int32)
+    for start in range(0, len(queries), BLOCK):
+        products = queries[start : start + BLOCK] @ cells.centres.T
+        own[start : start + BLOCK] = np.argpartition(products, count - looked_up, axis=1)[
+            :, count - looked_up :
+        ]
+    # From the cells of each query to the queries of each cell.
+    starts = faiss.matrix_bucket_sort_inplace(own, nbucket=count)
+    by_cell = own.ravel()
+    best = faiss.ResultHeap(len(queries), keep, keep_max=True)
+    for cell in range(count):
+        rows = cells.rows[cells.starts[cell] : cells.starts[cell + 1]]
+        vectors = y[rows].T
+        for start in range(starts[cell], starts[cell + 1] if len(rows) else 0, BLOCK):
+            some = by_cell[start : min(start + BLOCK, starts[cell + 1])].astype(np.int64)
+            best.add_result_subset(some, queries[some] @ vectors, rows)
+    products = np.where(best.I >= 0, best.D, -np.inf)
+    return best.I, products
