@@ -1,13 +1,19 @@
-"""The wheel holds the package and its data, and neither tests nor workflow; built without a network."""
+"""The wheel: what it holds, and that it works in an environment with its dependencies alone; without a network."""
 
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 
 from orthoglot import __version__
 
@@ -62,3 +68,79 @@ def test_only_the_extra_needs_the_workflow_engines(wheel: zipfile.ZipFile) -> No
     needed = [line for line in metadata.splitlines() if re.match(r"Requires-Dist: (snakemake|dvc)", line)]
     assert needed
     assert all("extra ==" in line for line in needed)
+
+
+def needed_by(requirements: list[str]) -> dict[str, Distribution]:
+    """The installed distributions that a list of requirements leads to, by name."""
+    found: dict[str, Distribution] = {}
+    seen: set[tuple[str, str]] = set()
+    ahead = [(Requirement(one), "") for one in requirements]
+    while ahead:
+        one, extra = ahead.pop()
+        if one.marker and not one.marker.evaluate({"extra": extra}):
+            continue
+        own = distribution(one.name)
+        found[own.name] = own
+        for wanted in ["", *one.extras]:
+            if (own.name, wanted) not in seen:
+                seen.add((own.name, wanted))
+                ahead += [(Requirement(line), wanted) for line in own.requires or ()]
+    return found
+
+
+@pytest.fixture(scope="module")
+def scripts(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a new environment with the wheel, and with links to what it needs of this one."""
+    pytest.importorskip("pip")
+    root = tmp_path_factory.mktemp("clean")
+    venv.create(root, symlinks=True)
+    metadata = wheel.read(f"orthoglot-{__version__}.dist-info/METADATA").decode()
+    packages = needed_by(re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE))
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(root)}))
+    for package in packages.values():
+        for name in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
+            if not name.endswith(".pth") and not (site / name).exists():
+                (site / name).symlink_to(Path(str(package.locate_file(name))))
+    python, found = str(root / "bin/python"), str(wheel.filename)
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", found]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return root / "bin"
+
+
+def test_the_wheel_does_the_daily_jobs_with_its_dependencies_alone(scripts: Path, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+    def run(program: str, *words: str) -> str:
+        command = [str(scripts / program), *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, (words, done.stderr)
+        return done.stdout
+
+    def orthoglot(line: str) -> str:
+        return run("orthoglot", *line.split())
+
+    find = "from importlib.util import find_spec"
+    absent = "print(*(name for name in ('snakemake', 'dvc', 'faiss', 'pytest') if find_spec(name)))"
+    place = "import orthoglot; print(orthoglot.__file__)"
+    assert run("python", "-c", f"{find}; {absent}") == "\n"
+    assert Path(run("python", "-c", place).strip()).is_relative_to(scripts.parent)
+    assert orthoglot("--version") == f"orthoglot {__version__}\n"
+
+    write_checkpoint(tmp_path / "weights", offset=0.05)
+    write_tsv(tmp_path / "train.tsv", make_pairs(400, 1))
+    write_tsv(tmp_path / "dev.tsv", make_pairs(300, 2))
+    for side, name in enumerate(("en.txt", "gn.txt")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, 3)))
+    settings = "--pooling mean --max-tokens 20 --method discriminant --output model"
+    assert "| meaning |" in orthoglot(f"fit --encoder weights --bitext train.tsv --pair en-gn {settings}")
+    orthoglot("calibrate dev.tsv --model model --share 0.3 --precision 0.5 -o known.json")
+    mined = orthoglot("mine en.txt gn.txt --model model --calibration known.json -o -").splitlines()
+    assert mined
+    assert {line.count("\t") for line in mined} == {3}
+    assert len(orthoglot("score en.txt gn.txt --model model").splitlines()) == 50
+    orthoglot("filter train.tsv --model model --good dev.tsv -o good.tsv")
+    assert (tmp_path / "good.tsv").stat().st_size
+    orthoglot("encode model en.txt vectors.npy")
+    assert (tmp_path / "vectors.npy").stat().st_size > 50 * 4

@@ -50,9 +50,7 @@ def check_faiss() -> None:
     try:
         import faiss  # noqa: F401
     except ImportError as error:
-        raise ConfigError(
-            "a search among so many sentences needs faiss: pip install 'orthoglot[faiss]'"
-        ) from error
+        raise ConfigError("a search among so many sentences needs faiss: pip install faiss-cpu") from error
 
 
 def nearest_in_cells(
