@@ -128,6 +128,19 @@ def test_the_wheel_does_the_daily_jobs_with_its_dependencies_alone(scripts: Path
     assert Path(run("python", "-c", place).strip()).is_relative_to(scripts.parent)
     assert orthoglot("--version") == f"orthoglot {__version__}\n"
 
+    # Every module can be imported, but for those of an extra.
+    modules = "[one.name for one in pkgutil.walk_packages(orthoglot.__path__, 'orthoglot.')]"
+    lacking = f"""
+import importlib, pkgutil, orthoglot
+for name in {modules}:
+    if not name.endswith("__main__"):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            print(name, error.name)
+"""
+    assert run("python", "-c", lacking).splitlines() == ["orthoglot.apply.mteb_model mteb"]
+
     write_checkpoint(tmp_path / "weights", offset=0.05)
     write_tsv(tmp_path / "train.tsv", make_pairs(400, 1))
     write_tsv(tmp_path / "dev.tsv", make_pairs(300, 2))
