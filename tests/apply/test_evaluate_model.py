@@ -105,7 +105,7 @@ def test_what_a_benchmark_may_be(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.INFO):
         assert read(path).source == [pair[0] for pair in PAIRS[:10]]
     assert "2 of 12 pairs are left out" in caplog.text
-    assert "10 pairs are too few" in caplog.text
+    assert "10 pairs are few" in caplog.text
     caplog.clear()
     read(write_tsv(tmp_path / "a.tsv", PAIRS[:30]))
     assert "too few" not in caplog.text

@@ -21,6 +21,7 @@ from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write
 
 import orthoglot
 from orthoglot.apply import fit as module
+from orthoglot.apply import measure
 from orthoglot.apply.arguments import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of, stated_limit
 from orthoglot.apply.export import export
@@ -35,6 +36,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.statistics.records import Record, read_records
+from orthoglot.tasks.heldout import UnseenPairs
 from orthoglot.training.settings import DecompositionSettings
 
 RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=40, patience=10)
@@ -401,6 +403,16 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
             splits=SPLITS.model_copy(update={"test": 0.0}),
         )
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(("count", "warned"), [(29, True), (30, False)])
+def test_few_test_pairs_come_with_a_warning(
+    count: int, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    unseen = {"en-gn": UnseenPairs(make_pairs(count), 0)}
+    monkeypatch.setattr(measure, "read_held_out", lambda _: unseen)
+    assert measure.held_out([]) == unseen
+    assert (f"en-gn: {count} test pairs are few: the intervals are rough" in caplog.text) == warned
 
 
 @pytest.mark.parametrize(

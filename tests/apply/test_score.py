@@ -93,7 +93,7 @@ def test_blocks_change_no_score(models: dict[str, Path]) -> None:
     [
         ("encoder", 60, "has no decomposer"),
         ("centering", 60, "takes the language as given"),
-        ("discriminant", 19, "too few"),
+        ("discriminant", 19, "of fewer (19) only copies"),
     ],
 )
 def test_where_nothing_tells_the_languages_apart_only_copies_are_found(

@@ -314,9 +314,17 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
         ("export model here.en", "here.en: exists; remove it first or name another folder"),
         ("export model here.en/new", "here.en/new cannot be written: {place}/here.en is a file"),
         ("unbias absent.npy --model model -o new.npy", "absent.npy does not exist"),
+        (
+            "mine here.en here.en --model model --best 3 -o new",
+            "best: several pairs of a sentence need retrieval 'forward'",
+        ),
+        (
+            "calibrate here.en --model model --precision 95 -o new",
+            "precision 95.0: write a number between 0 and 1",
+        ),
     ],
 )
-def test_a_wrong_path_is_noticed_before_the_libraries_that_take_seconds(
+def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_seconds(
     command: str, line: str, tmp_path: Path
 ) -> None:
     (tmp_path / "here.en").write_text("one\n")

@@ -1,4 +1,4 @@
-"""What `fit` and `export` check of their arguments before the libraries that take seconds are imported."""
+"""What the commands for people check of their arguments before the libraries that take seconds are imported."""
 
 from __future__ import annotations
 
@@ -43,3 +43,26 @@ def check_new(folder: Path) -> None:
     """
     if folder.exists():
         raise ConfigError(f"{folder}: exists; remove it first or name another folder")
+
+
+def check_best(best: int, retrieval: str, neighborhood: int) -> None:
+    """Refuse several pairs of a sentence where mining does not propose them.
+
+    Raises:
+        ConfigError: `best` above 1 with another retrieval than "forward", or above `neighborhood`.
+    """
+    if best > 1 and retrieval != "forward":
+        raise ConfigError("best: several pairs of a sentence need retrieval 'forward'")
+    if best > neighborhood:
+        raise ConfigError(f"best {best} is above neighborhood {neighborhood}")
+
+
+def check_between_0_and_1(**values: float) -> None:
+    """Refuse shares that are not above 0 and below 1.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    for name, value in values.items():
+        if not 0 < value < 1:
+            raise ConfigError(f"{name.replace('_', ' ')} {value}: write a number between 0 and 1")

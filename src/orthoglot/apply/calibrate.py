@@ -9,11 +9,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from orthoglot.apply.arguments import check_between_0_and_1
 from orthoglot.apply.mine import mine
 from orthoglot.apply.model import Model
 from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.decomposers.base import unit
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import DataError
 from orthoglot.report.plots import svg
 from orthoglot.statistics.intervals import wilson
 from orthoglot.tasks.margins import Margin, Mined, Strategy, curve
@@ -129,9 +130,7 @@ def calibrate(
     """
     from sklearn.isotonic import IsotonicRegression
 
-    for name, value in (("share", share), ("target precision", target_precision)):
-        if not 0 < value < 1:
-            raise ConfigError(f"{name} {value}: write a number between 0 and 1")
+    check_between_0_and_1(share=share, target_precision=target_precision)
     texts = diluted(PairSet("pairs", "", "", *_distinct(pairs)), share)
     gold = set(texts.gold)
     if len(gold) < FEWEST:

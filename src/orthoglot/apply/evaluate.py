@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.estimator import Decomposer
+from orthoglot.apply.measure import FEW
 from orthoglot.apply.model import Model
 from orthoglot.corpora.bitext import read_pairs, read_rows
 from orthoglot.corpora.cleaning import normalised
@@ -23,7 +24,6 @@ from orthoglot.tasks.retrieval import hits
 
 ORIGINAL, CENTERING, MODEL = "original", "centering", "model"
 FORWARD, BACKWARD, BOTH, SPEARMAN = "P@1 ->", "P@1 <-", "P@1 both", "spearman"
-FEW = 30
 RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 1
 # Codes for private use: a method that is fitted here only has to tell the two sides apart.
 UNNAMED = ("qaa", "qab")
@@ -96,7 +96,7 @@ def read(path: Path) -> Benchmark:
             "%s: %d of %d pairs are left out: a sentence occurs before", path, total - len(rows), total
         )
     if len(rows) < FEW:
-        logger.warning("%s: %d pairs are too few: the intervals are rough", path, len(rows))
+        logger.warning("%s: %d pairs are few: the intervals are rough", path, len(rows))
     return Benchmark(path.name, [row[0] for row in rows], [row[1] for row in rows], gold)
 
 

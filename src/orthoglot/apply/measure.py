@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +20,10 @@ from orthoglot.tasks.settings import EvaluationSettings
 HELD_OUT = EvaluationSettings(
     tasks=["heldout"], heldout_pairs=1000, resamples=10_000, confidence=0.95, seed=1
 )
+# Pairs below which an interval says little.
+FEW = 30
 TITLES = {"sentence": "original", "meaning": "meaning", "language": "language"}
+logger = logging.getLogger(__name__)
 
 
 def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
@@ -34,6 +38,8 @@ def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
             raise DataError(
                 f"{name}: {len(unseen.pairs)} test pairs, too few to measure; raise the test share"
             )
+        if len(unseen.pairs) < FEW:
+            logger.warning("%s: %d test pairs are few: the intervals are rough", name, len(unseen.pairs))
     return found
 
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orthoglot.apply.arguments import check_best
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.atomic import replacing
 from orthoglot.corpora.bitext import write_lines
 from orthoglot.corpora.cleaning import normalised
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import DataError
 from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.search import check_search, search
@@ -83,14 +84,10 @@ def mine(
         threads: of the search on a CPU.
         memory: GiB, see `orthoglot.tasks.search.search`.
     Raises:
-        ConfigError: `best` above 1 with another retrieval than "forward", or above `neighborhood`; a search that needs
-            faiss, which is not installed.
+        ConfigError: see `check_best`; a search that needs faiss, which is not installed.
     Source: docs/papers.md#protocol-margin.
     """
-    if best > 1 and retrieval != "forward":
-        raise ConfigError("best: several pairs of a sentence need retrieval 'forward'")
-    if best > neighborhood:
-        raise ConfigError(f"best {best} is above neighborhood {neighborhood}")
+    check_best(best, retrieval, neighborhood)
     found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
     pairs = candidates(x, y, found, margin, best) if best > 1 else by_margin(x, y, found, margin, retrieval)
     if best > 1:

@@ -173,7 +173,9 @@ def _guards(model: Model, count: int) -> bool:
         )
         return False
     if count < FEWEST:
-        logger.warning("%d pairs are too few to know both languages: only copies are found", count)
+        logger.warning(
+            "both languages are known from %d pairs on: of fewer (%d) only copies are found", FEWEST, count
+        )
     return count >= FEWEST
 
 

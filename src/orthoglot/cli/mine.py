@@ -85,6 +85,9 @@ def mine(
             raise ConfigError(
                 f"--{name} is of {'texts, not of folders' if folders else 'folders, not of texts'}"
             )
+    from orthoglot.apply.arguments import check_best
+
+    check_best(best, retrieval, neighborhood)
     if folders and margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute of folders needs a --threshold")
     from orthoglot.corpora.bitext import read_lines
@@ -181,6 +184,9 @@ def calibrate(
 ) -> None:
     """Learn a threshold for mining. Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json"""
     check_outputs(output)
+    from orthoglot.apply.arguments import check_between_0_and_1
+
+    check_between_0_and_1(share=share, precision=precision)
     from orthoglot import atomic
     from orthoglot.corpora.bitext import read_lines, read_pairs, write_lines
 
