@@ -1,6 +1,8 @@
-"""Text without translations of one's own: warnings and errors before any job."""
+"""Text of one's own: warnings and errors before any job, and how it is shared."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from workspace import Workspace
@@ -40,3 +42,27 @@ def test_a_missing_file_stops_those_who_ask_for_it_before_any_job(with_text: Wor
     assert MISSING in result.stdout
     assert "done: " not in result.stdout
     assert "localrule" not in result.stdout
+
+
+def test_own_pairs_are_shared_by_dvc_and_a_clone_can_compute_with_them(
+    fresh: Workspace, tmp_path: Path
+) -> None:
+    owner = fresh.copy(tmp_path / "owner")
+    (owner.folder / "texts/own.tsv").write_text("".join(f"one {n}\teins {n}\n" for n in range(50)))
+    entry = {"kind": "local", "pairs": ["en-de"], "files": ["texts/own.tsv"], "licence": "own"}
+    owner.edit(presets__mini__corpora=["mini", "own"], corpora__own=entry)
+    owner.run("dvc", "add", "-q", "texts/own.tsv")
+    owner.run("dvc", "remote", "add", "-q", "-d", "store", str(tmp_path / "store"))
+    owner.run("dvc", "repro", "-q", "corpora")
+    owner.commit("own text")
+    owner.run("dvc", "push", "-q", "corpora", "texts/own.tsv.dvc")
+
+    owner.run("git", "clone", "-q", str(owner.folder), str(tmp_path / "clone"))
+    clone = Workspace(tmp_path / "clone", owner.programs)
+    assert not (clone.folder / "texts/own.tsv").exists()
+    clone.run("dvc", "pull", "-q", "corpora", "texts/own.tsv.dvc")
+    assert clone.jobs_due("stage_corpora") == {}
+    clone.edit(presets__mini__cleaning__min_characters=3)
+    due = clone.jobs_due("stage_corpora")
+    assert due["prepare"] > 1
+    assert "data/mini/bitext/en-de" in clone.jobs_run("dvc", "repro", "corpora")
