@@ -210,7 +210,7 @@ def test_every_spelling_of_a_language_is_one(fitted: orthoglot.Decomposer) -> No
 
 
 def test_defaults_are_those_of_the_command_line() -> None:
-    from orthoglot.cli.tools import fit
+    from orthoglot.cli.fit import fit
 
     ours = {name: one.default for name, one in inspect.signature(orthoglot.Decomposer).parameters.items()}
     theirs = inspect.signature(fit).parameters

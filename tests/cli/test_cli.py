@@ -351,6 +351,15 @@ def test_help_has_an_example_and_loads_no_library_that_takes_seconds(verb: str) 
     assert f"Example: orthoglot {verb} " in " ".join(text.split())
 
 
+def test_json_has_what_the_text_says(tmp_path: Path) -> None:
+    assert json.loads(run("doctor", "--json", cwd=tmp_path).stdout) == {"results": 0, "problems": []}
+    write_opus(tmp_path / "opus", "Voices", {("ay", "en"): [("maya", "one")]})
+    with OpusServer(tmp_path / "opus") as server:
+        listed = run("opus", "--source", "en", "--target", "ay", "--api", server.api, "--json")
+    (entry,) = json.loads(listed.stdout)
+    assert (entry["corpus"], entry["source"], entry["target"], entry["pairs"]) == ("Voices", "ay", "en", 1)
+
+
 def test_version_is_that_of_the_package() -> None:
     assert run("--version").stdout.strip() == f"orthoglot {metadata.version('orthoglot')}"
     assert __version__ == metadata.version("orthoglot")

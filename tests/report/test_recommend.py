@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 
 import pytest
 from generated_records import a_run, over_seeds
+from typer.testing import CliRunner
 
+from orthoglot.cli import app
 from orthoglot.errors import ConfigError
 from orthoglot.report.recommend import BETTER, TIED, USES, WORSE, recommend, table, verdict
-from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.records import ALL, Record, write_records
 
 Cell = tuple[str, str]
 
@@ -147,3 +151,12 @@ def test_nothing_to_rank_is_reported_and_an_unknown_use_refused() -> None:
     assert verdict(recommend(records, "scoring")).startswith("No advice for scoring")
     with pytest.raises(ConfigError, match="no use called cooking; there are retrieval, scoring, search"):
         recommend(records, "cooking")
+
+
+def test_json_has_the_standings_of_each_use(tmp_path: Path) -> None:
+    values = {"original": [50], "dream": [60, 60], "seed": [55, 65]}
+    write_records(tmp_path / "records.jsonl", run({("a", "heldout"): values}))
+    told = CliRunner().invoke(app, ["recommend", str(tmp_path / "records.jsonl"), "--json"])
+    found = {one["use"]: one for one in json.loads(told.stdout)}
+    assert list(found) == list(USES)
+    assert {one["method"] for one in found["retrieval"]["standings"]} == set(values)

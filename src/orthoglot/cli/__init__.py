@@ -16,6 +16,7 @@ from orthoglot.cli import (
     corpora,
     doctor,
     evaluate,
+    fit,
     jobs,
     mine,
     network,
@@ -39,6 +40,7 @@ for job in jobs.app.registered_commands:
     job.rich_help_panel = "Jobs of the workflow"
 app.add_typer(jobs.app)
 app.add_typer(evaluate.app)
+app.add_typer(fit.app)
 app.add_typer(tools.app)
 app.add_typer(show.app)
 app.add_typer(checkpoint.app)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orthoglot.cli.options import AsJson
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ Params = Annotated[
     Path | None,
     typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON with numbers in bytes and hours")]
 
 
 @app.command()

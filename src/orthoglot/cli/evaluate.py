@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orthoglot import atomic
-from orthoglot.cli.options import Device, Language, Threads, check_outputs
+from orthoglot.cli.options import AsJson, Device, Language, Threads, check_outputs
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def evaluate(
     ] = "seed+oracle",
     source_language: Language = None,
     target_language: Language = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table")] = False,
+    as_json: AsJson = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="file to write; - for standard output")
     ] = Path("-"),

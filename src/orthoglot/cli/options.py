@@ -45,6 +45,7 @@ PairFiles = Annotated[
 ]
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 STANDARD = Path("-")  # input or output
 
 

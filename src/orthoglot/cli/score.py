@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orthoglot.cli.options import Device, Language, ModelFolder, PairFiles, Threads, check_outputs
+from orthoglot.cli.options import AsJson, Device, Language, ModelFolder, PairFiles, Threads, check_outputs
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def filter_pairs(
     target_language: Language = None,
     device: Device = "auto",
     threads: Threads = None,
+    as_json: AsJson = False,
 ) -> None:
     """Keep translations that score well. Example: orthoglot filter web.tsv --model my-labse --good dev.tsv -o ok.tsv
 
@@ -118,6 +119,9 @@ def filter_pairs(
         write_lines(rejected, dropped)
     write_lines(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
+    if as_json:
+        typer.echo(json.dumps({"pairs": len(pairs), "threshold": least, **counts}, sort_keys=True), err=True)
+        return
     shown = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     typer.echo(f"{len(pairs)} pairs: {shown}", err=True)
 

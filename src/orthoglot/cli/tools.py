@@ -1,4 +1,4 @@
-"""The verbs for people: apply, fit, export and look things up."""
+"""The verbs for people: encode, edit vectors, and look things up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from orthoglot import atomic
-from orthoglot.cli.options import Device, Language, Part, Threads, check_outputs, check_place, vectors_folder
+from orthoglot.cli.options import (
+    AsJson,
+    Device,
+    Language,
+    Part,
+    Threads,
+    check_outputs,
+)
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -50,15 +57,19 @@ def claims(
 
 
 @app.command()
-def recommend(records: RecordsFile) -> None:
+def recommend(records: RecordsFile, as_json: AsJson = False) -> None:
     """Say which method is best for retrieval, scoring and search. Example: orthoglot recommend results/records.jsonl"""
     from orthoglot.report import recommend as recommendation
     from orthoglot.report.tables import markdown
     from orthoglot.statistics.records import read_records
 
     found = read_records(records)
-    for use in recommendation.USES:
-        advice = recommendation.recommend(found, use)
+    every = [recommendation.recommend(found, use) for use in recommendation.USES]
+    if as_json:
+        content = [{**one._asdict(), "standings": [row._asdict() for row in one.standings]} for one in every]
+        typer.echo(json.dumps(content, indent=1))
+        return
+    for advice in every:
         typer.echo(
             markdown([recommendation.table(advice)]) if advice.standings else recommendation.verdict(advice)
         )
@@ -71,11 +82,16 @@ def opus(
     corpus: Annotated[str | None, typer.Option(help="corpus name, e.g. Europarl")] = None,
     version: Annotated[str, typer.Option(help="release, or latest")] = "latest",
     api: Annotated[str, typer.Option(envvar="ORTHOGLOT_OPUS_API")] = "https://opus.nlpl.eu/opusapi/",
+    as_json: AsJson = False,
 ) -> None:
     """List what OPUS has, with sizes. Example: orthoglot opus --source en --target gn"""
     from orthoglot.corpora.opus import list_entries
 
-    for entry in list_entries(api, source=source, target=target, corpus=corpus, version=version):
+    entries = list_entries(api, source=source, target=target, corpus=corpus, version=version)
+    if as_json:
+        typer.echo(json.dumps([entry.model_dump() for entry in entries], indent=1))
+        return
+    for entry in entries:
         pair = f"{entry.source}-{entry.target}"
         typer.echo(f"{entry.corpus}\t{entry.version}\t{pair}\t{entry.pairs} pairs\t{entry.kibibytes} KiB")
 
@@ -189,7 +205,7 @@ def langs(
     text: Annotated[
         Path | None, typer.Option(help="UTF-8 sample; else prepared text under data/PRESET/bitext, if any")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which encoders cover a language, and how they tokenise it. Example: orthoglot langs gn --text gn.txt"""
     from dataclasses import asdict
@@ -255,175 +271,4 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{found.unknown:.1%}" if found else "-",
         f"{per_word:.2f}" if per_word is not None else "-",
         f"{found.pieces_per_character:.2f}" if found else "-",
-    )
-
-
-@app.command()
-def fit(
-    encoder: Annotated[
-        str,
-        typer.Option(
-            help="a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id"
-        ),
-    ],
-    bitext: Annotated[
-        list[str],
-        typer.Option(
-            help="a TSV file, two Moses files joined by a comma, or a translation memory (.tmx, .xliff, .po, .mo); "
-            "repeat for more texts"
-        ),
-    ],
-    pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
-    output: Annotated[Path, typer.Option(help="the model folder to write")],
-    method: Annotated[
-        str,
-        typer.Option(
-            help="name in the catalogue of methods, e.g. discriminant, seed, dream+oracle; none is best on all encoders"
-        ),
-    ] = "seed",
-    params: Annotated[
-        Path | None,
-        typer.Option(help="params.yaml with the catalogue; the one that comes with orthoglot if not given"),
-    ] = None,
-    name: Annotated[
-        str, typer.Option(help="of the encoder, for the record; its folder's name if not given")
-    ] = "",
-    revision: Annotated[str, typer.Option(help="commit of a hub id, 40 hex digits")] = "",
-    pooling: Annotated[
-        Literal["cls", "pooler", "mean"] | None,
-        typer.Option(help="of the transformer's states, in place of the model's own steps"),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(min=1, help="longest sentence in tokens; the folder decides if not given, else 128"),
-    ] = None,
-    prefix: Annotated[str, typer.Option(help="put before every sentence, e.g. 'query: '")] = "",
-    licence: Annotated[str, typer.Option(help="of the encoder; as its README says if not given")] = "",
-    learning_rate: Annotated[
-        float,
-        typer.Option(
-            help="of Adam, unless the method has its own, as meat-recipe [papers: DREAM, SEED 1e-4; MEAT, ORACLE 1e-5]"
-        ),
-    ] = 1e-3,
-    batch_size: Annotated[int, typer.Option(min=2, help="sentence pairs a step [papers: 512]")] = 512,
-    max_epochs: Annotated[
-        int, typer.Option(min=1, help="passes over the text at most [papers: DREAM 1000, others 10000]")
-    ] = 1000,
-    patience: Annotated[
-        int,
-        typer.Option(
-            min=1, help="epochs without a better validation value before stopping [papers: 10; SEED 5]"
-        ),
-    ] = 10,
-    stopping: Annotated[
-        Literal["total", "retrieval", "without-opponents"],
-        typer.Option(
-            help="that value: sum of all terms [papers], P@1 of the meaning part, sum without adversarial terms"
-        ),
-    ] = "total",
-    seed: Annotated[int, typer.Option(help="of initial weights, order and partners")] = 1,
-    valid_share: Annotated[
-        float, typer.Option(help="of the pivot sentences: when to stop the training")
-    ] = 0.05,
-    test_share: Annotated[float, typer.Option(help="of the pivot sentences: what is measured")] = 0.05,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="keep text and vectors here for the next method; OUTPUT.checkpoint, removed when done"
-        ),
-    ] = None,
-) -> None:
-    """Fit a decomposer to your own bitext and measure it on a held-out part.
-
-    Example: orthoglot fit --encoder models/LaBSE --bitext en-gn.tsv.gz --pair en-gn --output my-labse
-    """
-    from pydantic import ValidationError
-
-    from orthoglot.apply.arguments import texts_by_pair
-    from orthoglot.config import describe, method_named
-    from orthoglot.corpora.preparation_settings import SplitSettings
-    from orthoglot.training.settings import DecompositionSettings
-
-    check_place(output)
-    chosen = method_named(method, params)
-    try:
-        recipe = DecompositionSettings(
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            stopping=stopping,
-        )
-        # Not the training's seed: models of other seeds are measured on the same sentences.
-        splits = SplitSettings(
-            seed=1, valid=valid_share, test=test_share, max_train=0, max_valid=0, max_test=0
-        )
-    except ValidationError as error:
-        raise ConfigError(describe(error)) from error
-
-    texts = texts_by_pair(bitext, pair)
-
-    # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
-    import torch
-
-    from orthoglot.apply import fit as fitting
-    from orthoglot.apply.encoder_copy import Checkpoint
-    from orthoglot.apply.measure import table
-
-    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
-    with vectors_folder(checkpoint, output) as work:
-        records = fitting.fit(
-            Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),
-            texts,
-            method,
-            chosen,
-            recipe,
-            splits,
-            seed=seed,
-            device=device,
-            checkpoint=work,
-            output=output,
-        )
-    typer.echo(f"{output}: {method}. Held-out translations found first, percent [95 % interval];")
-    typer.echo("high is good for meaning, low for language, original is the encoder's own vector.")
-    typer.echo(table(records))
-
-
-@app.command()
-def export(
-    model: Annotated[
-        Path,
-        typer.Argument(help="a folder of orthoglot fit, or an encoder's or a decomposer's under models/"),
-    ],
-    output: Annotated[Path, typer.Argument(help="the sentence-transformers folder to write")],
-    part: Annotated[
-        str | None, typer.Option(help="meaning or language, of a decomposer; meaning if not given")
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(help="whose map to write, for a method that has one per language (centering)"),
-    ] = None,
-    licence: Annotated[
-        str, typer.Option(help="of the encoder, for the model card; what is on record if not given")
-    ] = "",
-    records: Annotated[
-        Path | None,
-        typer.Option(help="records.jsonl of a report with its scores; those of orthoglot fit if not given"),
-    ] = None,
-) -> None:
-    """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
-    from orthoglot.apply.arguments import check_new
-
-    check_new(output)  # before the slow imports
-    check_place(output)
-
-    from orthoglot.apply.export import export as exporting
-
-    off = exporting(model, output, part=part, language=language, licence=licence, records=records)
-    typer.echo(
-        f"{output}: differs from orthoglot's own vectors by at most {off:.1e} of their length", err=True
     )
