@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from orthoglot.atomic import building, link, replacing
+from orthoglot.atomic import building, copy_folder, link, replacing, reserve
 
 
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
@@ -58,6 +61,65 @@ def test_a_file_in_the_place_of_a_folder_is_refused_before_any_work(tmp_path: Pa
         worked = True
     assert not worked
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a file system can only be mounted as root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_space_that_a_full_disk_lacks_is_an_error_with_what_was_needed(full_disk: Path) -> None:
+    with (full_disk / "small").open("wb") as file:
+        file.truncate(200_000)
+    reserve(full_disk / "small")
+    assert (full_disk / "small").stat().st_blocks * 512 >= 200_000
+    with (full_disk / "large").open("wb") as file:
+        file.truncate(3_000_000)
+    with pytest.raises(OSError, match=r"needs 3\.0 MB on this disk, 0\.8 MB are free: '.*/large'"):
+        reserve(full_disk / "large")
+    assert [path.name for path in full_disk.iterdir()] == ["small"]
+
+
+def test_a_folder_that_a_full_disk_does_not_hold_is_one_error(full_disk: Path, tmp_path: Path) -> None:
+    source = tmp_path / "encoder"
+    (source / "pooling").mkdir(parents=True)
+    for name in ("a", "b", "pooling/c"):
+        (source / name).write_bytes(b"0" * 600_000)
+    copy_folder(source, tmp_path / "copy")
+    assert (tmp_path / "copy/pooling/c").stat().st_size == 600_000
+    with pytest.raises(OSError, match=r"needs 1\.8 MB on this disk, 1\.0 MB are free: '.*/model'"):
+        copy_folder(source, full_disk / "model")
+
+
+def test_a_full_disk_names_the_file_that_did_not_fit(full_disk: Path) -> None:
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '.*/disk/pairs\.tsv'"),
+        replacing(full_disk / "pairs.tsv") as partial,
+    ):
+        partial.write_bytes(b"0" * 2_000_000)
+    assert not list(full_disk.iterdir())
+
+
+def test_what_the_system_refuses_is_said_with_the_size_where_no_disk_can_be_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    (tmp_path / "x").write_bytes(b"0" * 2_000_000)
+    with pytest.raises(OSError, match=r"needs 2\.0 MB on this disk, [\d,.]+ MB are free: '.*/x'"):
+        reserve(tmp_path / "x")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("linked", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
@@ -72,9 +72,58 @@ def link(file: Path | str, place: Path | str) -> None:
         partial.unlink(missing_ok=True)  # it stays where both are links to one file
 
 
+def reserve(path: Path) -> None:
+    """Give a file that was made with its full length the space for it, before it is written to through a mapping.
+
+    Writing to a mapped file on a full disk kills the process.
+
+    Raises:
+        OSError: the disk has not enough; says how much it needs, and the file is gone.
+    """
+    size = path.stat().st_size
+    try:
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        path.unlink()
+        if error.errno != errno.ENOSPC:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise _lack(path, size, shutil.disk_usage(path.parent).free) from error
+
+
+def copy_folder(
+    source: Path, folder: Path, ignore: Callable[[str, list[str]], set[str]] | None = None
+) -> None:
+    """Copy a folder's files into another one, which may exist.
+
+    Args:
+        source: folder.
+        folder: its copy.
+        ignore: see `shutil.copytree`.
+    Raises:
+        OSError: the disk has not enough; says how much all files need.
+    """
+    place = folder if folder.exists() else folder.parent
+    free = shutil.disk_usage(place).free
+    try:
+        shutil.copytree(source, folder, ignore=ignore, dirs_exist_ok=True)
+    except shutil.Error as error:
+        if not any(f"[Errno {errno.ENOSPC}]" in cause for *_, cause in error.args[0]):
+            raise
+        size = sum(file.stat().st_size for file in source.rglob("*") if file.is_file())
+        raise _lack(folder, size, free) from error
+
+
+def _lack(path: Path, size: int, free: int) -> OSError:
+    lack = f"needs {size / 1e6:,.1f} MB on this disk, {free / 1e6:,.1f} MB are free"
+    return OSError(errno.ENOSPC, lack, str(path))
+
+
 def _name(error: BaseException, partial: Path, path: Path) -> None:
-    """In an error about the temporary path, put the one that the user knows."""
-    if isinstance(error, OSError) and error.filename in (partial, str(partial)):
+    """In an error about the temporary path, or of a full disk without a path, put the one that the user knows."""
+    if isinstance(error, OSError) and (
+        error.filename in (partial, str(partial)) or (error.errno == errno.ENOSPC and not error.filename)
+    ):
         error.filename = str(path)
 
 

@@ -15,6 +15,7 @@ import yaml
 from huggingface_hub import metadata_load
 
 from orthoglot import receipts
+from orthoglot.atomic import copy_folder
 from orthoglot.encoders.folder import card, checkpoint_folder, locate, modules, save_card
 from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
@@ -80,11 +81,11 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
         described = card(folder)
         linked = Path(described.get("checkpoint", "."))
         place = linked if linked != Path() and linked.is_dir() else folder
-        shutil.copytree(place, output, ignore=NOT_COPIED, dirs_exist_ok=True)
+        copy_folder(place, output, NOT_COPIED)
     else:
         _link(encoder, output)
         if folder.is_dir():
-            shutil.copytree(folder, output, ignore=NOT_COPIED, dirs_exist_ok=True)
+            copy_folder(folder, output, NOT_COPIED)
         described = card(output)
     if "checkpoint" in described and Path(described["checkpoint"]).is_dir():
         described |= {"checkpoint": ".", "revision": "local"}

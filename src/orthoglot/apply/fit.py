@@ -143,7 +143,7 @@ def fit(
         )
         records = retrieval(load_decomposer(place), store, test, seed)
         write_records(place / RECORDS, records)
-        shutil.copytree(home, place / ENCODER)
+        atomic.copy_folder(home, place / ENCODER)
         text = json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False)
         (place / MADE).write_text(text + "\n", encoding="utf-8")
         receipts.write(place, key)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot.apply.model import Model
-from orthoglot.atomic import replacing
+from orthoglot.atomic import replacing, reserve
 from orthoglot.decomposers.base import unit
 from orthoglot.progress import Meter
 
@@ -57,6 +57,7 @@ def text_vectors(
             if start == 0:
                 shape = (len(sentences), vectors.shape[1])
                 stored = np.lib.format.open_memmap(output, mode="w+", dtype=np.float32, shape=shape)
+                reserve(output)
             else:
                 stored = np.load(output, mmap_mode="r+")
             stored[start : start + len(rows)] = vectors

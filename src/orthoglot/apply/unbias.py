@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from orthoglot.atomic import replacing
+from orthoglot.atomic import replacing, reserve
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.errors import ConfigError, DataError
 
@@ -60,6 +60,7 @@ def unbias(
         raise ConfigError(f"{vectors}: {shape[0]} vectors but {len(languages)} languages")
     with replacing(output) as partial:
         edited = np.lib.format.open_memmap(partial, mode="w+", dtype=stored.dtype, shape=shape)
+        reserve(partial)
         for start in range(0, shape[0], rows):
             own = np.asarray(stored[start : start + rows], dtype=np.float32)
             if len(wrong := np.flatnonzero(~np.isfinite(own).all(axis=1))):

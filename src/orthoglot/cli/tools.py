@@ -142,8 +142,11 @@ def encode(
     if str(output) == "-":
         np.save(sys.stdout.buffer, vectors)
     else:
-        with atomic.replacing(output) as partial, open(partial, "wb") as handle:
-            np.save(handle, vectors)
+        with atomic.replacing(output) as partial:
+            stored = np.lib.format.open_memmap(partial, "w+", vectors.dtype, vectors.shape)
+            atomic.reserve(partial)
+            stored[:] = vectors
+            stored.flush()
     blank = f", {len(sentences) - len(rows)} of them blank" if len(rows) < len(sentences) else ""
     typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors{blank}: {output}", err=True)
 

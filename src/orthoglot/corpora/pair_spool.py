@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from orthoglot.atomic import reserve
 from orthoglot.corpora.characters import lengths
 from orthoglot.corpora.cleaning import drop_dissimilar, duplicate_keys, normalised
 from orthoglot.corpora.filters import Sides
@@ -53,6 +54,7 @@ class PairSpool:
         if not self._count:
             return np.zeros(0, dtype=bool)
         kept = np.memmap(self._folder / "kept", dtype=bool, mode="w+", shape=self._count)
+        reserve(self._folder / "kept")
         kept[:] = True
         left = self._count
         if self._cleaning.drop_duplicates:

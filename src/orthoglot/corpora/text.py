@@ -14,6 +14,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from orthoglot.atomic import reserve
 from orthoglot.corpora.benchmarks import sentence_keys
 from orthoglot.corpora.bitext import read_lines
 from orthoglot.corpora.cleaning import Banned, Cleaner, normalised
@@ -109,6 +110,8 @@ def _write_new(
             firsts.add(keys)
             count += len(sentences)
     new = np.ones(count, dtype=bool) if not count else np.memmap(spool / "new", bool, "w+", shape=count)
+    if count:
+        reserve(spool / "new")
     new[:] = True
     if settings.drop_duplicates:
         firsts.clear_repeated(new)

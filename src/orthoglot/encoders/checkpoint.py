@@ -18,7 +18,7 @@ from huggingface_hub import ModelCard, ModelCardData, snapshot_download
 from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
 from huggingface_hub.errors import HfHubHTTPError
 
-from orthoglot.atomic import building
+from orthoglot.atomic import building, copy_folder
 from orthoglot.encoders.folder import check_revision, locate
 from orthoglot.encoders.settings import (
     PackagedWeights,
@@ -116,7 +116,7 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
     if not (source / "config.json").is_file() or not any(source.glob("*.safetensors")):
         raise DataError(f"checkpoint {name}: {source} holds no config.json or no safetensors weights")
     with building(output) as partial:
-        shutil.copytree(source, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.bin", ".*"))
+        copy_folder(source, partial, shutil.ignore_patterns("*.bin", ".*"))
         _write_card(partial, name, settings, f"A copy of the folder `{source.name}`.")
 
 

@@ -102,6 +102,7 @@ def _stored(teacher: Encoder, training: Training, split: Split) -> np.ndarray:
             vectors = np.lib.format.open_memmap(
                 partial, mode="w+", dtype=np.float32, shape=(len(data), teacher.dim)
             )
+            atomic.reserve(partial)
             first = 0
             kept_of = np.split(data.kept, np.cumsum(data.sizes)[:-1])
             for folder, kept in zip(training.inputs.bitext, kept_of, strict=True):
