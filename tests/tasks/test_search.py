@@ -76,6 +76,18 @@ def test_a_query_whose_cells_hold_too_few_looks_up_all(monkeypatch: pytest.Monke
     assert (found[~short] == alone[~short]).all()
 
 
+def test_blocks_of_a_product_change_nothing_and_zero_vectors_do_no_harm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = sides()
+    y[1000:1600] = 0
+    found = cells.nearest_in_cells(x, y, 3)
+    exact = nearest(x, y, 3).forward
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(exact, found, strict=True)]) > 0.9
+    monkeypatch.setattr(cells, "BLOCK", 7)
+    assert (cells.nearest_in_cells(x, y, 3) == found).all()
+
+
 def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError
 from orthoglot.tasks.neighbours import SPARE, settle
 
@@ -31,7 +32,7 @@ class Cells(NamedTuple):
     """The rows of y by cell.
 
     Attributes:
-        centres: (C, D) float32, of length 1.
+        centres: (C, D) float32, of length 1, or 0.
         rows: numbers of the rows of y, those of the first cell first (m,).
         starts: where the rows of each cell begin, and the end (C + 1,).
     """
@@ -99,8 +100,7 @@ def _divide(y: np.ndarray, threads: int) -> Cells:
     count = max(1, min(int(4 * math.sqrt(len(y))), len(y) // 39))
     some = np.sort(np.random.default_rng(SEED).permutation(len(y))[:SAMPLE])
     means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(y[some])
-    centres = means.cluster_centers_.astype(np.float32)
-    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    centres = unit(means.cluster_centers_.astype(np.float32))
     own = np.empty(len(y), dtype=np.int32)
 
     def work(start: int) -> None:
@@ -131,10 +131,13 @@ def _candidates(
     by_cell = own.ravel()
     best = faiss.ResultHeap(len(queries), keep, keep_max=True)
     for cell in range(count):
-        rows = cells.rows[cells.starts[cell] : cells.starts[cell + 1]]
-        vectors = y[rows].T
-        for start in range(starts[cell], starts[cell + 1] if len(rows) else 0, BLOCK):
-            some = by_cell[start : min(start + BLOCK, starts[cell + 1])].astype(np.int64)
-            best.add_result_subset(some, queries[some] @ vectors, rows)
+        own_rows = cells.rows[cells.starts[cell] : cells.starts[cell + 1]]
+        own_queries = by_cell[starts[cell] : starts[cell + 1]].astype(np.int64)
+        for first in range(0, len(own_rows), BLOCK):
+            rows = own_rows[first : first + BLOCK]
+            vectors = y[rows].T
+            for start in range(0, len(own_queries), BLOCK):
+                some = own_queries[start : start + BLOCK]
+                best.add_result_subset(some, queries[some] @ vectors, rows)
     products = np.where(best.I >= 0, best.D, -np.inf)
     return best.I, products
