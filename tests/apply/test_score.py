@@ -226,6 +226,27 @@ def test_what_was_filtered_and_why(models: dict[str, Path], tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize(("flagged", "heeded"), [(4, True), (5, False)])
+def test_a_flag_that_good_translations_have_does_not_count(
+    flagged: int, heeded: bool, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 40 good translations, 0.1 are 4."""
+    monkeypatch.setattr(
+        "orthoglot.apply.score.untranslated", lambda target, _: np.arange(len(target)) < flagged
+    )
+    web = [*PAIRS[:40], (PAIRS[40][0], PAIRS[40][0])]
+    write_tsv(tmp_path / "dev.tsv", PAIRS[:40])
+    write_tsv(tmp_path / "web.tsv", web)
+    options = [str(tmp_path / "web.tsv"), "-o", str(tmp_path / "out.tsv"), "--loss", "0.1"]
+    told = run(models, "filter", *options, "--good", str(tmp_path / "dev.tsv")).stderr
+    assert ("untranslated: of no account" in told) != heeded
+    assert (f"{flagged} untranslated" in told) == heeded
+    assert "1 copy" in told
+    kept = {tuple(line.split("\t")) for line in (tmp_path / "out.tsv").read_text().splitlines()}
+    assert bool(kept & set(PAIRS[:flagged])) != heeded
+    assert len(kept) == (40 - flagged - 3 if heeded else 36)
+
+
 def test_good_translations_decide_the_threshold(models: dict[str, Path], tmp_path: Path) -> None:
     good = [*PAIRS[:40], (PAIRS[0][0], PAIRS[0][0])]  # a copy has no say
     write_tsv(tmp_path / "dev.tsv", good)

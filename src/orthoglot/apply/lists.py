@@ -120,9 +120,9 @@ def score(
         )
     opened = _opened(model, device)
     pairs = list(zip(source, target, strict=True))
-    with cpu_threads(threads):
-        scored = score_pairs(opened, pairs, (source_language, target_language))
-        found = list(tqdm(scored, total=len(pairs), desc="score", unit=" pairs", disable=not progress))
+    bar = tqdm(total=2 * len(pairs), desc="score", unit=" sentences", disable=not progress)
+    with cpu_threads(threads), bar:
+        found = list(score_pairs(opened, pairs, (source_language, target_language), done=bar.update))
     score, flag, similarity = zip(*found, strict=True)
     return Scores(np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
 

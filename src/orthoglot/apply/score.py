@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,12 +13,15 @@ from orthoglot.apply.model import Model
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
+from orthoglot.progress import Done
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
 # The score of a copy and of an untranslated sentence: no cosine is lower.
 NONE, LEAST = (COPY, UNTRANSLATED), -1.0
 # Pairs that are encoded at once, and the most whose language parts tell what the two languages look like.
 BLOCK = 4096
+# Sentences that are encoded between two signs of progress.
+AT_ONCE = 512
 FEWEST = 20
 ROUNDS = 10
 # A language part is taken for another language's if its angle with the mean is so many robust standard deviations above
@@ -57,6 +61,7 @@ def score(
     pairs: Sequence[tuple[str, str]],
     languages: tuple[str | None, str | None] = (None, None),
     block: int = BLOCK,
+    done: Done = lambda _: None,
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
@@ -72,6 +77,7 @@ def score(
         pairs: source and translation.
         languages: of the two sides, where the model needs them.
         block: pairs in memory at once.
+        done: gets how many more sentences are encoded, of two for each pair.
     """
     guarded, sides = _guards(model, len(pairs)), None
     for start in range(0, len(pairs), block):
@@ -81,7 +87,7 @@ def score(
         found = [Scored(None, flag, None) for flag in flags]
         if rows:
             source, target = (
-                _parts(model, [some[row][side] for row in rows], languages[side], languages[1 - side])
+                _parts(model, [some[row][side] for row in rows], languages[side], languages[1 - side], done)
                 for side in (0, 1)
             )
             if guarded:
@@ -92,7 +98,26 @@ def score(
             cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
             for row, cosine in zip(rows, cosines.tolist(), strict=True):
                 found[row] = Scored(LEAST if flags[row] in NONE else cosine, flags[row], cosine)
+        done(2 * (len(some) - len(rows)))
         yield from found
+
+
+def unreliable(good: Sequence[Scored], share: float) -> set[str]:
+    """The flags of a language that more than a share of good translations have.
+
+    In a language that the model was not fitted on, language parts may tell too little.
+
+    Args:
+        good: scores of good translations.
+        share: in [0, 1].
+    """
+    counts = Counter(one.flag for one in good)
+    return {flag for flag in (UNTRANSLATED, OTHER) if counts[flag] > share * len(good)}
+
+
+def without(flags: set[str], one: Scored) -> Scored:
+    """A score as if the flags did not exist."""
+    return Scored(one.similarity, "", one.similarity) if one.flag in flags else one
 
 
 def means(source: np.ndarray, target: np.ndarray) -> Sides:
@@ -179,9 +204,17 @@ def _guards(model: Model, count: int) -> bool:
     return count >= FEWEST
 
 
-def _parts(model: Model, sentences: list[str], language: str | None, partner: str | None) -> Parts:
+def _parts(
+    model: Model, sentences: list[str], language: str | None, partner: str | None, done: Done
+) -> Parts:
     """The parts of a decomposer's vectors; of an encoder alone its vector as meaning."""
-    if model.decomposer is None:
-        vectors = model.encode(sentences, part="sentence", language=language)
-        return Parts(vectors, vectors, np.zeros_like(vectors))
-    return model.parts(sentences, language=language, partner=partner)
+    found = []
+    for start in range(0, len(sentences), AT_ONCE):
+        some = sentences[start : start + AT_ONCE]
+        if model.decomposer is None:
+            vectors = model.encode(some, part="sentence", language=language)
+            found.append(Parts(vectors, vectors, np.zeros_like(vectors)))
+        else:
+            found.append(model.parts(some, language=language, partner=partner))
+        done(len(some))
+    return Parts(*map(np.concatenate, zip(*found, strict=True)))

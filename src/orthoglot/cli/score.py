@@ -99,13 +99,21 @@ def filter_pairs(
         raise ConfigError("give --threshold, or --good with translations that decide it")
     pairs = _read(files)
     languages = source_language, target_language
+    samples = _read(good) if good else []
+    from orthoglot.apply.score import unreliable, without
+
+    known = list(_scores(samples, model, languages, device, threads)) if good else []
+    unheeded = unreliable(known, loss)
+    if unheeded:
+        names = " and ".join(sorted(unheeded))
+        typer.echo(f"{names}: of no account, as more than {loss:.0%} of the good translations are", err=True)
     if good:
-        known = _scores(_read(good), model, languages, device, threads)
-        least = quantile([one.score for one in known if one.score is not None and not one.flag], loss)
+        values = [without(unheeded, one) for one in known]
+        least = quantile([one.score for one in values if one.score is not None and not one.flag], loss)
         typer.echo(f"threshold {least:.4f}: below it are {loss:.0%} of the good translations", err=True)
     else:
         least = threshold or 0.0
-    scored = list(_scores(pairs, model, languages, device, threads))
+    scored = [without(unheeded, one) for one in _scores(pairs, model, languages, device, threads)]
     reasons = [
         one.flag or ("" if one.score is not None and one.score >= least else "low_score") for one in scored
     ]
@@ -146,11 +154,12 @@ def _scores(
 
     from orthoglot import load
     from orthoglot.apply.score import score as scoring
-    from orthoglot.progress import track
+    from orthoglot.progress import Meter
 
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
-    found = scoring(load(model, device=device), pairs, languages)
-    return track(found, total=len(pairs), label="score", unit="pairs")
+    opened = load(model, device=device)
+    with Meter(total=2 * len(pairs), label="score", unit="sentences") as meter:
+        yield from scoring(opened, pairs, languages, done=meter.add)
 
 
 def quantile(scores: Sequence[float], share: float) -> float:
