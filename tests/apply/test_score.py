@@ -207,6 +207,14 @@ def test_a_line_per_pair_on_standard_output(models: dict[str, Path], tmp_path: P
     assert [(one["source"], one["target"]) for one in found] == PAIRS[:30]
 
 
+def test_progress_counts_two_sentences_of_each_pair(models: dict[str, Path]) -> None:
+    told: list[int] = []
+    pairs = [*PAIRS[:30], ("", PAIRS[0][1])]
+    list(score(load(models["discriminant"], device="cpu"), pairs, block=10, done=told.append))
+    assert sum(told) == 2 * len(pairs)
+    assert len(told) >= 2 * 4
+
+
 def test_what_was_filtered_and_why(models: dict[str, Path], tmp_path: Path) -> None:
     pairs = [*PAIRS[:30], (PAIRS[30][0], PAIRS[31][0]), (PAIRS[32][0], PAIRS[32][0]), ("", PAIRS[0][1])]
     write_tsv(tmp_path / "web.tsv", pairs)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import typer
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from small_checkpoint import DIM, make_pairs, write_checkpoint, write_tsv
@@ -22,6 +23,7 @@ from orthoglot.cli import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCS = [*(ROOT / "docs").rglob("*.md")]
 PAGES = ("docs/quick-start.md", "docs/mine.md", "docs/use.md", "README.md")
 # What is not run here: the network, the workflow (tests/workflow runs it), and what needs its models.
 ELSEWHERE = re.compile(
@@ -107,3 +109,16 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                 assert all(output.exists() for output in outputs), words
                 run[page] += 1
     assert run == {"docs/quick-start.md": 5, "docs/mine.md": 6, "docs/use.md": 8, "README.md": 6}
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(str(one.relative_to(ROOT)) for one in DOCS)])
+def test_every_command_of_a_page_is_one_that_there_is(page: str) -> None:
+    """Verbs, options and their values; nothing is run."""
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for language, block in BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
+        for line in block.replace("\\\n", " ").splitlines() if not language else ():
+            words = shlex.split(line.removeprefix("$ "), comments=True) if "orthoglot " in line else []
+            if words and words[0] == "orthoglot" and words[1] in verbs:
+                verbs[words[1]].make_context(words[1], words[2:])
+            else:
+                assert not line.removeprefix("$ ").startswith("orthoglot "), line
