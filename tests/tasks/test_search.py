@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from orthoglot.apply.mine import Side, side_vectors
 from orthoglot.errors import ConfigError
@@ -48,13 +49,42 @@ def test_beyond_it_the_recall_is_measured_and_stated() -> None:
     assert all(len({*row}) == 3 for row in found.nearest.backward.tolist())
 
 
-def test_neither_threads_nor_memory_change_what_is_found() -> None:
+def test_neither_threads_nor_memory_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = sides()
+    seen: list[tuple[int, int]] = []
+    compare = cells._candidates
+
+    def watched(queries: np.ndarray, *rest: Any) -> Any:
+        seen.append((len(queries), rest[-1]))
+        return compare(queries, *rest)
+
+    monkeypatch.setattr(cells, "_candidates", watched)
     found = search(x, y, 3, exact_up_to=0)
-    # 0.1 MiB: blocks of 180 queries
+    assert seen == [(len(x), cells.BLOCK), (len(y), cells.BLOCK)]
+    seen.clear()
+    # 0.1 MiB
     again = search(x, y, 3, threads=2, memory=1e-4, exact_up_to=0)
+    assert len(seen) > 20
+    assert max(queries for queries, _ in seen) < 100
+    assert max(products for _, products in seen) < 100
     assert found.facts == again.facts
     assert all((a == b).all() for a, b in zip(found.nearest, again.nearest, strict=True))
+
+
+@pytest.mark.parametrize(("queries", "rows"), [(1, 1), (1, 2200), (10, 2200), (3, 300)])
+def test_few_queries_are_no_special_case(queries: int, rows: int) -> None:
+    x, y = sides()
+    found = cells.nearest_in_cells(x[:queries], y[:rows], 3, threads=2)
+    assert found.shape == (queries, min(3, rows))
+    assert (found[:, 0] == nearest(x[:queries], y[:rows], 3).forward[:, 0]).all()
+
+
+def test_equal_vectors_are_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = sides()
+    y[:] = y[0]
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        found = cells.nearest_in_cells(x[:40], y, 3)
+    assert (found == [0, 1, 2]).all()
 
 
 def test_of_few_sentences_all_cells_are_looked_up() -> None:

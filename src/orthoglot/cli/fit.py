@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from orthoglot.cli.options import AsJson, check_place, vectors_folder
+from orthoglot.cli.options import STANDARD, AsJson, check_place, vectors_folder
 from orthoglot.errors import ConfigError
 
 app = typer.Typer()
@@ -106,6 +106,8 @@ def fit(
     from orthoglot.corpora.preparation_settings import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
+    if output == STANDARD:
+        raise ConfigError("--output is a folder, which standard output cannot be")
     check_place(output)
     chosen = method_named(method, params)
     try:

@@ -45,7 +45,7 @@ PairFiles = Annotated[
 ]
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
 STANDARD = Path("-")  # input or output
 
 

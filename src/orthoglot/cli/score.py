@@ -104,13 +104,14 @@ def filter_pairs(
 
     known = list(_scores(samples, model, languages, device, threads)) if good else []
     unheeded = unreliable(known, loss)
-    if unheeded:
+    if unheeded and not as_json:
         names = " and ".join(sorted(unheeded))
         typer.echo(f"{names}: of no account, as more than {loss:.0%} of the good translations are", err=True)
     if good:
         values = [without(unheeded, one) for one in known]
         least = quantile([one.score for one in values if one.score is not None and not one.flag], loss)
-        typer.echo(f"threshold {least:.4f}: below it are {loss:.0%} of the good translations", err=True)
+        if not as_json:
+            typer.echo(f"threshold {least:.4f}: below it are {loss:.0%} of the good translations", err=True)
     else:
         least = threshold or 0.0
     scored = [without(unheeded, one) for one in _scores(pairs, model, languages, device, threads)]
@@ -128,7 +129,12 @@ def filter_pairs(
     write_lines(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
     if as_json:
-        typer.echo(json.dumps({"pairs": len(pairs), "threshold": least, **counts}, sort_keys=True), err=True)
+        typer.echo(
+            json.dumps(
+                {"pairs": len(pairs), "threshold": least, "flags_left_out": sorted(unheeded), **counts}
+            ),
+            err=True,
+        )
         return
     shown = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     typer.echo(f"{len(pairs)} pairs: {shown}", err=True)

@@ -24,7 +24,7 @@ SHARE, LEAST = 32, 8
 # Vectors that the centres are learnt from, and rounds of k-means.
 SAMPLE, ROUNDS = 100_000, 10
 # Vectors in one product.
-BLOCK = 4096
+BLOCK = 2048
 SEED = 1
 
 
@@ -67,7 +67,9 @@ def nearest_in_cells(
         y: (m, D), rows of length 1.
         k: neighbours, at least 1.
         threads: that compare at once.
-        memory: GiB for the queries that are compared at once. Beside them, 400 bytes for each row of y.
+        memory: GiB for the queries that are compared at once and their products. Beside them, the sample that centres
+            are learnt from with its copy (8 bytes for each of 100,000 D numbers), 30 bytes for each row of y, and
+            32 MiB for each thread.
     Returns:
         (n, min(k, m)) int64.
     Raises:
@@ -75,64 +77,74 @@ def nearest_in_cells(
     Source: docs/papers.md#protocol-search.
     """
     check_faiss()
-    # One thread in each product: small products of several threads wait for each other.
+    own = memory * 2**30 / threads
     with threadpool_limits(threads):
-        cells = _divide(y, threads)
+        cells = _divide(y, threads, own)
     looked_up = min(len(cells.centres), max(LEAST, len(cells.centres) // SHARE))
     keep = k + k // 2 + SPARE
-    # A query's vector, its cells and its candidates.
-    size = 4 * x.shape[1] + 8 * looked_up + 32 * keep
-    height = math.ceil(len(x) / (threads * math.ceil(len(x) * size / (memory * 2**30) / threads)))
+    # A query's vector, its cells and its candidates; three quarters of a thread's memory.
+    size = 4 * x.shape[1] + 20 * looked_up + 32 * keep
+    height = math.ceil(len(x) / (threads * math.ceil(len(x) * size / (0.75 * own) / threads)))
+    step = _step(len(cells.centres), own)
     found = np.empty((len(x), min(k, len(y))), dtype=np.int64)
 
     def work(start: int) -> None:
         queries = np.array(x[start : start + height], dtype=np.float32)
-        numbers, products = _candidates(queries, y, cells, looked_up, keep)
+        numbers, products = _candidates(queries, y, cells, looked_up, keep, step)
         found[start : start + height] = settle(numbers, products, queries, y, k, exhaustive=False)
 
+    # One thread in each product: small products of several threads wait for each other.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, range(0, len(x), height)))
     return found
 
 
-def _divide(y: np.ndarray, threads: int) -> Cells:
-    """Cells of y by k-means on a sample; at least 39 vectors of the sample, on average, for each centre."""
+def _step(centres: int, memory: float) -> int:
+    """Vectors whose products with all centres, and the order of these, take a quarter of some bytes."""
+    return max(1, min(BLOCK, int(0.25 * memory / (12 * centres))))
+
+
+def _divide(y: np.ndarray, threads: int, memory: float) -> Cells:
+    """Cells of y, none of them empty, by k-means on a sample; `memory` in bytes is for the products of a thread."""
     count = max(1, min(int(4 * math.sqrt(len(y))), len(y) // 39))
     some = np.sort(np.random.default_rng(SEED).permutation(len(y))[:SAMPLE])
     means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(y[some])
     centres = unit(means.cluster_centers_.astype(np.float32))
     own = np.empty(len(y), dtype=np.int32)
 
+    step = _step(count, memory)
+
     def work(start: int) -> None:
-        own[start : start + BLOCK] = (y[start : start + BLOCK] @ centres.T).argmax(axis=1)
+        own[start : start + step] = (y[start : start + step] @ centres.T).argmax(axis=1)
 
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(0, len(y), BLOCK)))
-    rows = np.argsort(own, kind="stable")
-    return Cells(centres, rows, np.searchsorted(own[rows], np.arange(count + 1)))
+        list(pool.map(work, range(0, len(y), step)))
+    sizes = np.bincount(own, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
+    return Cells(centres[sizes > 0], np.argsort(own, kind="stable"), starts)
 
 
 def _candidates(
-    queries: np.ndarray, y: np.ndarray, cells: Cells, looked_up: int, keep: int
+    queries: np.ndarray, y: np.ndarray, cells: Cells, looked_up: int, keep: int, step: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Numbers and products of the best rows of y that each query meets, (n, keep), -inf where there are fewer."""
     import faiss
 
     faiss.omp_set_num_threads(1)  # of this thread
     count = len(cells.centres)
-    own = np.empty((len(queries), looked_up), dtype=np.int32)
-    for start in range(0, len(queries), BLOCK):
-        products = queries[start : start + BLOCK] @ cells.centres.T
-        own[start : start + BLOCK] = np.argpartition(products, count - looked_up, axis=1)[
-            :, count - looked_up :
-        ]
+    # Two bytes for most counts: NumPy sorts those in linear time.
+    own = np.empty((len(queries), looked_up), dtype=np.min_scalar_type(count))
+    for start in range(0, len(queries), step):
+        products = queries[start : start + step] @ cells.centres.T
+        own[start : start + step] = np.argpartition(products, count - looked_up, axis=1)[:, -looked_up:]
     # From the cells of each query to the queries of each cell.
-    starts = faiss.matrix_bucket_sort_inplace(own, nbucket=count)
-    by_cell = own.ravel()
+    by_cell = np.argsort(own, axis=None, kind="stable")
+    by_cell //= looked_up
+    starts = np.concatenate([[0], np.cumsum(np.bincount(own.ravel(), minlength=count))])
     best = faiss.ResultHeap(len(queries), keep, keep_max=True)
     for cell in range(count):
         own_rows = cells.rows[cells.starts[cell] : cells.starts[cell + 1]]
-        own_queries = by_cell[starts[cell] : starts[cell + 1]].astype(np.int64)
+        own_queries = by_cell[starts[cell] : starts[cell + 1]]
         for first in range(0, len(own_rows), BLOCK):
             rows = own_rows[first : first + BLOCK]
             vectors = y[rows].T

@@ -64,7 +64,7 @@ def search(
         return Found(nearest(x, y, k, device=device, threads=threads), {"search": "exact"})
     sides = (x, y), (y, x)
     found = [_approximate(*side, k, device, threads, memory) for side in sides]
-    recalls = [_recall(*side, rows, device, threads) for side, rows in zip(sides, found, strict=True)]
+    recalls = [_recall(*side, rows, device) for side, rows in zip(sides, found, strict=True)]
     return Found(Nearest(*found), {"search": "cells", "recall": round(float(np.mean(recalls)), 4)})
 
 
@@ -74,11 +74,12 @@ def _approximate(
     """The k neighbours of each row of x, (n, min(k, m)); exact where its cells hold fewer."""
     found = nearest_in_cells(x, y, k, threads=threads, memory=memory)
     if len(short := np.flatnonzero((found < 0).any(axis=1))):
-        found[short] = nearest(x[short], y, k, device=device, threads=threads).forward
+        # In one thread: each needs memory for all rows of y.
+        found[short] = nearest(x[short], y, k, device=device).forward
     return found
 
 
-def _recall(x: np.ndarray, y: np.ndarray, found: np.ndarray, device: str, threads: int) -> float:
+def _recall(x: np.ndarray, y: np.ndarray, found: np.ndarray, device: str) -> float:
     rows = np.sort(np.random.default_rng(SEED).permutation(len(x))[:SAMPLE])
-    exact = nearest(x[rows], y, found.shape[1], device=device, threads=threads).forward
+    exact = nearest(x[rows], y, found.shape[1], device=device).forward
     return float(np.mean([np.isin(one, other).mean() for one, other in zip(exact, found[rows], strict=True)]))
