@@ -15,11 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
 from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 import digests
 import job_lines
+from orthoglot import receipts
 from orthoglot.errors import ConfigError
 from plan import STAGES, Plan
 
@@ -83,7 +85,13 @@ class Bridge:
             logger.warning(
                 f"DVC does not record {', '.join(changed)}: this run used other parameters or code than are here now"
             )
-        if done := [stage for stage in kept if all(map(now.done, now.keys(stage)))]:
+        done = [stage for stage in kept if all(map(now.done, now.keys(stage)))]
+        damaged = {stage: fault for stage in done if (fault := self._fault(stage, now))}
+        for stage, fault in damaged.items():
+            logger.error(
+                f"DVC does not record {stage}: {fault}; `orthoglot doctor --remove` removes what is damaged"
+            )
+        if done := [stage for stage in done if stage not in damaged]:
             command = ["dvc", "commit", "--force", "--quiet", *done]
             result = subprocess.run(command, text=True, capture_output=True, check=False)
             if result.returncode:
@@ -91,6 +99,17 @@ class Bridge:
                 logger.warning(
                     f"the results are complete, but DVC did not record them ({cause}); run dvc repro"
                 )
+
+    def _fault(self, stage: str, plan: Plan) -> str | None:
+        """The first file in the outputs of a DVC stage that is not as its job wrote it; each is read.
+
+        DVC records whole folders, with the results of earlier parameters.
+        """
+        described = yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))["stages"][stage]
+        tops = [next(iter(out)).replace("${preset}", plan.name) for out in described["outs"]]
+        earlier = {receipt.parents[1] for top in tops for receipt in Path(top).glob(f"**/{receipts.NAME}/*")}
+        folders = sorted({*map(Path, plan.keys(stage)), *earlier})
+        return next((fault for folder in folders for fault in receipts.faults(folder)), None)
 
     def _drop_conda_if_absent(self) -> None:
         settings = self.workflow.deployment_settings

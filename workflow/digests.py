@@ -12,14 +12,12 @@ import ast
 import functools
 import hashlib
 import json
-import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot import receipts, settings
-from orthoglot.atomic import replacing
 
 SOURCE = Path(settings.__file__).parents[1]
 PACKAGE = "orthoglot"
@@ -54,30 +52,22 @@ def digest(value: Any) -> str:
 
 
 def files_digest(paths: Sequence[str]) -> list[str]:
-    """SHA-256 of outside files, cached by path, size and modification time; "missing" where there is none."""
+    """SHA-256 of outside files, cached by their state (`receipts.state`); "missing" where there is none."""
     known = _cache()["files"]
     found = []
-    for path in paths:
-        if not Path(path).is_file():
-            found.append("missing")
-            continue
-        stat = Path(path).stat()
-        version = f"{os.path.relpath(path)}:{stat.st_size}:{stat.st_mtime_ns}"
-        if version not in known:
-            with open(path, "rb") as handle:
-                known[version] = hashlib.file_digest(handle, "sha256").hexdigest()
-        found.append(known[version])
+    for path in map(Path, paths):
+        state = receipts.state(path) if path.is_file() else None
+        digest = known.get(state) or receipts.file_digest(path)
+        if state and state == receipts.state(path):
+            known[state] = digest
+        found.append(digest)
     return found
 
 
 @functools.cache
 def _cache() -> dict[str, Any]:
     """What earlier runs have found: digests of outside files, and the parts of the source as it is now."""
-    try:
-        found = json.loads(CACHE.read_text(encoding="utf-8"))
-        known = {"files": dict(found["files"]), "source": found["source"], "parts": dict(found["parts"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        known = {"files": {}}
+    known: dict[str, Any] = {"files": {}, **receipts.load_cache(CACHE)}
     texts = [path for path in SOURCE.rglob("*.*") if path.suffix in {".py", ".j2", ".js"}]
     source = digest(
         [[str(path), path.read_text(encoding="utf-8")] for path in [Path(__file__), *sorted(texts)]]
@@ -87,8 +77,7 @@ def _cache() -> dict[str, Any]:
 
 def save_cache() -> None:
     """Spare the next process what this one has found."""
-    with replacing(CACHE) as partial:
-        partial.write_text(json.dumps(_cache()), encoding="utf-8")
+    receipts.save_cache(CACHE, _cache())
 
 
 def forget() -> None:

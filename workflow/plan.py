@@ -218,11 +218,18 @@ class Plan:
 
     @functools.cache  # noqa: B019 - a plan lives as long as its process
     def done(self, folder: str) -> bool:
-        """Whether the folder is complete: its receipt is there, and so is every file that it lists."""
-        return receipts.read_key(Path(folder)) == self.jobs[folder].key
+        """Whether the folder is the undamaged result of its job, computed from the bytes that its inputs have now."""
+        place = Path(folder)
+        return receipts.read_key(place, record=True) == self.jobs[folder].key and not receipts.outdated(
+            place, self._contents
+        )
+
+    @functools.cache  # noqa: B019 - likewise
+    def _contents(self, folder: str, key: str) -> str:
+        return receipts.contents(Path(folder), key)
 
     def damaged(self) -> list[str]:
-        """Receipts that are there although their folders are not complete."""
+        """Receipts that are there although their folders are not what their jobs would make."""
         return [
             job.receipt
             for job in self.jobs.values()

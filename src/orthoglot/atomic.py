@@ -31,6 +31,8 @@ def building(folder: Path) -> Iterator[Path]:
         raise
     for path in partial.rglob("*"):
         _finish(path)
+    if folder.is_symlink():
+        folder.unlink()
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     _sync(folder.parent)

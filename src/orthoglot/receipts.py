@@ -1,7 +1,7 @@
 """Receipts: `FOLDER/receipt/KEY.json` states that a folder is the whole result of the job with this key.
 
-A receipt lists every other file of the folder with its size and SHA-256. A receipt that cannot be read counts as
-absent.
+A receipt lists every other file of the folder with its size and SHA-256, and the folders that the job read. A folder
+is the result of a job if its files are those of its only receipt, byte for byte. Hidden files do not count.
 """
 
 from __future__ import annotations
@@ -9,15 +9,70 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orthoglot.errors import DataError
 
 NAME = "receipt"
-# What `check` has compared by digest: size and modification time of each file, by folder. Any of it may be deleted.
+# Where the workflow remembers which bytes it has compared (`Record`). Any of it may be deleted.
 VERIFIED = Path(".cache/verified")
+# Set to 1, files are compared by size alone: for one run, by somebody who knows that they are whole.
+TRUST = "ORTHOGLOT_TRUST_FILES"
+# A file that changed so shortly before it was read may change again without another time.
+SETTLED = 2 * 10**9
+
+
+class Receipt(BaseModel):
+    """What a receipt states.
+
+    Attributes:
+        key: of the job.
+        files: size and SHA-256 of every file, by its path in the folder.
+        inputs: of every folder that the job read, its key and `contents` as they were then; None for contents that
+            nobody compared.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    key: str
+    files: dict[str, tuple[int, str]]
+    inputs: dict[str, tuple[str, str | None]] = {}
+
+
+class Record:
+    """Which files were compared by digest, by their state then: device, inode, size, and times of change.
+
+    No program can set the time at which an inode changed, so new bytes are a new state, whatever their size and time.
+
+    Args:
+        folder: whose files these are, relative to the working directory.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = VERIFIED / f"{folder}.json"
+        self.known = load_cache(self.path)
+        self.now: dict[str, str] = {}
+
+    def digest(self, name: str, file: Path) -> str:
+        """SHA-256 of a file, which is read only if its state is new."""
+        before = state(file)
+        known = self.known.get(name)
+        if before is not None and isinstance(known, str) and known.startswith(before + " "):
+            found = known.rpartition(" ")[2]
+        else:
+            found = file_digest(file)
+        if before is not None and before == state(file):
+            self.now[name] = f"{before} {found}"
+        return found
+
+    def save(self) -> None:
+        """Spare later processes the reading."""
+        if self.now != self.known:
+            save_cache(self.path, self.now)
 
 
 def path(folder: Path, key: str) -> Path:
@@ -25,78 +80,141 @@ def path(folder: Path, key: str) -> Path:
     return folder / NAME / f"{key}.json"
 
 
-def write(folder: Path, key: str) -> None:
-    """Write the receipt of `folder`; call it last."""
-    files = {
-        str(file.relative_to(folder)): [file.stat().st_size, file_digest(file)]
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
-    receipt = path(folder, key)
-    receipt.parent.mkdir()
-    receipt.write_text(json.dumps({"key": key, "files": files}, indent=1), encoding="utf-8")
+def write(folder: Path, key: str, inputs: Mapping[str, tuple[str, str | None]] | None = None) -> None:
+    """Write the receipt of `folder`; call it last.
+
+    Args:
+        folder: with all files of the result.
+        key: of the job.
+        inputs: key and `contents` of each folder that the job read.
+    """
+    files = {name: (file.stat().st_size, file_digest(file)) for name, file in _files(folder)}
+    place = path(folder, key)
+    place.parent.mkdir()
+    receipt = Receipt(key=key, files=files, inputs=dict(inputs or {}))
+    place.write_text(receipt.model_dump_json(indent=1), encoding="utf-8")
 
 
-def read_key(folder: Path) -> str | None:
-    """The key of the job whose result `folder` is; None without a receipt, or if a listed file is absent or resized."""
-    for receipt in sorted((folder / NAME).glob("*.json")):
-        files = _files(receipt)
-        if files is not None and all(_size(folder / name) == size for name, (size, _) in files.items()):
-            return receipt.stem
-    return None
+def read(folder: Path) -> Receipt | None:
+    """What the only receipt of a folder states; None without one, or with something else in its place."""
+    try:
+        (place,) = (place for place in (folder / NAME).iterdir() if not place.name.startswith("."))
+        receipt = Receipt.model_validate_json(place.read_bytes())
+    except (OSError, ValueError, ValidationError):
+        return None
+    return receipt if place.name == f"{receipt.key}.json" else None
 
 
-def check(folder: Path, key: str) -> None:
-    """Compare a folder with its receipt: by digest the first time, later by size and modification time.
+def read_key(folder: Path, record: bool = False) -> str | None:
+    """The key of the job whose undamaged result `folder` is; None if it is no such result.
 
+    Args:
+        folder: any.
+        record: whether files that a `Record` knows are not read again; for folders of a workspace.
+    """
+    receipt = read(folder)
+    return receipt.key if receipt and next(faults(folder, record), None) is None else None
+
+
+def check(folder: Path, key: str, record: bool = False) -> None:
+    """Compare a folder with its receipt, by SHA-256.
+
+    Args:
+        folder: to be read by a job.
+        key: of the job that made it.
+        record: see `read_key`.
     Raises:
         DataError: the folder is not the result of this job, or one of its files is not as the job wrote it.
     """
-    files = _files(path(folder, key))
-    if files is None or read_key(folder) != key:
+    receipt = read(folder)
+    if receipt is None or receipt.key != key:
         raise DataError(f"{folder}: is not the result of job {key}; run the jobs before this one first")
-    cache = VERIFIED / f"{folder}.json"
-    try:
-        verified = json.loads(cache.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        verified = None
-    verified = verified if isinstance(verified, dict) else {}
-    now: dict[str, Any] = {}
-    for name, (_, digest) in files.items():
-        stat = (folder / name).stat()
-        now[name] = [stat.st_size, stat.st_mtime_ns, digest]
-        if verified.get(name) != now[name] and file_digest(folder / name) != digest:
-            raise DataError(f"{folder / name}: is damaged (its SHA-256 is not {digest}); {remedy(folder)}")
-    if now != verified:
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        # Jobs that run side by side check the same folder.
-        partial = cache.with_name(f"{cache.name}.{os.getpid()}")
-        partial.write_text(json.dumps(now), encoding="utf-8")
-        partial.replace(cache)
+    if fault := next(faults(folder, record), None):
+        raise DataError(f"{fault}; run snakemake again, which makes {folder} again")
 
 
-def problems(top: Path) -> Iterator[str]:
-    """What is wrong below a folder, one line for each file: damaged, absent, or listed in no receipt.
+def faults(folder: Path, record: bool = False) -> Iterator[str]:
+    """What is wrong with the result that `folder` holds, a line for each file.
 
-    A folder without a receipt holds no results, as after `git clone`.
+    Args:
+        folder: with or without a receipt.
+        record: see `read_key`.
     """
-    known: set[Path] = set()
-    for receipt in sorted(top.glob(f"**/{NAME}/*.json")):
-        folder = receipt.parents[1]
-        files = _files(receipt)
-        known.add(receipt)
-        if files is None:
-            yield f"{receipt}: is not a receipt; {remedy(folder)}"
-            continue
-        for name, (_, digest) in files.items():
-            known.add(folder / name)
-            if not (folder / name).is_file():
-                yield f"{folder / name}: is absent; {remedy(folder)}"
-            elif file_digest(folder / name) != digest:
-                yield f"{folder / name}: is damaged; {remedy(folder)}"
-    for file in sorted(top.rglob("*")) if known else ():
-        if file.is_file() and file not in known and file.name != ".gitignore":
-            yield f"{file}: is listed in no receipt; remove it if it is not yours"
+    receipt = read(folder)
+    if receipt is None:
+        yield f"{folder / NAME}: holds no readable receipt"
+        return
+    seen = Record(folder) if record else None
+    there = dict(_files(folder))
+    for name, (size, digest) in receipt.files.items():
+        file = there.pop(name, None)
+        if file is None or not file.is_file():
+            yield f"{folder / name}: is absent"
+        elif file.stat().st_size != size or not (
+            trusting() or (seen.digest(name, file) if seen else file_digest(file)) == digest
+        ):
+            yield f"{folder / name}: is damaged"
+    for file in there.values():
+        yield f"{file}: is listed in no receipt"
+    if seen:
+        seen.save()
+
+
+def contents(folder: Path, key: str) -> str:
+    """SHA-256 of what the receipt of this key states about the files of a folder; empty without such a receipt."""
+    receipt = read(folder)
+    if receipt is None or receipt.key != key:
+        return ""
+    return _sha256(json.dumps(receipt.files, sort_keys=True))
+
+
+def outdated(folder: Path, contents: Callable[[str, str], str]) -> list[str]:
+    """The folders of which other bytes are there now than those that the result in `folder` was computed from.
+
+    A folder that is absent, or that another job has made since, says nothing.
+
+    Args:
+        folder: of a result.
+        contents: those of an input, by its folder and key; see `contents`.
+    """
+    receipt = read(folder)
+    read_then = receipt.inputs.items() if receipt else ()
+    return [
+        source
+        for source, (key, then) in read_then
+        if then is not None and contents(source, key) not in ("", then)
+    ]
+
+
+def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
+    """What is wrong below a folder, by folder of a job; of a file that belongs to no job, by the file.
+
+    A folder without any receipt holds no results, as after `git clone`.
+
+    Args:
+        top: a folder of the workspace.
+        workspace: what the inputs in receipts are relative to.
+    """
+    found: dict[Path, list[str]] = {}
+    results = sorted({receipt.parents[1] for receipt in top.glob(f"**/{NAME}/*")})
+    for folder in results:
+        lines = [*faults(folder)]
+        for source in outdated(folder, lambda source, key: contents(workspace / source, key)):
+            lines.append(f"{folder}: was computed from other bytes of {source} than are there now")
+        receipt = read(folder)
+        if receipt and any(then is None for _, then in receipt.inputs.values()):
+            lines.append(f"{folder}: was computed with {TRUST}=1, from files that nobody compared")
+        if lines:
+            found[folder] = lines
+    for _, file in _files(top) if results else ():
+        if not any(folder in file.parents for folder in results):
+            found[file] = [f"{file}: is listed in no receipt; remove it if it is not yours"]
+    return found
+
+
+def trusting() -> bool:
+    """Whether this process compares files by size alone."""
+    return os.environ.get(TRUST) == "1"
 
 
 def sources_digest(modules: Sequence[str]) -> str:
@@ -109,28 +227,53 @@ def sources_digest(modules: Sequence[str]) -> str:
     return found.hexdigest()
 
 
-def remedy(folder: Path) -> str:
-    """The command that restores a damaged folder."""
-    return f"restore it with `dvc checkout --force {folder}`, or remove {folder} and run snakemake again"
-
-
-def _files(receipt: Path) -> dict[str, tuple[int, str]] | None:
-    """Size and SHA-256 by file name; None if there is no such receipt, or something else in its place."""
-    try:
-        content = json.loads(receipt.read_text(encoding="utf-8"))
-        found = {str(name): (int(size), str(digest)) for name, (size, digest) in content["files"].items()}
-        return found if content["key"] == receipt.stem else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _size(file: Path) -> int:
-    return file.stat().st_size if file.is_file() else -1
-
-
 def file_digest(file: Path) -> str:
     """SHA-256 of a file; "missing" where there is none, as workflow/digests.py writes it."""
     if not file.is_file():
         return "missing"
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def state(file: Path) -> str | None:
+    """What changes whenever the bytes of a file do; None for a file that changed just now."""
+    stat = file.stat()
+    if stat.st_ctime_ns > time.time_ns() - SETTLED:
+        return None
+    return f"{stat.st_dev}:{stat.st_ino}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
+
+
+def load_cache(file: Path) -> dict[str, object]:
+    """What `save_cache` has written; empty for anything else, such as half of it."""
+    try:
+        digest, _, text = file.read_text(encoding="utf-8").partition("\n")
+        known = json.loads(text) if digest == _sha256(text) else {}
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def save_cache(file: Path, known: Mapping[str, object]) -> None:
+    """Write what can be computed again; jobs that run at the same time may write the same file."""
+    text = json.dumps(known)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f"{file.name}.{os.getpid()}")
+    partial.write_text(f"{_sha256(text)}\n{text}", encoding="utf-8")
+    partial.replace(file)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Path in the folder and path of each file below it, but for receipts and what is hidden, in order."""
+    for here, folders, names in os.walk(folder):
+        place = Path(here)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and (name != NAME or place != folder)
+        )
+        # A link to a folder is not followed: it is no file that a job has written.
+        for name in sorted([*names, *(name for name in folders if (place / name).is_symlink())]):
+            if not name.startswith("."):
+                yield str((place / name).relative_to(folder)), place / name
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

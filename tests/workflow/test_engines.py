@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import os
 import re
 import shutil
 import time
@@ -58,10 +59,13 @@ def everything(workspace: Workspace) -> dict[str, tuple[int, int]]:
     }
 
 
-def flip(path: Path) -> None:
+def flip(path: Path, *, keep_time: bool = False) -> None:
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
     content = bytearray(path.read_bytes())
     content[-2] ^= 1
     path.write_bytes(content)
+    if keep_time:
+        os.utime(path, ns=times)
 
 
 def start_waiting(workspace: Workspace, folder: str, *command: str) -> Running:
@@ -379,33 +383,83 @@ def test_killed_run_is_continued_by_the_same_command_to_the_same_bytes(
     assert not list(killed.folder.rglob("*.partial"))
 
 
-def test_the_cause_of_a_failure_comes_last(done: Workspace) -> None:
-    flip(done.folder / VECTORS)
+def test_the_cause_of_a_failure_comes_last(done: Workspace, finished: Workspace) -> None:
     done.edit(presets__mini__decomposition__learning_rate=0.002)
-    text = done.run(*SNAKEMAKE, check=False).stdout
+    process = start_waiting(done, "models/mini/decomposers/ems-mini/dream", *SNAKEMAKE)
+    # The jobs that wait have compared it; those that start now have not.
+    flip(done.folder / VECTORS)
+    release(done)
+    text = process.finish()
+    assert process.returncode
     causes = [line for line in text.splitlines() if f"{VECTORS}: is damaged" in line]
-    assert re.match(r"logs/models/mini/decomposers/ems-mini/dream\S*\.log: ", causes[-1])
+    assert re.match(r"logs/\S+/ems-mini/dream\S*\.log: ", causes[-1])
     assert text.rindex(causes[-1]) > text.rindex("Exiting because a job execution failed")
+    earlier = "models/mini/decomposers/ems-mini/dream/receipt"
+    assert os.listdir(done.folder / earlier) == os.listdir(finished.folder / earlier)
 
 
-def test_a_flipped_byte_is_found_by_the_job_that_reads_it_and_by_doctor(done: Workspace) -> None:
+@pytest.mark.parametrize("keep_time", [False, True])
+def test_a_flipped_byte_is_not_recorded_but_made_again(
+    keep_time: bool, done: Workspace, finished: Workspace
+) -> None:
+    flip(done.folder / VECTORS, keep_time=keep_time)
+    (done.folder / "results/report.html").unlink()
+    assert done.jobs_due() == {"embed": 1, "report": 1}
+    done.run(*SNAKEMAKE)
+    assert digests(done) == digests(finished)
+    assert done.run("dvc", "status", "--quiet").returncode == 0
+    assert done.run("git", "diff", "--stat", "dvc.lock").stdout == ""
+
+
+def test_damage_during_a_run_is_not_recorded(done: Workspace) -> None:
+    done.edit(presets__mini__evaluation__resamples=90)
+    process = start_waiting(done, "results", *SNAKEMAKE)
+    # No job of this run reads it any more; and nothing asks for a result of earlier parameters.
+    flip(done.folder / VECTORS, keep_time=True)
+    earlier = done.folder / "evaluations/mini/ems-mini/earlier"
+    shutil.copytree(done.folder / "evaluations/mini/ems-mini/dream", earlier)
+    flip(earlier / "content")
+    release(done)
+    text = process.finish()
+    assert f"{earlier.relative_to(done.folder)}/content: is damaged" in text
+    recorded = yaml.safe_load((done.folder / "dvc.lock").read_text())["stages"]
+    before = yaml.safe_load(done.run("git", "show", "HEAD:dvc.lock").stdout)["stages"]
+    assert recorded["embeddings"]["outs"] == before["embeddings"]["outs"]
+    assert recorded["evaluation"] == before["evaluation"]
+
+
+def test_what_doctor_prints_as_the_remedy_works(done: Workspace, finished: Workspace) -> None:
     doctor = str(Path(Workspace.programs) / "orthoglot"), "doctor"
     assert done.run(*doctor).returncode == 0
-    flip(done.folder / VECTORS)
+    flip(done.folder / VECTORS, keep_time=True)
     (done.folder / "models/stray.txt").write_text("whose?")
-    found = done.run(*doctor, check=False)
-    assert found.returncode == 1
-    assert f"{VECTORS}: is damaged" in found.stdout
-    assert "models/stray.txt: is listed in no receipt" in found.stdout
-    done.edit(presets__mini__evaluation__resamples=90)
-    failed = done.run(*SNAKEMAKE, check=False)
-    assert failed.returncode
-    assert f"{VECTORS}: is damaged" in failed.stdout
-    remedy = re.search(r"`(dvc checkout --force \S+)`", failed.stdout)
+    told = done.run(*doctor, check=False)
+    assert told.returncode == 1
+    assert f"{VECTORS}: is damaged" in told.stdout
+    assert "models/stray.txt: is listed in no receipt" in told.stdout
+    remedy = re.search(r"`orthoglot (doctor --remove)` removes embeddings/mini/ems-mini;", told.stdout)
     assert remedy
-    done.run(*remedy[1].split())
+    done.run(doctor[0], *remedy[1].split(), check=False)
     (done.folder / "models/stray.txt").unlink()
+    assert done.jobs_due() == {"embed": 1}
     done.run(*SNAKEMAKE)
+    assert done.run(*doctor).returncode == 0
+    assert digests(done) == digests(finished)
+
+
+def test_results_of_damaged_vectors_are_found_after_the_vectors_were_restored(
+    done: Workspace, finished: Workspace
+) -> None:
+    flip(done.folder / VECTORS)
+    shutil.rmtree(done.folder / "evaluations/mini/ems-mini/dream")
+    # Only so can damaged vectors be read at all: sizes alone are compared.
+    done.run(*SNAKEMAKE, ORTHOGLOT_TRUST_FILES="1")
+    doctor = str(Path(Workspace.programs) / "orthoglot"), "doctor"
+    told = done.run(*doctor, check=False).stdout
+    assert "evaluations/mini/ems-mini/dream: was computed with ORTHOGLOT_TRUST_FILES=1" in told
+    done.run(*doctor, "--remove")
+    done.run(*SNAKEMAKE)
+    assert digests(done) == digests(finished)
     assert done.run(*doctor).returncode == 0
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -18,15 +20,38 @@ RESULTS = ("data", "models", "embeddings", "evaluations", "results", "ablation",
 @app.command()
 def doctor(
     folder: Annotated[Path, typer.Argument(help="the folder with params.yaml")] = Path(),
+    remove: Annotated[
+        bool, typer.Option("--remove", help="remove the results that are damaged or computed from others")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check all results by SHA-256; exit status 1 if files are damaged, absent or unknown. Example: orthoglot doctor"""
-    found = [one for name in RESULTS for one in receipts.problems(folder / name)]
+    """Check all results by SHA-256; exit status 1 if files are damaged, absent or unknown. Example: orthoglot doctor
+
+    A damaged result is removed as a whole folder, and the next run of snakemake makes it again, together with what was
+    computed from other bytes. Files that no job has made stay.
+    """
+    os.environ.pop(receipts.TRUST, None)
+    found: dict[Path, list[str]] = {}
+    for name in RESULTS:
+        found |= receipts.problems(folder / name, folder)
     checked = sum(1 for name in RESULTS for _ in (folder / name).glob(f"**/{receipts.NAME}/*.json"))
+    results = [place for place in found if (place / receipts.NAME).is_dir()]
+    if remove:
+        for place in results:
+            place.unlink() if place.is_symlink() else shutil.rmtree(place)
+    lines = [line for faults in found.values() for line in faults]
     if as_json:
-        typer.echo(json.dumps({"results": checked, "problems": found}, indent=1))
+        removed = [str(place) for place in results] if remove else []
+        typer.echo(json.dumps({"results": checked, "problems": lines, "removed": removed}, indent=1))
     else:
-        for line in found or [f"{checked} results are as their jobs wrote them"]:
+        for line in lines or [f"{checked} results are as their jobs wrote them"]:
             typer.echo(line)
-    if found:
+        named = ", ".join(map(str, results))
+        if remove and results:
+            typer.echo(f"removed: {named}; run snakemake, which makes again what params.yaml asks for")
+        elif results:
+            typer.echo(
+                f"`orthoglot doctor --remove` removes {named}; the next run of snakemake makes them again"
+            )
+    if found and not (remove and len(results) == len(found)):
         raise typer.Exit(1)

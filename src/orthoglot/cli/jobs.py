@@ -73,12 +73,7 @@ class Job:
 
     def previous(self) -> Path | None:
         """The output folder as an earlier job left it; None if there is none, or one that is damaged."""
-        key = receipts.read_key(self.output)
-        try:
-            receipts.check(self.output, key or "")
-        except DataError:
-            return None
-        return self.output
+        return self.output if receipts.read_key(self.output, record=True) else None
 
     def run(self, work: Callable[[Path], None]) -> None:
         """Let `work` fill the output folder, then write its receipt.
@@ -88,19 +83,27 @@ class Job:
                 or an outside file has changed since the plan was made.
         """
         self._check_sources()
-        for folders in self._inputs.values():
-            for folder, key in folders.items():
-                receipts.check(Path(folder), key)
+        inputs = self._check_inputs()
         # The objects of imported libraries stay: looking at them again and again takes half the time of tokenising.
         gc.freeze()
         with self._lock() as waited:
-            if not waited or receipts.read_key(self.output) != self.key:
+            if not waited or receipts.read_key(self.output, record=True) != self.key:
                 with atomic.building(self.output) as output:
                     work(output)
                     self._check_sources()
-                    receipts.write(output, self.key)
+                    # What was damaged while the job ran may have been read.
+                    self._check_inputs()
+                    receipts.write(output, self.key, inputs)
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
+
+    def _check_inputs(self) -> dict[str, tuple[str, str | None]]:
+        """Compare every input folder with its receipt; its key and contents, for the receipt of this job."""
+        read: dict[str, tuple[str, str | None]] = {}
+        for folder, key in (one for folders in self._inputs.values() for one in folders.items()):
+            receipts.check(Path(folder), key, record=True)
+            read[folder] = (key, None if receipts.trusting() else receipts.contents(Path(folder), key))
+        return read
 
     def _check_sources(self) -> None:
         """Refuse code and outside files that are not those that the key was made from."""
