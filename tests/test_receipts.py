@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -140,10 +141,21 @@ def test_something_else_in_the_place_of_a_receipt_is_no_receipt(content: str, fo
     assert list(receipts.problems(Path("models"))) == [folder]
 
 
+def test_no_flipped_bit_of_a_receipt_changes_what_it_states(folder: Path) -> None:
+    place = receipts.path(folder, KEY)
+    content, stated = place.read_bytes(), receipts.read(folder)
+    for n in range(8 * len(content)):
+        damaged = bytearray(content)
+        damaged[n // 8] ^= 1 << n % 8
+        place.write_bytes(damaged)
+        assert receipts.read(folder) in (None, stated)
+
+
 def test_a_second_receipt_makes_a_folder_nobodys_result(folder: Path) -> None:
     place = receipts.path(folder, "f" * 16)
-    place.write_text(receipts.path(folder, KEY).read_text().replace(KEY, "f" * 16))
+    shutil.copy(receipts.path(folder, KEY), place)
     assert receipts.read_key(folder) is None
+    assert receipts.problems(Path("models"))[folder] == ["models/one/receipt: holds no readable receipt"]
 
 
 def test_a_result_of_damaged_input_is_found_after_the_input_was_restored(folder: Path) -> None:

@@ -34,13 +34,19 @@ class Receipt(BaseModel):
         files: size and SHA-256 of every file, by its path in the folder.
         inputs: of every folder that the job read, its key and `contents` as they were then; None for contents that
             nobody compared.
+        sha256: of all this.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     key: str
     files: dict[str, tuple[int, str]]
-    inputs: dict[str, tuple[str, str | None]] = {}
+    inputs: dict[str, tuple[str, str | None]]
+    sha256: str = ""
+
+    def digest(self) -> str:
+        """SHA-256 of the fields besides."""
+        return _sha256(self.model_dump_json(exclude={"sha256"}))
 
 
 class Record:
@@ -92,6 +98,7 @@ def write(folder: Path, key: str, inputs: Mapping[str, tuple[str, str | None]] |
     place = path(folder, key)
     place.parent.mkdir()
     receipt = Receipt(key=key, files=files, inputs=dict(inputs or {}))
+    receipt.sha256 = receipt.digest()
     place.write_text(receipt.model_dump_json(indent=1), encoding="utf-8")
 
 
@@ -102,7 +109,8 @@ def read(folder: Path) -> Receipt | None:
         receipt = Receipt.model_validate_json(place.read_bytes())
     except (OSError, ValueError, ValidationError):
         return None
-    return receipt if place.name == f"{receipt.key}.json" else None
+    whole = receipt.sha256 == receipt.digest() and place.name == f"{receipt.key}.json"
+    return receipt if whole else None
 
 
 def read_key(folder: Path, record: bool = False) -> str | None:

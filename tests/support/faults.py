@@ -1,0 +1,94 @@
+"""What becomes of injected faults, counted for `make chaos`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from orthoglot.errors import ConfigError, DataError, OfflineError
+
+# The project's own error types: one line with the cause, and a status.
+OWN = (ConfigError, DataError, OfflineError)
+SECONDS = 20
+
+
+class Count:
+    """The faults of one suite.
+
+    Attributes:
+        injected: faults.
+        refused: that ended in one line with the cause, or were noticed in another way.
+        silent_wrong: that became another value without a word.
+        tracebacks: that ended in any other error, or in none within 20 seconds.
+    """
+
+    def __init__(self, suite: str) -> None:
+        self.suite = suite
+        self.injected = self.refused = self.silent_wrong = self.tracebacks = 0
+
+    def add(self, *, refused: bool = False, wrong: bool = False, traceback: bool = False) -> None:
+        """Count one fault."""
+        self.injected += 1
+        self.refused += refused
+        self.silent_wrong += wrong
+        self.tracebacks += traceback
+
+    def save(self, path: Path | None = None) -> None:
+        """Add a line to a file, by default the one that ORTHOGLOT_FAULTS names."""
+        named = path or os.environ.get("ORTHOGLOT_FAULTS")
+        if named:
+            with open(named, "a", encoding="utf-8") as file:
+                file.write(json.dumps(vars(self)) + "\n")
+
+
+def inject(
+    suite: str,
+    contents: Iterable[bytes],
+    read: Callable[[bytes], Any],
+    wrong: Callable[[Any], bool] = lambda value: False,
+) -> Count:
+    """Let a reader read damaged contents; fails with the first fault that is not refused as it should be.
+
+    Args:
+        suite: the name of the reader.
+        contents: damaged.
+        read: writes a content to its place and reads it.
+        wrong: whether a value that was read is one that no such content can have.
+    Raises:
+        AssertionError: another error than the project's own, a hang, or a wrong value; with the content.
+    """
+    count = Count(suite)
+    failures = []
+    before = signal.signal(signal.SIGALRM, _alarm)
+    try:
+        for content in contents:
+            signal.alarm(SECONDS)
+            try:
+                silent = wrong(read(content))
+                count.add(wrong=silent)
+                if silent:
+                    failures.append(f"a wrong value of {content[:2000]!r}")
+            except OWN as error:
+                lines = str(error).splitlines()
+                count.add(refused=True)
+                if len(lines) != 1 or len(lines[0]) > 2000:
+                    failures.append(f"no single short line, {lines[:3]}, of {content[:2000]!r}")
+            except Exception:
+                count.add(traceback=True)
+                failures.append(f"{traceback.format_exc(limit=-4)} of {content[:2000]!r}")
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+        count.save()
+    assert not failures, f"{suite}: {len(failures)} of {count.injected}; {failures[0]}"
+    return count
+
+
+def _alarm(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"nothing within {SECONDS} s")
