@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from orthoglot import yaml_files
 from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, CorpusSettings
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.settings import OpusSettings
@@ -317,7 +318,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
     written = {section: values.get(section) or {} for section in CATALOGUES}
     for section, own in written.items():
         if not isinstance(own, dict):
-            raise ConfigError(f"{path}: {section}: write entries by name (given: {own!r})")
+            raise ConfigError(f"{path}: {section}: write entries by name (given: {reprlib.repr(own)})")
         values[section] = merged(_mapping(folder / f"{section}.yaml"), own)
     try:
         return check(values)
@@ -330,10 +331,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from error
+    values = yaml_files.read(path)
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: not a mapping of names to settings")
     return values
@@ -388,7 +386,7 @@ def describe(error: ValidationError) -> str:
     written, _ = _located(first["loc"])
     place = ".".join(map(str, written))
     if first["type"] != "extra_forbidden":
-        given = "" if isinstance(first["input"], dict) else f" (given: {first['input']!r})"
+        given = "" if isinstance(first["input"], dict) else f" (given: {reprlib.repr(first['input'])[:200]})"
         message = first["msg"].removeprefix("Value error, ")
         return f"{place}: {message}{given}" if place else message
     _, keys = _located(first["loc"][:-1])

@@ -1,5 +1,17 @@
 """Why a command stops; each carries a one-line cause for the user."""
 
+from __future__ import annotations
+
+import re
+
+# Of C0 and C1, line separators, and marks that turn the direction of what follows.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text for a terminal or a log: control characters as escapes, e.g. `\\x1b`, which no terminal obeys."""
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
 
 class ConfigError(ValueError):
     """A setting, name or option is wrong: nothing has been read or computed yet."""

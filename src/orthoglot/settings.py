@@ -25,6 +25,8 @@ def _name(name: str) -> str:
             "a name consists of letters (A-Z, a-z), digits and the characters . _ + -; it begins with a letter or a "
             "digit and has no two dots in a row"
         )
+    if name == "receipt" or name.endswith(".partial"):
+        raise ValueError("receipt and names that end in .partial are folders of the workflow's own")
     return name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,15 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import SentencePair, decoded, read_pairs, write_pairs
+from orthoglot.corpora.bitext import (
+    SentencePair,
+    decoded,
+    read_json,
+    read_lines,
+    read_pairs,
+    write_lines,
+    write_pairs,
+)
 from orthoglot.errors import DataError
 
 Pack = Callable[[bytes], bytes]
@@ -103,3 +112,32 @@ def test_lines_do_not_depend_on_where_chunks_end(text: str, size: int) -> None:
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     lines = text.split("\n")
     assert list(decoded(chunks, "text")) == (lines if lines[-1] else lines[:-1])
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_no_flipped_bit_of_a_packed_file_changes_its_text(suffix: str, tmp_path: Path) -> None:
+    lines = [f"sentence {n} of a text" for n in range(200)]
+    path = tmp_path / f"text.{suffix}"
+    write_lines(path, lines)
+    content = path.read_bytes()
+    for n in range(0, 8 * len(content), 7):
+        damaged = bytearray(content)
+        damaged[n // 8] ^= 1 << n % 8
+        path.write_bytes(damaged)
+        with suppress(DataError):
+            assert list(read_lines(path)) == lines
+
+
+def test_a_file_without_line_feeds_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "one.gz", "wb") as file:
+        for _ in range(64):
+            file.write(b"x" * (1 << 20))
+    with pytest.raises(DataError, match=r"one\.gz: line 1 is longer than 16 MiB"):
+        list(read_lines(tmp_path / "one.gz"))
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5_000])
+def test_json_that_python_cannot_read_is_one_line(line: str, tmp_path: Path) -> None:
+    (tmp_path / "lines.jsonl").write_text(f"{{}}\n{line}\n")
+    with pytest.raises(DataError, match="line 2 is no JSON"):
+        list(read_json(tmp_path / "lines.jsonl"))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -221,3 +222,49 @@ def test_what_is_no_address_is_refused(address: str, tmp_path: Path) -> None:
 def test_an_answer_that_is_not_json_is_refused(server: OpusServer) -> None:
     with pytest.raises(DataError, match=r"file\.bin: the answer is not JSON"):
         ask(f"{server.address}/file.bin", {})
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [("7", 7, 7), ("100000", 120, 120), ("1e9", 0, 1), ("soon", 0, 1), ("-5", 0, 1)],
+)
+def test_a_server_is_asked_again_after_the_pause_that_it_wants_but_not_after_hours(
+    asked: str, least: float, most: float, server: OpusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(module.time, "sleep", pauses.append)
+    server.faults["file.bin"] = [f"429 after {asked}"]
+    assert _get(server, tmp_path) == DIGEST
+    assert len(pauses) == 1
+    assert least <= pauses[0] <= most
+
+
+def test_a_date_to_ask_again_is_obeyed_too(
+    server: OpusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(module.time, "sleep", pauses.append)
+    server.faults["file.bin"] = [f"503 after {formatdate(time.time() + 60, usegmt=True)}"]
+    assert _get(server, tmp_path) == DIGEST
+    assert 50 < pauses[0] <= 60
+
+
+def test_a_server_that_refuses_every_range_ends_in_one_line(server: OpusServer, tmp_path: Path) -> None:
+    server.faults["file.bin"] = ["cut", "416", "416"]
+    with pytest.raises(DataError, match=r"file\.bin: HTTP 416, although the whole file was asked for"):
+        _get(server, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ('{"corpora": ' + "[" * 200_000, "is not JSON"),
+        ('{"corpora": [1' + "0" * 9_000 + "]}", "is not JSON"),
+        ('{"corpora": ["' + "x" * 40_000_000 + '"]}', "longer than 32 MiB"),
+    ],
+    ids=["deep", "long number", "long"],
+)
+def test_an_answer_without_end_is_refused(answer: str, cause: str, server: OpusServer) -> None:
+    (server.folder / "answer").write_text(answer)
+    with pytest.raises(DataError, match=cause):
+        ask(f"{server.address}/answer", {})

@@ -99,3 +99,30 @@ def test_any_text_is_a_pair_or_left_out_the_same_way_round(source: str, target: 
 def test_the_first_placeholder_of_a_text() -> None:
     assert placeholder("100%% of {name} and %s") == "{name}"
     assert placeholder("none") == ""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "{{ ",
+        "<!--",
+        "{% ",
+        "%(a",
+        "{a",
+        "<a ",
+        "[a](",
+        "[a](b(c)",
+        " ",
+        "%0",
+        "%1",
+        "&",
+        "_a",
+        "%(a)0",
+        "<a.",
+        "(&",
+    ],
+)
+def test_the_time_is_linear_in_the_length_of_a_message(part: str) -> None:
+    # 400 kB: with a time of n^2, as before, the first of these would take an hour.
+    message = "%" + part * (400_000 // len(part))
+    assert isinstance(plain(message, message + "x"), SentencePair | LeftOut)

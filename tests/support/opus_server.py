@@ -26,7 +26,7 @@ class OpusServer(ThreadingHTTPServer):
     """Serves in a thread of its own while the `with` block runs.
 
     `faults[end of path]` lists what goes wrong with the next requests for it, one word each: an HTTP status
-    ("404", "503"), "stall", "cut" (half the body), "cut_and_stall", "cut_without_length", "too_long" and "too_short"
+    ("404", "503", "429 after 7" with Retry-After), "stall", "cut" (half the body), "cut_and_stall", "cut_without_length", "too_long" and "too_short"
     (Content-Length states more or less than there is), "changed" (another version of the
     file from now on), "ignore_condition" (Range honoured although If-Range differs), "wrong_bytes", "ok".
     `requests` keeps (path, Range header).
@@ -84,8 +84,12 @@ class _Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         self.server.requests.append((path, self.headers.get("Range")))
         fault = self.server.next_fault(path)
-        if fault.isdigit():
-            self.send_error(int(fault))
+        if fault.partition(" after ")[0].isdigit():
+            status, _, pause = fault.partition(" after ")
+            self.send_response(int(status))
+            self.send_header("Retry-After", pause or "0")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
         elif fault == "stall":
             self.server.released.wait(20)
         elif path.rstrip("/") == "/opusapi":

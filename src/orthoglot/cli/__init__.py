@@ -25,7 +25,7 @@ from orthoglot.cli import (
     summary,
     tools,
 )
-from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.errors import ConfigError, DataError, OfflineError, printable
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
 STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
@@ -69,12 +69,19 @@ def options(
         logging.getLogger("orthoglot").setLevel(logging.WARNING)
 
 
+class _Printable(logging.Formatter):
+    """Escapes the control characters of every line: names and texts come from users and servers."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).split("\n")))
+
+
 def main() -> None:
     """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
     app.callback(invoke_without_command=True)(options)
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
-    )
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(_Printable("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    logging.basicConfig(level=logging.INFO, handlers=[lines])
     for noisy in ("httpx", "urllib3", "sentence_transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     # The number of threads changes the last bits of a sum; trainings set their own from their settings.
@@ -93,5 +100,5 @@ def main() -> None:
             status = 1
         if status is None:
             raise
-        typer.echo(f"orthoglot: {' '.join(str(error).split())}", err=True)
+        typer.echo(f"orthoglot: {printable(' '.join(str(error).split()))}", err=True)
         raise SystemExit(status) from None

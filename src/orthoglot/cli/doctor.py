@@ -12,6 +12,7 @@ import typer
 
 from orthoglot import receipts
 from orthoglot.cli.options import AsJson
+from orthoglot.errors import printable
 
 app = typer.Typer()
 RESULTS = ("data", "models", "embeddings", "evaluations", "results", "ablation", "tables")
@@ -45,8 +46,8 @@ def doctor(
         typer.echo(json.dumps({"results": checked, "problems": lines, "removed": removed}, indent=1))
     else:
         for line in lines or [f"{checked} results are as their jobs wrote them"]:
-            typer.echo(line)
-        named = ", ".join(map(str, results))
+            typer.echo(printable(line))
+        named = printable(", ".join(map(str, results)))
         if remove and results:
             typer.echo(f"removed: {named}; run snakemake, which makes again what params.yaml asks for")
         elif results:

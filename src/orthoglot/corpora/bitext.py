@@ -24,6 +24,7 @@ from orthoglot.errors import DataError
 
 CHUNK_BYTES = 1 << 20
 LINES = 1_000  # that are paired, or written, at once
+LONGEST = 1 << 24  # bytes of a line
 
 
 class SentencePair(NamedTuple):
@@ -85,7 +86,7 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
     """Split chunks of UTF-8 into lines; the last line may lack its line feed.
 
     Raises:
-        DataError: the bytes are not UTF-8; the message gives the line of `name`.
+        DataError: the bytes are not UTF-8, or a line has more than 16 MiB; the message gives the line of `name`.
     """
     rest, done = b"", 0
     for chunk in chunks:
@@ -94,6 +95,8 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
             lines = _text(whole, name, done).split("\n")
             done += len(lines)
             yield from lines
+        if len(rest) > LONGEST:
+            raise DataError(f"{name}: line {done + 1} is longer than {LONGEST >> 20} MiB: no text of lines")
     if rest:
         yield _text(rest, name, done)
 
@@ -136,7 +139,7 @@ def _packed(suffix: str, raw: BinaryIO) -> AbstractContextManager[BinaryIO]:
     if suffix == ".gz":
         return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
     if suffix == ".zst":
-        return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(raw, closefd=False))
+        return cast(BinaryIO, zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False))
     return nullcontext(raw)
 
 
@@ -176,7 +179,8 @@ def read_json(path: Path) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(read_lines(path), 1):
         try:
             yield number, json.loads(line)
-        except json.JSONDecodeError as error:
+        # Of too many digits, or too many brackets.
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: line {number} is no JSON ({error})") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import time
@@ -21,6 +22,10 @@ CHUNK_BYTES = 1 << 16
 # The environment variable that, if it has a value, forbids every connection.
 OFFLINE = "ORTHOGLOT_OFFLINE"
 FIRST_PAUSE_SECONDS = 0.5
+# The longest pause that a server may ask for, by Retry-After.
+LONGEST_PAUSE_SECONDS = 120.0
+# The longest answer to a question: some 100,000 rows of OPUS.
+ANSWER_BYTES = 1 << 25
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -30,7 +35,11 @@ class WrongSizeError(DataError):
 
 
 class _Transient(Exception):  # noqa: N818 - a signal to try again, not an error that anybody sees
-    """What another attempt may cure."""
+    """What another attempt may cure, after the seconds that the server asks for."""
+
+    def __init__(self, cause: str, pause: float = 0.0) -> None:
+        super().__init__(cause)
+        self.pause = pause
 
 
 def download(
@@ -92,11 +101,19 @@ def sha256_of(path: Path) -> str:
 
 
 def ask(url: str, parameters: Mapping[str, str], *, timeout: float = 30.0, attempts: int = 5) -> Any:
-    """The JSON answer of a server to a question; errors as in `download`."""
+    """The JSON answer of a server to a question; errors as in `download`, and for an answer of more than 32 MiB."""
 
     def once() -> Any:
-        with _response(url, timeout, params=parameters) as response:
-            return response.json()
+        answer = bytearray()
+        with _response(url, timeout, params=parameters, stream=True) as response:
+            for chunk in response.iter_content(CHUNK_BYTES):
+                answer += chunk
+                if len(answer) > ANSWER_BYTES:
+                    raise DataError(f"{response.url}: the answer is longer than {ANSWER_BYTES >> 20} MiB")
+        try:
+            return json.loads(answer)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{response.url}: the answer is not JSON: {error}") from error
 
     return persistently(url, attempts, once)
 
@@ -107,7 +124,7 @@ def persistently(url: str, attempts: int, action: Callable[[], T]) -> T:
     for attempt in range(attempts):
         if attempt:
             logger.warning("%s: %s; attempt %d of %d", url, cause, attempt + 1, attempts)
-            time.sleep(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+            time.sleep(max(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1), cause.pause if cause else 0))
         try:
             return action()
         except _Transient as error:
@@ -123,7 +140,9 @@ def _fill(url: str, part: Path, size: int | None, exact: int | None, timeout: fl
     headers = {"Range": f"bytes={have}-", "If-Range": version} if have else {}
     with _response(url, timeout, headers=headers, stream=True) as response:
         if response.status_code == 416:
-            part.unlink()
+            part.unlink(missing_ok=True)
+            if not have:
+                raise DataError(f"{url}: HTTP 416, although the whole file was asked for")
             raise _Transient("the server has no bytes after those already here")
         start = have if response.status_code == 206 else 0
         bytes_sent = response.headers.get("Content-Range", "bytes 0-")
@@ -169,7 +188,7 @@ def _response(url: str, timeout: float, **options: Any) -> Iterator[requests.Res
         with requests.get(url, headers=headers, timeout=timeout, **options) as response:
             status = response.status_code
             if status >= 500 or status in (408, 429):
-                raise _Transient(f"HTTP {status}")
+                raise _Transient(f"HTTP {status}", _pause(response))
             if status >= 400 and status != 416:
                 raise DataError(f"{response.url}: HTTP {status} {response.reason}")
             yield response
@@ -179,10 +198,17 @@ def _response(url: str, timeout: float, **options: Any) -> Iterator[requests.Res
         if _unreachable(error):
             raise OfflineError(f"{url}: cannot be reached: {_cause(error)}") from error
         raise _Transient(_cause(error)) from error
-    except requests.JSONDecodeError as error:
-        raise DataError(f"{url}: the answer is not JSON: {error}") from error
     except requests.RequestException as error:
         raise DataError(f"{url}: {error}") from error
+
+
+def _pause(response: requests.Response) -> float:
+    """The seconds that a server asks to wait, by a number or a date, at most two minutes."""
+    try:
+        asked = urllib3.Retry().parse_retry_after(response.headers.get("Retry-After", "0"))
+    except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
+        return 0.0
+    return min(asked, LONGEST_PAUSE_SECONDS)
 
 
 def _unreachable(error: requests.ConnectionError) -> bool:

@@ -9,19 +9,20 @@ from collections import Counter
 from orthoglot.corpora.bitext import Item, LeftOut, SentencePair
 
 STAND_IN = "X"  # for every placeholder: a name that no language translates
+# A pattern stops where the same thing begins again, and takes nothing back (*+): so the time is linear in the length of a message.
 PLACEHOLDER = re.compile(
     r"""
     %%                                                     # a percent sign, no placeholder
-    | \{\{.*?\}\} | \{%.*?%\}                              # {{ variable }}, {% tag %} of templates
-    | %\((?P<name>[^()]+)\)[#0+\- ]*\d*(?:\.\d+)?[a-zA-Z]  # %(name)s
-    | (?<!\d)%(?:\d+\$)?[#0+\-]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjztL])?[diouxXeEfFgGcrsa@]  # %s, %2$s, %.1f
+    | \{\{(?:(?!\}\}|\{\{).)*+\}\} | \{%(?:(?!%\}|\{%).)*+%\}  # {{ variable }}, {% tag %} of templates
+    | %\((?P<name>[^()]++)\)[#0+\- ]*+\d*+(?:\.\d++)?[a-zA-Z]  # %(name)s
+    | (?<!\d)%(?:\d++\$)?[#0+\-]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?(?:hh?|ll?|[qjztL])?[diouxXeEfFgGcrsa@]  # %s, %2$s
     | (?<!\d)%L?(?:\d{1,2}(?![\d%])|n\b)                   # %1, %n of Qt
     | \$?\{[^{}]*\}                                        # {}, {0}, {name}, ${name}
     | (?<!\w)\$[A-Za-z_]\w*                                # $name
     """,
     re.VERBOSE | re.DOTALL,
 )
-TAG = re.compile(r"<(?P<tag>/?[A-Za-z][\w:.-]*)(?:\s[^<>]*)?/?>|<!--.*?-->", re.DOTALL)
+TAG = re.compile(r"<(?P<tag>/?[A-Za-z][\w:.-]*+)(?:\s[^<>]*+)?/?>|<!--(?:(?!-->|<!--).)*+-->", re.DOTALL)
 LINK = re.compile(r"\[([^\[\]]+)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
 START_KEY = re.compile(r"(?:^|[\s(])_")
 # What every placeholder, tag, link, mark and entity has one of.
@@ -29,7 +30,7 @@ MARKS = re.compile(r"[<{}%$&[*`_]")
 # The letter of a menu's entry that opens it: &File and _Open, and (&F) or (_F) after a name in another script. Between
 # two capitals, as in R&D, the mark is a letter of the name.
 ACCESS_KEY = {
-    mark: re.compile(rf"\s*\({mark}\w\)|(?<![A-Z{mark}]){mark}(?=\w)|(?<!{mark}){mark}(?=[a-z])")
+    mark: re.compile(rf"(?<!\s)\s*+\({mark}\w\)|(?<![A-Z{mark}]){mark}(?=\w)|(?<!{mark}){mark}(?=[a-z])")
     for mark in "&_"
 }
 EMPHASIS = re.compile(r"\*\*|`+")

@@ -130,9 +130,15 @@ def fetch(
             digest = _obtain(entry, archive, settings.sha256.get(one), locked, meter.add)
         except WrongSizeError as error:
             raise DataError(f"{names[one]}: {error}; {opus_lock.advice(lock)}") from error
-        _members(archive, *parse_pair(pairs[one]))
+        try:
+            _check_lines(archive, *parse_pair(pairs[one]))
+        except DataError:
+            archive.unlink()
+            raise
         # The path, not the host: a replay of OPUS must give the same bytes.
-        found = Archive(urlsplit(entry.url).path, digest, archive.stat().st_size, entry.version)
+        found = Archive(
+            path=urlsplit(entry.url).path, sha256=digest, size=archive.stat().st_size, version=entry.version
+        )
         if lock:
             try:
                 opus_lock.record(lock, names[one], found)
@@ -175,7 +181,7 @@ def _rows(api: str, parameters: dict[str, str], rows: TypeAdapter[list[T]]) -> l
     try:
         return rows.validate_python(answer["corpora"])
     except (KeyError, TypeError, ValidationError) as error:
-        raise DataError(f"{api}: not an answer of OPUS: {error}") from error
+        raise DataError(f"{api}: not an answer of OPUS: {str(error)[:500]}") from error
 
 
 def _chosen(settings: OpusSettings, api: str, pairs: Iterable[str]) -> dict[str, Entry]:
@@ -274,6 +280,20 @@ def _obtain(entry: Entry, archive: Path, sha256: str | None, locked: int | None,
         archive.unlink()
         raise
     return digest
+
+
+def _check_lines(path: Path, source: str, target: str) -> None:
+    """Refuse an archive whose two texts have different numbers of lines, before anything relies on it."""
+    counts = []
+    members = _members(path, source, target)
+    for member in members:
+        count, last = 0, b"\n"
+        with opened(path) as archive, archive.open(member) as file:
+            while chunk := file.read(CHUNK_BYTES):
+                count, last = count + chunk.count(b"\n"), chunk
+        counts.append(count + (not last.endswith(b"\n")))
+    if counts[0] != counts[1]:
+        raise DataError(f"{path}: {members[0]} has {counts[0]} lines but {members[1]} has {counts[1]}")
 
 
 def _members(path: Path, source: str, target: str) -> list[str]:

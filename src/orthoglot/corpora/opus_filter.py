@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from orthoglot import yaml_files
 from orthoglot.corpora.filters import Filter, Languages, Sides
 from orthoglot.errors import ConfigError
 
@@ -52,7 +52,7 @@ def read_filters(file: str, languages: Languages) -> list[Filter]:
         ConfigError: no such file, OpusFilter is not installed, a step of another type, a filter that OpusFilter does
             not have, that cannot be made, or that does not judge one pair at a time.
     """
-    wanted = [_named(file, one, languages) for one in _of_steps(file, _read(file))]
+    wanted = [_named(file, one, languages) for one in _of_steps(file, yaml_files.read(Path(file)))]
     try:
         from opusfilter import FilterABC, OpusFilterError, filters
         from opusfilter.pipeline import FilterPipeline
@@ -77,15 +77,6 @@ def read_filters(file: str, languages: Languages) -> list[Filter]:
     reasons = map(".".join, pipeline.get_score_tuples())
     sides = sum(map(bool, languages))
     return [OpusFilter(reason, one, sides) for reason, one in zip(reasons, pipeline.filters, strict=True)]
-
-
-def _read(file: str) -> Any:
-    try:
-        return yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: no plain YAML: {error}") from error
 
 
 def _of_steps(file: str, content: Any) -> list[Any]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import fcntl
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
@@ -19,13 +21,18 @@ LOCK = Path("opus.lock")
 GUARD = Path(".cache/locks/opus.lock")
 
 
-class Archive(NamedTuple):
+class Archive(BaseModel):
     """An archive: the path of its address, its digest, its bytes and its release."""
 
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
     path: str
-    sha256: str
-    size: int
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0)]
     version: str
+
+
+ARCHIVES = TypeAdapter(dict[str, Archive])
 
 
 def read(lock: Path) -> dict[str, Archive]:
@@ -35,12 +42,11 @@ def read(lock: Path) -> dict[str, Archive]:
         DataError: the file is damaged, e.g. by a merge.
     """
     try:
-        content = json.loads(lock.read_text(encoding="utf-8"))
-        return {name: Archive(**one) for name, one in content.items()}
+        return ARCHIVES.validate_json(lock.read_bytes())
     except FileNotFoundError:
         return {}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{lock}: damaged ({error}); restore it from git") from error
+    except ValidationError as error:
+        raise DataError(f"{lock}: damaged ({error.errors()[0]['msg']}); restore it from git") from error
 
 
 def record(lock: Path, name: str, archive: Archive) -> None:
@@ -55,7 +61,7 @@ def record(lock: Path, name: str, archive: Archive) -> None:
         known = read(lock)
         if name not in known:
             known[name] = archive
-            content = {one: known[one]._asdict() for one in sorted(known)}
+            content = {one: known[one].model_dump() for one in sorted(known)}
             with replacing(lock) as partial:
                 partial.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     compare(lock, name, known[name], archive.sha256)

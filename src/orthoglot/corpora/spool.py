@@ -150,7 +150,7 @@ class Shards:
                 self.close()
                 path = self._folder / f"{self._name}-{self.count // SHARD:05d}.{self._suffix}.zst"
                 self._file = self._open.enter_context(
-                    zstandard.open(path, "wb", zstandard.ZstdCompressor(level=LEVEL))
+                    zstandard.open(path, "wb", zstandard.ZstdCompressor(level=LEVEL, write_checksum=True))
                 )
             some, lines = lines[: (room := SHARD - self.count % SHARD)], lines[room:]
             self._file.write(b"\n".join(some) + b"\n")

@@ -1,0 +1,40 @@
+"""YAML files as plain values: of two equal keys YAML's library keeps the last one without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orthoglot.errors import ConfigError
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a mapping with two equal keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys: set[Any] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if (key.tag, key.value) in keys:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} is there twice", key.start_mark
+                    )
+                keys.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
+
+
+def read(path: Path) -> Any:
+    """The value of a YAML file.
+
+    Raises:
+        ConfigError: absent, not UTF-8, no plain YAML, nested too deeply, or a key that is there twice.
+    """
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    # What the library lets through: a date that is none, a number of too many digits, too many brackets.
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: no plain YAML: {' '.join(str(error).split())}") from error
