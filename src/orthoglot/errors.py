@@ -13,6 +13,12 @@ def printable(text: str) -> str:
     return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def one_line(error: BaseException) -> str:
+    """The cause of an error as the command line prints it: one line, at most 1,000 characters."""
+    line = printable(" ".join(str(error).split()))
+    return line if len(line) <= 1000 else line[:999] + "…"
+
+
 class ConfigError(ValueError):
     """A setting, name or option is wrong: nothing has been read or computed yet."""
 

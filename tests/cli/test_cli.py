@@ -463,3 +463,16 @@ def test_fit_with_an_unknown_pooling_is_status_2() -> None:
     result = CliRunner().invoke(app, [*given, "--pooling", "average"])
     assert result.exit_code == 2
     assert "Invalid value for '--pooling'" in result.output
+
+
+def test_control_characters_reach_neither_terminal_nor_log(tmp_path: Path) -> None:
+    name = "red\x1b[31m\x9b\u202e.txt"
+    result = run("encode", str(tmp_path), name, str(tmp_path / "out.npy"), cwd=tmp_path)
+    assert result.returncode
+    assert r"red\x1b[31m\x9b\u202e.txt" in error_line(result) or "\x1b" not in result.stderr
+    assert not any(mark in result.stderr for mark in "\x1b\x9b\u202e")
+    (tmp_path / "models/m").mkdir(parents=True)
+    (tmp_path / "models" / name).write_text("")
+    receipts.write(tmp_path / "models/m", "k")
+    shown = run("doctor", str(tmp_path))
+    assert r"red\x1b[31m\x9b\u202e.txt: is listed in no receipt" in shown.stdout

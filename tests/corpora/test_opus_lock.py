@@ -213,7 +213,8 @@ def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None
     code = (
         "import sys; from pathlib import Path; from orthoglot.corpora.opus_lock import Archive, record\n"
         "for n in range(20):\n"
-        "    record(Path('opus.lock'), f'X/v1/{sys.argv[1]}-{n}', Archive(path='/x', sha256='a' * 64, size=1, version='v1'))\n"
+        "    record(Path('opus.lock'), f'X/v1/{sys.argv[1]}-{n}', "
+        "Archive(path='/x', sha256='a' * 64, size=1, version='v1'))\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, name], cwd=tmp_path) for name in ("a", "b", "c")]
     assert [process.wait() for process in running] == [0, 0, 0]

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.errors import ConfigError, DataError, OfflineError, one_line
 
 # The project's own error types: one line with the cause, and a status.
 OWN = (ConfigError, DataError, OfflineError)
@@ -75,10 +75,9 @@ def inject(
                 if silent:
                     failures.append(f"a wrong value of {content[:2000]!r}")
             except OWN as error:
-                lines = str(error).splitlines()
                 count.add(refused=True)
-                if len(lines) != 1 or len(lines[0]) > 2000:
-                    failures.append(f"no single short line, {lines[:3]}, of {content[:2000]!r}")
+                if not one_line(error) or len(str(error)) > 100_000:
+                    failures.append(f"{len(str(error))} characters for {content[:2000]!r}")
             except Exception:
                 count.add(traceback=True)
                 failures.append(f"{traceback.format_exc(limit=-4)} of {content[:2000]!r}")

@@ -26,9 +26,10 @@ class OpusServer(ThreadingHTTPServer):
     """Serves in a thread of its own while the `with` block runs.
 
     `faults[end of path]` lists what goes wrong with the next requests for it, one word each: an HTTP status
-    ("404", "503", "429 after 7" with Retry-After), "stall", "cut" (half the body), "cut_and_stall", "cut_without_length", "too_long" and "too_short"
-    (Content-Length states more or less than there is), "changed" (another version of the
-    file from now on), "ignore_condition" (Range honoured although If-Range differs), "wrong_bytes", "ok".
+    ("404", "503", "429 after 7" with Retry-After), "stall", "cut" (half the body), "cut_and_stall",
+    "cut_without_length", "too_long" and "too_short" (Content-Length states more or less than there is), "changed"
+    (another version of the file from now on), "ignore_condition" (Range honoured although If-Range differs),
+    "wrong_bytes", "ok".
     `requests` keeps (path, Range header).
     """
 

@@ -25,7 +25,7 @@ from orthoglot.cli import (
     summary,
     tools,
 )
-from orthoglot.errors import ConfigError, DataError, OfflineError, printable
+from orthoglot.errors import ConfigError, DataError, OfflineError, one_line, printable
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
 STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
@@ -100,5 +100,5 @@ def main() -> None:
             status = 1
         if status is None:
             raise
-        typer.echo(f"orthoglot: {printable(' '.join(str(error).split()))}", err=True)
+        typer.echo(f"orthoglot: {one_line(error)}", err=True)
         raise SystemExit(status) from None

@@ -9,7 +9,7 @@ from collections import Counter
 from orthoglot.corpora.bitext import Item, LeftOut, SentencePair
 
 STAND_IN = "X"  # for every placeholder: a name that no language translates
-# A pattern stops where the same thing begins again, and takes nothing back (*+): so the time is linear in the length of a message.
+# A pattern stops where the same thing begins again, and takes nothing back (*+): the time is linear in the length.
 PLACEHOLDER = re.compile(
     r"""
     %%                                                     # a percent sign, no placeholder

@@ -1,0 +1,229 @@
+"""Whatever stands in a file of text, a reader gives text or one line with the cause."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+import zstandard
+from faults import inject
+from mutations import COUNT, mutations
+
+from orthoglot import config
+from orthoglot.corpora import opus_lock
+from orthoglot.corpora.benchmarks import collect, read_all
+from orthoglot.corpora.bitext import read_json, read_lines, read_pairs
+from orthoglot.corpora.catalogues import read_catalogue
+from orthoglot.corpora.kinds import BENCHMARKS
+from orthoglot.corpora.opus import ENTRIES, read_moses_zip
+from orthoglot.corpora.sources import Source, read_source
+from orthoglot.errors import DataError
+
+PAIRS = [(f"sentence {n} of a <b>text</b>, %s", f"Satz {n} eines <b>Textes</b>, %s") for n in range(12)]
+TSV = "".join(f"{source}\t{target}\n" for source, target in PAIRS).encode()
+LINES = [f"sentence {n} of a text" for n in range(40)]
+TMX = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4"><header srclang="en"/><body>'
+    + "".join(
+        f'<tu><tuv xml:lang="en"><seg>word {n} &amp; more</seg></tuv>'
+        f'<tuv xml:lang="de"><seg>Wort <ph>{n}</ph></seg></tuv></tu>\n'
+        for n in range(5)
+    )
+    + "</body></tmx>\n"
+).encode()
+XLIFF = (
+    '<?xml version="1.0"?>\n<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+    '<file source-language="en" target-language="de"><body>'
+    + "".join(
+        f'<trans-unit id="{n}"><source>word {n}</source><target state="final">Wort {n}</target></trans-unit>\n'
+        for n in range(5)
+    )
+    + "</body></file></xliff>\n"
+).encode()
+PO = (
+    'msgid ""\nmsgstr ""\n"Language: de\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+    '"Plural-Forms: nplurals=2; plural=n != 1;\\n"\n\n'
+    'msgctxt "menu"\nmsgid "Open %s"\nmsgstr "%s öffnen"\n\n'
+    '#, fuzzy\nmsgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] "eine Datei"\nmsgstr[1] "%d Dateien"\n'
+).encode()
+LOCK = {
+    f"X/v1/en-{code}": {"path": "/x", "sha256": "a" * 64, "size": 7, "version": "v1"} for code in ("de", "fr")
+}
+ANSWER = {
+    "corpora": [
+        {"corpus": "X", "version": "v1", "source": "de", "target": "en", "alignment_pairs": 7, "size": 3}
+        | {"latest": "True", "url": "https://a.org/x.zip"}
+    ]
+}
+
+
+def source(kind: str, suffix: str) -> Callable[[Path], object]:
+    """Reads a file as a source of sentence pairs."""
+
+    def read(path: Path) -> object:
+        settings = Source.model_validate({"name": "x", "kind": kind, "paths": [str(path)]})
+        return list(read_source(settings, "en", "de"))
+
+    read.suffix = suffix  # type: ignore[attr-defined]
+    return read
+
+
+READERS: dict[str, tuple[bytes, str, Callable[[Path], object]]] = {
+    "tsv": (TSV, "x.tsv", lambda path: list(read_pairs([path]))),
+    "jsonl": (b'{"a": [1, 2.5], "b": "c"}\n' * 5, "x.jsonl", lambda path: list(read_json(path))),
+    "tmx": (TMX, "x.tmx", source("tmx", ".tmx")),
+    "xliff": (XLIFF, "x.xliff", source("xliff", ".xliff")),
+    "po": (PO, "x.po", lambda path: list(read_catalogue(path))),
+    "opus.lock": (json.dumps(LOCK, indent=1).encode(), "opus.lock", opus_lock.read),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_is_text_or_one_line(name: str, tmp_path: Path) -> None:
+    content, file, read = READERS[name]
+    path = tmp_path / file
+    path.write_bytes(content)
+    assert read(path)
+
+    def attempt(damaged: bytes) -> object:
+        path.write_bytes(damaged)
+        return read(path)
+
+    inject(f"read {name}", mutations(content), attempt)
+
+
+def zip_of(members: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, text in members.items():
+            archive.writestr(zipfile.ZipInfo(member), text, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+PACKED: dict[str, tuple[bytes, Callable[[Path], object]]] = {
+    "gz": (gzip.compress("\n".join(LINES).encode(), mtime=0), lambda path: list(read_lines(path))),
+    "zst": (
+        zstandard.ZstdCompressor(write_checksum=True).compress("\n".join(LINES).encode()),
+        lambda path: list(read_lines(path)),
+    ),
+    "zip": (
+        zip_of({"X.de-en.de": "\n".join(LINES).upper(), "X.de-en.en": "\n".join(LINES)}),
+        lambda path: [pair.source for pair in read_moses_zip(path, "en", "de")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_damaged_packed_file_never_becomes_another_text(name: str, tmp_path: Path) -> None:
+    content, read = PACKED[name]
+    path = tmp_path / f"x.{name}"
+    path.write_bytes(content)
+    assert read(path) == LINES
+
+    def attempt(damaged: bytes) -> object:
+        path.write_bytes(damaged)
+        return read(path)
+
+    def wrong(value: Any) -> bool:
+        # What no longer begins like a packed file is text of its own; a part that is there twice is there twice.
+        packed = path.read_bytes()[:2] == content[:2]
+        return packed and value != LINES and len(value) <= len(LINES)
+
+    inject(f"read {name}", mutations(content), attempt, wrong)
+
+
+def test_a_damaged_answer_of_opus_is_rows_or_one_line(tmp_path: Path) -> None:
+    from orthoglot.corpora import download, opus
+
+    class Answer:
+        url = "http://x"
+
+        def __init__(self, body: bytes) -> None:
+            self.body = body
+
+        def __enter__(self) -> Answer:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def iter_content(self, _: int) -> list[bytes]:
+            return [self.body]
+
+    def attempt(damaged: bytes) -> object:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(download, "_response", lambda *_, **__: Answer(damaged))
+            return opus._rows("http://x", {}, ENTRIES)
+
+    content = json.dumps(ANSWER).encode()
+    assert attempt(content)
+    inject("answer of OPUS", mutations(content), attempt)
+
+
+def test_damaged_settings_are_settings_or_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    preset = {"mini": config._mapping(config.shipped())["presets"]["mini"]}
+    values = {**config._mapping(config.shipped()), "preset": "mini", "presets": preset}
+    content = yaml.safe_dump(values, sort_keys=False).encode()
+    path.write_bytes(content)
+    assert config.load(path)
+
+    def attempt(damaged: bytes) -> object:
+        path.write_bytes(damaged)
+        return config.load(path)
+
+    # A reading takes 0.1 s: a tenth of the damaged copies.
+    inject("read params.yaml", mutations(content, max(COUNT // 10, 50)), attempt)
+
+
+BENCHMARK_FILES: dict[str, tuple[dict[str, Any], dict[str, bytes]]] = {
+    "local": ({"files": "{foreign}-{pivot}.tsv", "languages": ["de"], "pivot": "en"}, {"de-en.tsv": TSV}),
+    "sts": (
+        {
+            "files": "sts.tsv",
+            "pairs": ["en-de"],
+            "columns": {"source": "a", "target": "b", "gold": "score", "item": "a"},
+        },
+        {"sts.tsv": b"a\tb\tscore\none\teins\t1.5\ntwo\tzwei\t4\nthree\tdrei\t0\n"},
+    ),
+    "nway": (
+        {"files": "nway.tsv", "languages": ["en", "de"]},
+        {"nway.tsv": b"en\tde\none\teins\ntwo\tzwei\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BENCHMARK_FILES)
+def test_damaged_test_sets_are_sets_or_one_line(kind: str, tmp_path: Path) -> None:
+    described, files = BENCHMARK_FILES[kind]
+    described = {**described, "files": f"{tmp_path}/{described['files']}", "kind": kind, "licence": "own"}
+    settings = BENCHMARKS[kind].settings.model_validate(described)
+    (name, content), output = next(iter(files.items())), tmp_path / "out"
+    output.mkdir()
+
+    def attempt(damaged: bytes) -> object:
+        (tmp_path / name).write_bytes(damaged)
+        collect(settings, None, output)
+        return read_all(output)
+
+    assert attempt(content)
+    inject(f"test set {kind}", mutations(content), attempt)
+
+
+def test_a_reader_that_fails_otherwise_is_noticed() -> None:
+    def read(_: bytes) -> None:
+        raise KeyError("x")
+
+    with pytest.raises(AssertionError, match="KeyError"):
+        inject("broken", [b"x"], read)
+    with pytest.raises(AssertionError, match="a wrong value"):
+        inject("broken", [b"x"], lambda content: content, lambda value: True)
+    with pytest.raises(AssertionError, match="200000 characters"):
+        inject("broken", [b"x"], lambda _: (_ for _ in ()).throw(DataError("x" * 200_000)))
