@@ -445,18 +445,18 @@ def test_a_name_of_a_folder_of_the_workflow_is_refused(name: str, own: Path) -> 
     values["encoders"] = {name: {"extends": "ems-mini"}}
     own.write_text(yaml.safe_dump(values))
     with pytest.raises(ConfigError, match="folders of the workflow's own"):
-        load(own)
+        config.load(own)
 
 
 def test_a_key_that_is_there_twice_is_refused(own: Path) -> None:
     own.write_text(own.read_text() + "\nloss: seed\n")
     with pytest.raises(ConfigError, match=r"params\.yaml: .*'loss' is there twice.* line \d+"):
-        load(own)
+        config.load(own)
     own.write_text(own.read_text().removesuffix("loss: seed\n"))
     catalogue = own.parent / "catalogue/methods.yaml"
     catalogue.write_text(catalogue.read_text() + "\nseed: {}\n")
     with pytest.raises(ConfigError, match=r"methods\.yaml: .*'seed' is there twice"):
-        load(own)
+        config.load(own)
 
 
 def test_a_value_that_grows_when_it_is_printed_is_not_printed_in_full(own: Path) -> None:
@@ -466,5 +466,5 @@ def test_a_value_that_grows_when_it_is_printed_is_not_printed_in_full(own: Path)
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     own.write_text(yaml.safe_dump(values) + "\n".join(levels) + "\nloss: *a8\n")
     with pytest.raises(ConfigError) as refused:
-        load(own)
+        config.load(own)
     assert len(str(refused.value)) < 1000

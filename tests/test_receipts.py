@@ -132,6 +132,8 @@ def test_who_knows_better_compares_sizes_alone(folder: Path, monkeypatch: pytest
         '{"key": "0123456789abcdef", "files": ' + "[" * 100_000,
         '{"key": "another", "files": {}}',
         "\ud800",
+        "null",
+        '{"sha256": ["0"], "key": {}}',
     ],
 )
 def test_something_else_in_the_place_of_a_receipt_is_no_receipt(content: str, folder: Path) -> None:

@@ -12,8 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import NamedTuple
 
 from orthoglot.errors import DataError
 
@@ -26,27 +25,19 @@ TRUST = "ORTHOGLOT_TRUST_FILES"
 SETTLED = 2 * 10**9
 
 
-class Receipt(BaseModel):
-    """What a receipt states.
+class Receipt(NamedTuple):
+    """What a receipt states; the file has the SHA-256 of all this besides.
 
     Attributes:
         key: of the job.
         files: size and SHA-256 of every file, by its path in the folder.
         inputs: of every folder that the job read, its key and `contents` as they were then; None for contents that
             nobody compared.
-        sha256: of all this.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid")
-
     key: str
-    files: dict[str, tuple[int, str]]
-    inputs: dict[str, tuple[str, str | None]]
-    sha256: str = ""
-
-    def digest(self) -> str:
-        """SHA-256 of the fields besides."""
-        return _sha256(self.model_dump_json(exclude={"sha256"}))
+    files: Mapping[str, tuple[int, str]]
+    inputs: Mapping[str, tuple[str, str | None]]
 
 
 class Record:
@@ -97,20 +88,20 @@ def write(folder: Path, key: str, inputs: Mapping[str, tuple[str, str | None]] |
     files = {name: (file.stat().st_size, file_digest(file)) for name, file in _files(folder)}
     place = path(folder, key)
     place.parent.mkdir()
-    receipt = Receipt(key=key, files=files, inputs=dict(inputs or {}))
-    receipt.sha256 = receipt.digest()
-    place.write_text(receipt.model_dump_json(indent=1), encoding="utf-8")
+    content = {"key": key, "files": files, "inputs": dict(inputs or {})}
+    content["sha256"] = _sha256(_json(content))
+    place.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
 def read(folder: Path) -> Receipt | None:
     """What the only receipt of a folder states; None without one, or with something else in its place."""
     try:
         (place,) = (place for place in (folder / NAME).iterdir() if not place.name.startswith("."))
-        receipt = Receipt.model_validate_json(place.read_bytes())
-    except (OSError, ValueError, ValidationError):
+        content = json.loads(place.read_bytes())
+        whole = content.pop("sha256") == _sha256(_json(content)) and place.name == f"{content['key']}.json"
+        return Receipt(**content) if whole else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    whole = receipt.sha256 == receipt.digest() and place.name == f"{receipt.key}.json"
-    return receipt if whole else None
 
 
 def read_key(folder: Path, record: bool = False) -> str | None:
@@ -173,7 +164,7 @@ def contents(folder: Path, key: str) -> str:
     receipt = read(folder)
     if receipt is None or receipt.key != key:
         return ""
-    return _sha256(json.dumps(receipt.files, sort_keys=True))
+    return _sha256(_json(receipt.files))
 
 
 def outdated(folder: Path, contents: Callable[[str, str], str]) -> list[str]:
@@ -281,6 +272,10 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
         for name in sorted([*names, *(name for name in folders if (place / name).is_symlink())]):
             if not name.startswith("."):
                 yield str((place / name).relative_to(folder)), place / name
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _sha256(text: str) -> str:

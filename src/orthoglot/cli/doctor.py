@@ -42,8 +42,8 @@ def doctor(
             place.unlink() if place.is_symlink() else shutil.rmtree(place)
     lines = [line for faults in found.values() for line in faults]
     if as_json:
-        removed = [str(place) for place in results] if remove else []
-        typer.echo(json.dumps({"results": checked, "problems": lines, "removed": removed}, indent=1))
+        shown: dict[str, object] = {"results": checked, "problems": lines}
+        typer.echo(json.dumps(shown | ({"removed": [*map(str, results)]} if remove else {}), indent=1))
     else:
         for line in lines or [f"{checked} results are as their jobs wrote them"]:
             typer.echo(printable(line))
