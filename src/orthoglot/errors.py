@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Of C0 and C1, line separators, and marks that turn the direction of what follows.
+# Control characters, line separators, and marks that turn the direction of what follows.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
