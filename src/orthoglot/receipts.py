@@ -159,6 +159,19 @@ def faults(folder: Path, record: bool = False) -> Iterator[str]:
         seen.save()
 
 
+def check_file(file: Path) -> None:
+    """Compare a file with the receipt of its folder, by SHA-256; a folder without receipts holds no result of a job.
+
+    Raises:
+        DataError: the file is not as the job wrote it.
+    """
+    if (file.parent / NAME).is_dir():
+        receipt = read(file.parent)
+        _, digest = receipt.files.get(file.name, (0, "")) if receipt else (0, "")
+        if file_digest(file) != digest:
+            raise DataError(f"{file}: is not as its job wrote it; run snakemake again, which makes it again")
+
+
 def contents(folder: Path, key: str) -> str:
     """SHA-256 of what the receipt of this key states about the files of a folder; empty without such a receipt."""
     receipt = read(folder)

@@ -156,12 +156,10 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
 
 
 def _read(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
     from orthoglot.report.queries import frame
     from orthoglot.statistics.records import read_records
 
-    return pd.read_parquet(path) if path.suffix == ".parquet" else frame(read_records(path))
+    return frame(read_records(path))
 
 
 def _of_revision(revision: str) -> pd.DataFrame:

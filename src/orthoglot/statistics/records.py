@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from orthoglot import receipts
 from orthoglot.errors import DataError
 
 View = Literal["sentence", "meaning", "language"]
@@ -26,6 +29,20 @@ MAE, MRP = "MAE", "mRP"
 F1, MAP = "F1", "mAP@20"
 # Neighbours in the query's own language, 0 to 100: little of the meaning, much of the language.
 SAME_LANGUAGE = "same-language"
+NUMBER = (-math.inf, math.inf)
+PERCENT, CORRELATION, NOT_NEGATIVE = (0.0, 100.0), (-100.0, 100.0), (0.0, math.inf)
+# The lowest and the highest value of each metric; those of other metrics are any numbers.
+BOUNDS = {
+    **dict.fromkeys((P_AT_1, ACCURACY, MRP, F1, MAP, "mAP", SAME_LANGUAGE), PERCENT),
+    **dict.fromkeys(
+        ("F1:best", "precision", "recall", "R-precision", "reciprocal-rank", "coverage"), PERCENT
+    ),
+    **dict.fromkeys(("untranslated", "language_share"), PERCENT),
+    **dict.fromkeys(("pearson", "spearman", "length", "length-ratio", "cosine"), CORRELATION),
+    **dict.fromkeys((MAE, "norm", "kl-d", "ch-i", "pr"), NOT_NEGATIVE),
+    "r2": (-math.inf, 100.0),
+}
+ROUNDING = 1e-4
 # Tasks of which "a->b" and "b->a" are on different texts: trained in a, tested in b.
 TRANSFER = ("classification", "classification-logistic")
 # The metric of a paired comparison, see `Comparison`.
@@ -72,6 +89,45 @@ class Record:
     n: int
     signature: str
 
+    def __post_init__(self) -> None:
+        """Refuse what is no record.
+
+        Raises:
+            DataError: a field of another type, a number that is not finite, or one that the metric cannot have.
+        """
+        texts = (
+            self.task,
+            self.dataset,
+            self.subset,
+            self.view,
+            self.encoder,
+            self.method,
+            self.metric,
+            self.signature,
+        )
+        whole = self.n if self.seed is None else self.n + self.seed
+        if not (all(isinstance(text, str) for text in texts) and isinstance(whole, Integral)):
+            raise DataError(
+                f"no record: a name that is no text, or a seed or n that is no whole number: {self}"
+            )
+        least, most = _bounds(self.metric)
+        for number in (self.value, self.low, self.high):
+            if number is None and number is not self.value:
+                continue
+            if (
+                not isinstance(number, Real)
+                or not least - ROUNDING <= number <= most + ROUNDING
+                or math.isinf(number)
+            ):
+                raise DataError(
+                    f"{self.task}/{self.dataset} {self.metric}: {number!r} is no value of this metric, "
+                    f"which are numbers from {least:g} to {most:g}"
+                )
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise DataError(
+                f"{self.task}/{self.dataset} {self.metric}: the interval {self.low}, {self.high} is reversed"
+            )
+
 
 class Comparison(NamedTuple):
     """The metric of a paired comparison, "kind-compared:baseline".
@@ -97,6 +153,17 @@ class Comparison(NamedTuple):
         return cls(*found.groups()) if found else None
 
 
+def _bounds(metric: str) -> tuple[float, float]:
+    """The lowest and the highest value of a metric, or of a comparison by it."""
+    comparison = Comparison.parse(metric)
+    if comparison is None:
+        return BOUNDS.get(metric, NUMBER)
+    if comparison.kind != "difference":
+        return 0.0, 1.0
+    least, most = BOUNDS.get(comparison.compared.removeprefix("abs-"), NUMBER)
+    return least - most, most - least
+
+
 def sign(facts: Mapping[str, object]) -> str:
     """A signature: "key:value" joined by bars, in the order given."""
     return "|".join(f"{key}:{value}" for key, value in facts.items())
@@ -114,10 +181,22 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def read_records(path: Path) -> list[Record]:
-    """Read what `write_records` wrote, or a report's records.parquet; what holds other things is a DataError."""
+    """Read what `write_records` wrote, or a report's records.parquet.
+
+    Every command that shows results reads them here.
+
+    Raises:
+        DataError: absent, not as the job of this folder wrote it, cut, empty, or anything but records.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    receipts.check_file(path)
     if path.suffix == ".parquet":
         return _of_parquet(path)
-    return parse_records(path.read_text(encoding="utf-8"), str(path))
+    try:
+        return parse_records(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 ({error.reason})") from error
 
 
 def _of_parquet(path: Path) -> list[Record]:
@@ -126,20 +205,33 @@ def _of_parquet(path: Path) -> list[Record]:
 
     try:
         table = pd.read_parquet(path)
+        if table.empty:
+            raise DataError(f"{path}: holds no records")
         # Absent numbers are NaN or NA there, and None in a record.
         rows = table.astype(object).where(table.notna(), None).to_dict("records")
         return [Record(**{str(name): value for name, value in row.items()}) for row in rows]
-    except (pyarrow.ArrowInvalid, TypeError) as error:
+    # pyarrow's errors are of many types, OSError and KeyError among them.
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+    ) as error:
         raise DataError(f"{path}: holds no records ({error})") from error
 
 
 def parse_records(text: str, source: str) -> list[Record]:
     """The records of a file's text; `source` is for the message of a DataError."""
+    if not text.endswith("\n"):
+        raise DataError(f"{source}: {'its last line is cut' if text else 'is empty'}")
     records = []
     # Not splitlines(): a name may hold a line separator of Unicode.
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         try:
             records.append(Record(**json.loads(line)))
-        except (json.JSONDecodeError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise DataError(f"{source}: line {number} is not a record ({error})") from error
     return records
