@@ -1,92 +1,210 @@
-"""Settings chosen on validation pairs: the nearest to the undivided vector that is within a standard error."""
+"""Settings chosen on held-out pairs: the nearest to the undivided vector that is within a standard error."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from orthoglot.decomposers.choice import Candidate, both_directions, choose
+from orthoglot.decomposers.choice import FOLDS, TEMPERATURES, Block, Candidate, choose, losses
 from orthoglot.errors import DataError
 
-
-def sides(n: int, missed: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """n pairs that find each other, but those missed, which nothing finds and which find a wrong one."""
-    source, target = np.eye(n + 1)[:n], np.eye(n + 1)[:n]
-    found = next(i for i in range(n) if i not in missed)
-    for i in missed:
-        source[i] = 0.5 * np.eye(n + 1)[found] + 0.1 * np.eye(n + 1)[n]
-        target[i] = 0.5 * np.eye(n + 1)[found] - 0.2 * np.eye(n + 1)[n]
-    return source, target
+DIM = 12
 
 
-def candidate(name: str, distance: float, *found: tuple[np.ndarray, np.ndarray]) -> Candidate:
-    return Candidate({"name": name}, distance, found)
+def texts(n: int, noise: float = 0.0, seed: int = 0, pair: tuple[str, str] = ("en", "de")) -> Block:
+    """n translations whose sides differ by noise."""
+    rng = np.random.default_rng(seed)
+    source = rng.normal(size=(n, DIM))
+    return source, source + noise * rng.normal(size=(n, DIM)), pair
 
 
-def test_hits_count_both_directions_by_cosine() -> None:
-    source = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    target = np.array([[5.0, 0.1], [0.1, 1.0], [3.0, 0.0]])
-    # The third source is nearest to the second target; the third target to the first source, which prefers it.
-    np.testing.assert_array_equal(both_directions(source, target, 3), [0.5, 1.0, 0.0])
-    np.testing.assert_array_equal(both_directions(9 * source, target, 3), [0.5, 1.0, 0.0])
-    assert both_directions(*sides(50, [3, 4]), 50).tolist() == [
-        0.0 if i in (3, 4) else 1.0 for i in range(50)
-    ]
+def candidates(
+    *made: tuple[str, float, Callable[[Block], tuple[np.ndarray, np.ndarray]]], kept: Sequence[Block]
+) -> Callable[[Sequence[Block]], Iterator[Candidate]]:
+    """The same for every fold: name, distance, and what becomes of a block."""
+
+    def of_fold(_: Sequence[Block]) -> Iterator[Candidate]:
+        for name, distance, change in made:
+            yield Candidate({"name": name}, distance, [change(block) for block in kept])
+
+    return of_fold
 
 
-def test_pairs_that_do_not_query_are_candidates_all_the_same() -> None:
-    source, target = np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [0, 0.5, 1]])
-    target[2], target[1] = source[1], source[1] + [0, 0, 0.1]
-    np.testing.assert_array_equal(both_directions(source, target, 2), [1.0, 0.5])
-    np.testing.assert_array_equal(both_directions(source[:2], target[:2], 2), [1.0, 1.0])
+def as_is(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    return block[:2]
 
 
-@pytest.mark.parametrize(
-    ("missed", "expected"),
-    [
-        ([], "near"),
-        ([7], "near"),  # 1 in 100: the deficit of 0.01 is its standard error of 0.01
-        ([7, 8], "far"),  # 0.02 against 0.0141
-        ([7, 8, 9, 10], "far"),  # 0.04 against 0.0197
-    ],
-)
-def test_the_nearest_within_one_standard_error_of_the_best(missed: list[int], expected: str) -> None:
-    found = [candidate("far", 3, sides(100)), candidate("near", 1, sides(100, missed))]
-    for order in (found, found[::-1]):
-        settings, scores = choose(order, [100])
-        assert settings == {"name": expected}
-        assert scores["highest"] == 100.0
-        assert scores["nearest"] == 100.0 - len(missed)
-        assert scores["chosen"] == (100.0 if expected == "far" else 100.0 - len(missed))
+def swapped(*rows: int) -> Callable[[Block], tuple[np.ndarray, np.ndarray]]:
+    """Of these pairs, the translations of the two halves are exchanged: nothing finds them."""
+
+    def change(block: Block) -> tuple[np.ndarray, np.ndarray]:
+        target = block[1].copy()
+        target[list(rows)] = target[[*rows[1:], *rows[:1]]]
+        return block[0], target
+
+    return change
 
 
-def test_equally_near_ones_the_best_then_the_first() -> None:
-    worse, good, same = (
-        candidate(name, 1, sides(100, missed)) for name, missed in (("a", [5]), ("b", []), ("c", []))
-    )
-    assert choose([worse, good, same], [100])[0] == {"name": "b"}
+def by_hand(source: np.ndarray, target: np.ndarray, i: int, t: float) -> float:
+    """Minus the logarithm of the softmax of the own translation, the mean over both directions."""
+
+    def cosine(a: np.ndarray, b: np.ndarray) -> float:
+        return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+    forward = [np.exp(cosine(source[i], other) / t) for other in target]
+    backward = [np.exp(cosine(other, target[i]) / t) for other in source]
+    return float(-(np.log(forward[i] / sum(forward)) + np.log(backward[i] / sum(backward))) / 2)
+
+
+def test_a_loss_is_infonce_of_both_directions_by_cosine() -> None:
+    source, target, _ = texts(30, 0.8)
+    queries = np.array([3, 4, 17])
+    found = losses(source, target, queries)
+    assert found.shape == (len(TEMPERATURES), 3)
+    for row, t in zip(found[-3:], TEMPERATURES[-3:], strict=True):
+        np.testing.assert_allclose(row, [by_hand(source, target, i, t) for i in queries], rtol=1e-9)
+    lengths = np.random.default_rng(1).uniform(0.1, 9, size=(30, 1))
+    np.testing.assert_allclose(losses(lengths * source, target / lengths, queries), found, rtol=1e-9)
+    np.testing.assert_allclose(losses(target, source, queries), found, rtol=1e-9)
+
+
+def test_a_loss_stays_finite_where_exponentials_do_not() -> None:
+    source, _, _ = texts(30)
+    found = losses(source, -source, np.arange(30))
+    assert np.isfinite(found).all()
+    assert found.min() > 0
+
+
+def at_best_temperature(sides: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+    """Losses of all pairs, by pair of languages."""
+    found = [losses(source, target, np.arange(len(source))) for source, target in sides]
+    t = min(range(len(TEMPERATURES)), key=lambda t: sum(values[t].mean() for values in found))
+    return [values[t] for values in found]
+
+
+def test_the_nearest_within_one_standard_error_of_the_best() -> None:
+    kept = [texts(300, 0.4), texts(100, 0.4, seed=1, pair=("en", "zh"))]
+    best = at_best_temperature([block[:2] for block in kept])
+    expected = []
+    for draw in range(16):
+        rng = np.random.default_rng(draw)
+        near = [(a, a + (0.38 + 0.004 * draw) * rng.normal(size=a.shape)) for a, _, _ in kept]
+        more = [ours - theirs for ours, theirs in zip(at_best_temperature(near), best, strict=True)]
+        mean = (more[0].mean() + more[1].mean()) / 2
+        error = np.sqrt(more[0].var(ddof=1) / 300 + more[1].var(ddof=1) / 100) / 2
+        wanted = "near" if mean <= error else "far"
+        made = [
+            ("far", 3.0, as_is),
+            ("near", 1.0, lambda block, near=near: near[block[2] == ("en", "zh")]),
+        ]
+        for order in (made, made[::-1]):
+            settings, shown = choose(candidates(*order, kept=kept), kept)
+            assert settings == {"name": wanted}
+            assert shown["nearest"] - shown["lowest"] == pytest.approx(max(0, mean), abs=2e-4)
+        expected.append(wanted)
+    assert min(expected.count("near"), expected.count("far")) > 2
+
+
+def test_of_equally_near_ones_the_lowest_loss_then_the_first() -> None:
+    kept = [texts(300, 0.4)]
+    source, target, _ = kept[0]
+    best = at_best_temperature([(source, target)])[0]
+
+    def is_a_little_worse(other: np.ndarray) -> bool:
+        more = at_best_temperature([(source, other)])[0] - best
+        return bool(0 < more.mean() < 0.9 * more.std() / np.sqrt(300))
+
+    draws = (target + 0.02 * np.random.default_rng(n).normal(size=target.shape) for n in range(100))
+    worse = next(filter(is_a_little_worse, draws))
+    made = [("worse", 1.0, lambda block: (block[0], worse)), ("good", 1.0, as_is), ("same", 1.0, as_is)]
+    assert choose(candidates(*made, kept=kept), kept)[0] == {"name": "good"}
+    assert choose(candidates(*made[::-1], kept=kept), kept)[0] == {"name": "same"}
 
 
 def test_the_difference_is_taken_on_the_same_pairs() -> None:
-    """Many misses are no noise where both miss the same: 4 more are more than a standard error."""
-    common = list(range(20, 60))
-    best = candidate("best", 2, sides(100, common))
-    assert choose([candidate("near", 1, sides(100, [*common, 1, 2, 3, 4])), best], [100])[0] == {
-        "name": "best"
-    }
+    """Many misses are no noise where both miss the same: four more are more than a standard error."""
+    kept = [texts(200)]
+    common = tuple(range(20, 100))
+    best = ("best", 2.0, swapped(*common))
+    near = ("near", 1.0, lambda block: swapped(1, 2, 3, 4)((*swapped(*common)(block), block[2])))
+    assert choose(candidates(near, best, kept=kept), kept)[0] == {"name": "best"}
 
 
-def test_language_pairs_count_alike_whatever_their_size() -> None:
-    """0.5 of 4 pairs and nothing of 400 is a mean loss of 0.25."""
-    best = candidate("best", 2, sides(400), sides(4))
-    _, scores = choose([candidate("near", 0, sides(400), sides(4, [2, 3])), best], [400, 4])
-    assert scores["nearest"] == 75.0
+def test_pairs_of_languages_count_alike_whatever_their_size() -> None:
+    small, large = texts(20, seed=1, pair=("en", "zh")), texts(400)
+    half = tuple(range(0, 20, 2))
+
+    def missing_in(name: str) -> Callable[[Block], tuple[np.ndarray, np.ndarray]]:
+        return lambda block: swapped(*half)(block) if block[2][1] == name else as_is(block)
+
+    # Ten pairs of 20 are more than ten of 400.
+    made = [("small", 0.0, missing_in("zh")), ("large", 1.0, missing_in("de"))]
+    kept = [large, small]
+    settings, shown = choose(candidates(*made, kept=kept), kept)
+    assert settings == {"name": "large"}
+    assert shown["nearest"] > 5 * shown["lowest"]
 
 
-def test_without_pairs_nothing_is_chosen() -> None:
-    nothing: Any = [Candidate({"name": "a"}, 0, [])]
-    with pytest.raises(DataError, match="no validation pair"):
-        choose(nothing, [])
+def test_each_candidate_has_its_own_temperature() -> None:
+    """A common part in all vectors brings cosines together and changes no order: it costs nothing by itself."""
+    kept = [texts(200, 0.3)]
+
+    def crowded(block: Block) -> tuple[np.ndarray, np.ndarray]:
+        source, target = (np.hstack([side, np.full((len(side), 1), 12.0)]) for side in block[:2])
+        return source, target
+
+    _, shown = choose(candidates(("far", 1.0, as_is), ("near", 0.0, crowded), kept=kept), kept)
+    source, target = crowded(kept[0])
+    at_its_best = losses(source, target, np.arange(200)).mean(axis=1)
+    assert shown["nearest"] == pytest.approx(at_its_best.min(), abs=1e-4)
+    assert at_its_best[-1] > 2 * at_its_best.min()
+
+
+def test_every_pair_is_held_out_once_together_with_its_source() -> None:
+    rng = np.random.default_rng(0)
+    first, second = texts(60, 0.5), texts(60, pair=("en", "zh"))
+    few = texts(9, seed=5, pair=("fr", "zh"))
+    order = rng.permutation(60)
+    kept = [first, (second[0][order], second[1][order], second[2]), few]
+    seen: list[list[Block]] = []
+
+    def of_fold(held: Sequence[Block]) -> Iterator[Candidate]:
+        seen.append(list(held))
+        yield Candidate({}, 0, [block[:2] for block in kept])
+
+    choose(of_fold, kept)
+    assert len(seen) == FOLDS
+    for source, target, pair in kept[:2]:
+        mine = [block for fold in seen for block in fold if block[2] == pair]
+        rows = np.concatenate([np.hstack(block[:2]) for block in mine])
+        expected = np.hstack([source, target])
+        np.testing.assert_array_equal(rows[np.lexsort(rows.T)], expected[np.lexsort(expected.T)])
+    # Both pairs of languages have the same English sentences, in another order.
+    for fold in seen:
+        sides = {block[2]: {row.tobytes() for row in block[0]} for block in fold}
+        assert sides[("en", "de")] == sides[("en", "zh")]
+        assert ("fr", "zh") not in sides  # nine pairs are too few to be without a fold
+
+
+def test_too_few_pairs_choose_nothing() -> None:
+    for kept in ([], [texts(9)]):
+        with pytest.raises(DataError, match="10 sentence pairs"):
+            choose(candidates(("a", 0.0, as_is), kept=kept), kept)
+
+
+def test_a_loss_is_of_pairs_that_the_candidate_was_not_fitted_to() -> None:
+    """A candidate that knows by heart what it was fitted to gains nothing."""
+    kept = [texts(100, 3.0)]
+
+    def of_fold(held: Sequence[Block]) -> Iterator[Candidate]:
+        unknown = {row.tobytes() for row in held[0][0]}
+        source, target, _ = kept[0]
+        by_heart: Any = np.array([row.tobytes() not in unknown for row in source])
+        yield Candidate({"name": "by heart"}, 1, [(source, np.where(by_heart[:, None], source, target))])
+        yield Candidate({"name": "as it is"}, 0, [(source, target)])
+
+    settings, _ = choose(of_fold, kept)
+    assert settings == {"name": "as it is"}

@@ -77,3 +77,34 @@ def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
 def test_products_are_kept_where_asked_for() -> None:
     assert moments_of(world()).products is not None
     assert Moments(DIM, LANGUAGES, products=False).products is None
+
+
+def test_without_gives_the_moments_of_the_others() -> None:
+    sides = world()
+    blocks = [
+        (sides["en"], sides["de"][: len(sides["en"])], ("en", "de")),
+        (sides["ja"], sides["zh"], ("ja", "zh")),
+    ]
+    blocks = [(a[: min(len(a), len(b))], b[: min(len(a), len(b))], pair) for a, b, pair in blocks]
+
+    def gathered(*rows: slice) -> tuple[Moments, PairMoments]:
+        moments, pairs = Moments(DIM, LANGUAGES, products=True), PairMoments(DIM, products=True)
+        for a, b, pair in blocks:
+            for part in rows:
+                moments.update(a[part], pair[0])
+                moments.update(b[part], pair[1])
+                pairs.update(a[part], b[part], pair)
+        return moments, pairs
+
+    held = [(a[3:7], b[3:7], pair) for a, b, pair in blocks]
+    whole, expected = gathered(slice(None)), gathered(slice(0, 3), slice(7, None))
+    moments, pairs = (each.without(held) for each in whole)
+    np.testing.assert_array_equal(moments.counts, expected[0].counts)
+    np.testing.assert_allclose(moments.sums, expected[0].sums, atol=1e-9)
+    np.testing.assert_allclose(moments.squares(), expected[0].squares(), atol=1e-9)
+    assert pairs.counts == expected[1].counts
+    for pair in pairs.counts:
+        np.testing.assert_allclose(pairs.covariance(pair), expected[1].covariance(pair), atol=1e-9)
+    # The whole stays as it is, and what was not held out of one pair of languages is all of it.
+    np.testing.assert_array_equal(whole[0].counts, gathered(slice(None))[0].counts)
+    assert whole[1].without(held[:1]).counts["ja", "zh"] == whole[1].counts["ja", "zh"]

@@ -14,7 +14,7 @@ from orthoglot.decomposers.base import Languages, Weights
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
 from orthoglot.decomposers.turned_discriminant import TURNED_DISCRIMINANT, apply, candidates, fit
 
-DIM, MEANING, TRAIN, VALID = 12, 6, 500, 300
+DIM, MEANING, TRAIN = 12, 6, 500
 LANGUAGES = ["de", "en", "zh"]
 
 
@@ -125,8 +125,7 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 
 
 def chosen(turned: bool, given: Mapping[str, Any] = {}) -> dict[str, Any]:
-    train, valid = texts(turned, seed=5, n=TRAIN), texts(turned, seed=6, n=VALID)
-    return compute(TURNED_DISCRIMINANT, train, LANGUAGES, DIM, given, valid)[1]
+    return compute(TURNED_DISCRIMINANT, texts(turned, seed=5, n=TRAIN), LANGUAGES, DIM, given)[1]
 
 
 def test_languages_are_turned_where_that_finds_more_translations_and_not_elsewhere() -> None:

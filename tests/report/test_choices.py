@@ -11,7 +11,12 @@ import pytest
 from orthoglot.errors import DataError
 from orthoglot.report.choices import choice_notes
 
-IDENTITY = {"shrinkage": 1.0, "power": 0.0, "centre": "none", "validation": 90.0}
+IDENTITY = {
+    "shrinkage": 1.0,
+    "power": 0.0,
+    "centre": "none",
+    "validation": {"chosen": 0.9, "lowest": 0.9, "nearest": 0.9},
+}
 
 
 def written(folder: Path, method: str, details: dict[str, Any]) -> Path:
@@ -38,7 +43,7 @@ def test_only_the_undivided_vector_is_noted_and_each_once(tmp_path: Path) -> Non
         for method, details in chosen.items()
         for seed in (1, 2)
     ]
-    reason = "as the validation pairs showed no gain by dividing it (shrinkage 1, power 0"
+    reason = "as held-out pairs showed no gain by dividing it (shrinkage 1, power 0"
     assert choice_notes(folders) == [
         f"discriminant on e: its meaning part is the undivided vector, {reason}).",
         f"with-mean on e: its meaning part is the undivided vector less the mean of all languages, {reason}).",

@@ -14,7 +14,6 @@ from synthetic_world import World, make_world
 
 from orthoglot import config
 from orthoglot.decomposers.base import Decomposer, load_decomposer
-from orthoglot.decomposers.choice import CANDIDATES, QUERIES, pools
 from orthoglot.decomposers.modules import Maps
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL, TERMS
@@ -25,7 +24,15 @@ from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import fit_decomposer, train
 from orthoglot.training.progress import Criterion, History, best_epoch
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
-from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
+from orthoglot.training.stopping import (
+    CANDIDATES,
+    CRITERIA,
+    QUERIES,
+    Retrieval,
+    both_directions,
+    check_stopping,
+    without_opponents,
+)
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
@@ -111,11 +118,25 @@ def test_each_pair_of_languages_has_at_most_300_queries_and_1000_candidates() ->
     valid = joined(rows(0, 400, 1), rows(400, 20, 2), rows(420, 5, 3))
     train_ = joined(rows(500, 2000, 1), rows(3000, 30, 2))
     found = Retrieval(valid, train_)
-    assert found.queries == [QUERIES, 20, 5]
+    assert [queries for _, _, queries in found.pools] == [QUERIES, 20, 5]
     assert [len(source) for source, _, _ in found.pools] == [CANDIDATES, 50, 5]
     assert found.pools[0][0].tolist() == [*range(300), *range(500, 1200)]
     assert found.pools[1][1].tolist() == [*range(400, 420), *range(3000, 3030)]
-    assert pools([], []) == ([], [])
+
+
+def test_hits_count_both_directions_by_cosine() -> None:
+    source = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    target = np.array([[5.0, 0.1], [0.1, 1.0], [3.0, 0.0]])
+    # The third source is nearest to the second target; the third target to the first source, which prefers it.
+    np.testing.assert_array_equal(both_directions(source, target, 3), [0.5, 1.0, 0.0])
+    np.testing.assert_array_equal(both_directions(9 * source, target, 3), [0.5, 1.0, 0.0])
+
+
+def test_pairs_that_do_not_query_are_candidates_all_the_same() -> None:
+    source, target = np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [0, 0.5, 1]])
+    target[2], target[1] = source[1], source[1] + [0, 0, 0.1]
+    np.testing.assert_array_equal(both_directions(source, target, 2), [1.0, 0.5])
+    np.testing.assert_array_equal(both_directions(source[:2], target[:2], 2), [1.0, 1.0])
 
 
 @pytest.mark.parametrize("method", ["meat", "meat+oracle", "seed"])

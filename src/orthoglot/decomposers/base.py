@@ -109,8 +109,8 @@ class ClosedForm:
         products: `fit` needs the sums of outer products of each language.
         pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
         settings: names of the method's settings that `fit` takes.
-        candidates: (moments, pair moments, validation blocks, given settings) -> candidates, if settings that a method
-            does not give are chosen on validation pairs.
+        candidates: (moments, pair moments, blocks of translations, given settings) -> candidates, if settings that a
+            method does not give are chosen by cross-validation.
         unit: vectors are divided by their lengths before they are fitted and applied.
         by_language: it has weights for each language, and so none for a language without training pairs.
     """

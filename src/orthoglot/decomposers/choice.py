@@ -1,30 +1,35 @@
-"""Retrieval on validation pairs: what is compared, and settings of a closed form chosen by it."""
+"""Settings of a closed form, chosen by how well it finds the translations of pairs that it was not fitted to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 
-# Translations row by row, (n, D) vectors or (n,) row numbers of each side, and what names the two languages.
-Sides = tuple[np.ndarray, np.ndarray, Any]
+# Vectors (n, D) of two languages, row by row translations, and the two languages.
+Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]
 
-# Validation pairs of each pair of languages that query, the first ones.
-QUERIES = 300
-# Candidates of a query: the validation pairs, and training pairs, as many as Tatoeba-style benchmarks have.
-CANDIDATES = 1000
+FOLDS = 5
+# Pairs of each pair of languages that are held out in turn, the first ones; the others are always fitted to.
+PAIRS = 500
+# A pair of languages with fewer is always fitted to: in one of the folds nothing might be left of it.
+FEWEST = 2 * FOLDS
+# Cosines of different candidates spread differently, so each has the temperature that suits it best.
+TEMPERATURES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 class Candidate(NamedTuple):
-    """Settings, how far they are from the undivided vector, and what they make of the validation pairs.
+    """Settings, how far they are from the undivided vector, and what they make of held-out pairs.
 
     Attributes:
         settings: values by name.
         distance: 0 for the undivided vector; any unit.
-        vectors: for each pair of languages two arrays (n, D), row by row translations; those that query come first.
+        vectors: for each pair of languages two arrays (n, D), row by row translations.
     """
 
     settings: dict[str, Any]
@@ -32,100 +37,95 @@ class Candidate(NamedTuple):
     vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 
-def choose(
-    candidates: Iterable[Candidate], queries: Sequence[int]
-) -> tuple[dict[str, Any], dict[str, float]]:
-    """The candidate nearest to the undivided vector whose P@1 is within one standard error of the highest.
+def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """InfoNCE of pairs at each temperature, in nats.
 
-    P@1 is the unweighted mean over language pairs, both directions. The standard error is that of the difference from
-    the best candidate on the same pairs: sqrt(sum_p var_p / n_p) / P over P language pairs, var_p the variance of the
-    difference of a sentence pair's hits. Where many candidates find almost everything, they differ by chance, and the
-    largest change of the vectors would win as often as the smallest; where a change helps, the gain is many standard
-    errors. Among equally near ones the highest P@1 is chosen, then the first.
+    l_i(t) = -s_ii / t + log sum_j exp(s_ij / t),  s_ij the cosine of source i and target j,
+
+    the mean over both directions, in which the sum is over targets and over sources.
 
     Args:
-        candidates: with the same pairs in the same order.
-        queries: for each pair of languages how many of the pairs query; the others are there to be found by mistake.
+        source, target: (n, D), row by row translations.
+        queries: (q,) rows that are asked for; all rows are candidates.
     Returns:
-        The settings, and P@1 in percent with them (`chosen`), with the best ones (`highest`) and with those nearest to
-        the undivided vector (`nearest`).
-    Raises:
-        DataError: no validation pair.
-    Source: Breiman et al., "Classification and Regression Trees", 1984, section 3.4.3;
-        docs/papers.md#discriminant-choice.
-    """
-    if not sum(queries):
-        raise DataError("no validation pair to choose settings with")
-    settings, distances, hits = [], [], []
-    for candidate in candidates:
-        settings.append(candidate.settings)
-        distances.append(candidate.distance)
-        hits.append([both_directions(*sides, n) for sides, n in zip(candidate.vectors, queries, strict=True)])
-    scores = np.array([p_at_1(found) for found in hits])
-    best = int(scores.argmax())
-
-    def within(found: list[np.ndarray], score: float) -> bool:
-        lost = [ours - theirs for ours, theirs in zip(hits[best], found, strict=True)]
-        error = np.sqrt(sum(one.var(ddof=1) / len(one) for one in lost if len(one) > 1)) / len(lost)
-        # A single pair lost is one standard error but for rounding.
-        return bool(scores[best] - score <= error + 1e-12)
-
-    admitted = [n for n, found in enumerate(hits) if within(found, scores[n])]
-    chosen = min(admitted, key=lambda n: (distances[n], -scores[n]))
-    nearest = int(np.argmin(distances))
-    shown = {"chosen": chosen, "highest": best, "nearest": nearest}
-    return settings[chosen], {name: round(100 * float(scores[n]), 2) for name, n in shown.items()}
-
-
-def pools(validation: Iterable[Sides], training: Iterable[Sides]) -> tuple[list[Sides], list[int]]:
-    """For each pair of languages the validation pairs that query, then training pairs that are there to be found.
-
-    Args:
-        validation, training: in blocks of one pair of languages; of each pair the first block counts, so that it should
-            hold 300 validation pairs and 1,000 training pairs if there are as many.
-    Returns:
-        At most 1,000 pairs of each pair of languages, and how many of them query: at most 300.
+        (T, q), at least 0.
     Source: docs/papers.md#discriminant-choice.
     """
-    held, others = _first(validation, QUERIES), _first(training, CANDIDATES)
-    queries = [len(source) for source, _, _ in held.values()]
-    return [_filled(own, others[pair]) if pair in others else own for pair, own in held.items()], queries
+    x, y = unit(source), unit(target)
+    found = np.zeros((len(TEMPERATURES), len(queries)))
+    for cosines in (x[queries] @ y.T, y[queries] @ x.T):
+        own = cosines[np.arange(len(queries)), queries]
+        highest = cosines.max(axis=1)
+        for row, t in zip(found, TEMPERATURES, strict=True):
+            shares = np.exp((cosines - highest[:, None]) / t).sum(axis=1)
+            row += (highest - own) / t + np.log(shares)
+    return found / 2
 
 
-def _first(blocks: Iterable[Sides], n: int) -> dict[Any, Sides]:
-    """The first pairs of the first block of each pair of languages."""
-    found: dict[Any, Sides] = {}
-    for source, target, pair in blocks:
-        found.setdefault(pair, (source[:n], target[:n], pair))
-    return found
+def choose(
+    candidates: Callable[[Sequence[Block]], Iterable[Candidate]], kept: Sequence[Block]
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """The candidate nearest to the undivided vector whose loss is within one standard error of the lowest.
 
-
-def _filled(own: Sides, others: Sides) -> Sides:
-    """A block with as many of the others as a query may have candidates."""
-    source, target = (np.concatenate([a, b])[:CANDIDATES] for a, b in zip(own[:2], others[:2], strict=True))
-    return source, target, own[2]
-
-
-def p_at_1(found: Sequence[np.ndarray]) -> float:
-    """Unweighted mean over pairs of languages of the mean hit, in [0, 1].
+    Five folds, by a hash of the source vector, so that all translations of a sentence are in one. Each fold is held
+    out from the fit in turn. The loss of a candidate is `losses` of the held-out pairs, the unweighted mean over pairs
+    of languages, at the temperature where that is lowest. The standard error is that of the difference from the best
+    candidate on the same sentence pairs: sqrt(sum_p var_p / n_p) / P over P pairs of languages. Among equally near
+    candidates the lowest loss is chosen, then the first.
 
     Args:
-        found: for each pair of languages what `both_directions` returns.
+        candidates: of the fit without the given pairs, what each candidate makes of all kept pairs, in their order;
+            the same candidates in the same order for each fold.
+        kept: at most a block of each pair of languages. Of a block with fewer than 10 rows nothing is held out.
+    Returns:
+        The settings, and the loss in nats with them (`chosen`), with the best ones (`lowest`) and with those nearest to
+        the undivided vector (`nearest`).
+    Raises:
+        DataError: no pair of languages has 10 sentence pairs.
+    Source: Breiman et al., "Classification and Regression Trees", 1984, section 3.4.3; InfoNCE: van den Oord et al.,
+        2018; docs/papers.md#discriminant-choice.
     """
-    return float(np.mean([one.mean() for one in found]))
+    asked = [n for n, (source, _, _) in enumerate(kept) if len(source) >= FEWEST]
+    if not asked:
+        raise DataError(
+            f"settings are chosen with {FEWEST} sentence pairs of two languages or more; give settings"
+        )
+    folds = {n: _folds(kept[n][0]) for n in asked}
+    settings: list[dict[str, Any]] = []
+    distances: list[float] = []
+    # By candidate and pair of languages: losses (temperatures, pairs).
+    table: list[list[np.ndarray]] = []
+    for fold in range(FOLDS):
+        rows = {n: np.flatnonzero(folds[n] == fold) for n in asked}
+        held = [(kept[n][0][rows[n]], kept[n][1][rows[n]], kept[n][2]) for n in asked if len(rows[n])]
+        for k, candidate in enumerate(candidates(held)):
+            if fold == 0:
+                settings.append(candidate.settings)
+                distances.append(candidate.distance)
+                table.append([np.empty((len(TEMPERATURES), len(folds[n]))) for n in asked])
+            for values, n in zip(table[k], asked, strict=True):
+                values[:, rows[n]] = losses(*candidate.vectors[n], rows[n])
+    suited = [_at_best_temperature(values) for values in table]
+    means = np.array([np.mean([values.mean() for values in of_pairs]) for of_pairs in suited])
+    best = int(means.argmin())
+
+    def within(n: int) -> bool:
+        more = [ours - theirs for ours, theirs in zip(suited[n], suited[best], strict=True)]
+        error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in more)) / len(more)
+        return bool(means[n] - means[best] <= error)
+
+    chosen = min(filter(within, range(len(means))), key=lambda n: (distances[n], means[n]))
+    shown = {"chosen": chosen, "lowest": best, "nearest": int(np.argmin(distances))}
+    return settings[chosen], {name: round(float(means[n]), 4) for name, n in shown.items()}
 
 
-def both_directions(source: np.ndarray, target: np.ndarray, queries: int) -> np.ndarray:
-    """Share of the two sides of each of the first pairs (queries,) whose nearest neighbour is the other side."""
-    own = np.arange(queries)
-    # The length of a query changes nothing, so that of its candidates alone counts.
-    found = (
-        (query[:queries] @ others.T / _lengths(others)).argmax(axis=1) == own
-        for query, others in ((source, target), (target, source))
-    )
-    return np.mean([*found], axis=0)
+def _folds(vectors: np.ndarray) -> np.ndarray:
+    """The fold of each vector (n,): equal vectors have the same one."""
+    digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in vectors)
+    return np.frombuffer(b"".join(digests), dtype="<u8") % FOLDS
 
 
-def _lengths(vectors: np.ndarray) -> np.ndarray:
-    squares = np.einsum("nd,nd->n", vectors, vectors)
-    return np.sqrt(np.maximum(squares, np.finfo(squares.dtype).tiny))
+def _at_best_temperature(of_pairs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The losses (n,) of each pair of languages at the temperature with the lowest mean over them."""
+    row = np.mean([values.mean(axis=1) for values in of_pairs], axis=0).argmin()
+    return [values[row] for values in of_pairs]

@@ -41,7 +41,8 @@ class Scatter:
         self.mean = share @ means
         self.squares = np.tensordot(share, moments.squares(), axes=1)
         self.within_languages = self.squares - (means.T * share) @ means
-        shared = np.sum([*pairs.products.values()], axis=0) / sum(pairs.counts.values())
+        self.pairs = sum(pairs.counts.values())
+        shared = np.sum([*pairs.products.values()], axis=0) / self.pairs
         self.shared = (shared + shared.T) / 2
         self.sizes, self.axes = np.linalg.eigh(self.squares - self.shared)
         self.directions = cache(self._directions)
@@ -49,6 +50,27 @@ class Scatter:
     def centre(self, name: Centre) -> np.ndarray:
         """What is subtracted from a vector (D,)."""
         return self.mean if name == "overall" else np.zeros_like(self.mean)
+
+    def between(self, centre: Centre) -> np.ndarray:
+        """S_b' = (1 - t) S_b + t (tr S_b / D) I (D, D), by the share t with the least expected error.
+
+        t = min(1, ((v^2 + (tr S_b)^2) / 2 - |S_b|^2) / (N |S_b - (tr S_b / D) I|^2)),  v = E|a - c|^2
+
+        The numerator is the variance of a translation's contribution to S_b, with |a - c|^2, |b - c|^2 and the product
+        (a - c)(b - c) at their means. Fewer translations than dimensions leave S_b with hardly a direction that it does
+        not seem to contradict.
+
+        Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", 2004;
+            docs/papers.md#discriminant.
+        """
+        origin, dim = self.centre(centre), len(self.mean)
+        between = self.shared - np.outer(origin, origin)
+        trace, variance = np.trace(between), np.trace(self.squares) - origin @ origin
+        target = trace / dim * np.eye(dim)
+        error = max(0.0, (variance**2 + trace**2) / 2 - np.square(between).sum())
+        distance = self.pairs * np.square(between - target).sum()
+        share = min(1.0, error / distance) if distance else 1.0
+        return (1 - share) * between + share * target
 
     def _directions(self, shrinkage: float, centre: Centre) -> tuple[np.ndarray, np.ndarray]:
         """W U (D, D), and w (D,) in rising order, at least 0.
@@ -65,8 +87,7 @@ class Scatter:
                 "sentences or a shrinkage above 0 would"
             )
         whiten = self.axes / np.sqrt(sizes) @ self.axes.T
-        origin = self.centre(centre)
-        ratio, directions = np.linalg.eigh(whiten @ (self.shared - np.outer(origin, origin)) @ whiten)
+        ratio, directions = np.linalg.eigh(whiten @ self.between(centre) @ whiten)
         return whiten @ directions, np.maximum(ratio, 0)
 
 
@@ -75,9 +96,9 @@ def fit(
 ) -> dict[str, np.ndarray]:
     """meaning = (x - c) W U diag((w / (1 + w))^power), x = e / |e|.
 
-    With S_w and S_b of `Scatter`,
+    With S_w of `Scatter` and S_b' of `Scatter.between`,
 
-        W = ((1 - s) S_w + s (tr S_w / D) I)^(-1/2),    W S_b W = U diag(w) U^T, negative w are taken as 0.
+        W = ((1 - s) S_w + s (tr S_w / D) I)^(-1/2),    W S_b' W = U diag(w) U^T, negative w are taken as 0.
 
     w is a direction's ratio of meaning to difference, and w / (1 + w) its share of meaning (a Wiener filter). One mean
     for all languages makes their offsets a part of S_w, so that applying it needs no language. Shrinkage 1, power 0
@@ -86,7 +107,7 @@ def fit(
 
         language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T C A)^+ A^T C
 
-    with C the mean covariance of a language's training vectors and S_b of centred vectors. The directions left out are
+    with C the mean covariance of a language's training vectors and S_b' of centred vectors. The directions left out are
     those with the least w, as many as K language means can span.
 
     Args:
@@ -127,15 +148,15 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
 
 
 def candidates(
-    moments: Moments, pairs: PairMoments, validation: Sequence[Block], given: Mapping[str, Any]
+    moments: Moments, pairs: PairMoments, blocks: Sequence[Block], given: Mapping[str, Any]
 ) -> Iterator[Candidate]:
-    """Meaning vectors of validation pairs with every setting of the grid; a given setting has one value.
+    """Meaning vectors of translations with every setting of the grid; a given setting has one value.
 
     The distance from the undivided vector counts steps on the grid, or, with a given setting, from its value.
 
     Args:
         moments, pairs: of the training pairs.
-        validation: blocks of unit vectors.
+        blocks: translations, of unit vectors.
         given: settings that are not chosen.
     """
     scatter = Scatter(moments, pairs)
@@ -155,7 +176,7 @@ def candidates(
         origin = scatter.centre(centre)
         sides = [
             [(side - origin).astype(np.float32) @ project.astype(np.float32) for side in block[:2]]
-            for block in validation
+            for block in blocks
         ]
         for j, power in tried:
             scale = ((ratio / (1 + ratio)) ** power).astype(np.float32)

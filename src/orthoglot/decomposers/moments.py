@@ -5,17 +5,14 @@ The order and size of the updates change nothing beyond float64 rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
 from orthoglot.decomposers.base import ClosedForm, unit
-from orthoglot.decomposers.choice import CANDIDATES, choose, pools
+from orthoglot.decomposers.choice import PAIRS, Block, Candidate, choose
 from orthoglot.errors import DataError
-
-# Vectors (n, D) of two languages, row by row translations, and the two languages.
-Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]
 
 
 def compute(
@@ -24,45 +21,42 @@ def compute(
     languages: Sequence[str],
     dim: int,
     settings: Mapping[str, Any],
-    validation: Iterable[Block] = (),
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The weights of a closed form, float32, and its settings.
 
     Args:
         form: its `fit` gives formula and shapes.
-        blocks: all training translations, each once, in any order.
+        blocks: all training translations, each once, in any order. Settings are chosen with the first 500 pairs of the
+            first block of each pair of languages.
         languages: K names, those of the blocks.
         dim: D.
         settings: the form's settings by name; those that the form can choose may be missing.
-        validation: translations on which they are chosen; the first 300 of the first block of each pair of languages
-            are used.
     Returns:
-        Weights by name; settings, and, if some were chosen, `validation`: the P@1 that decided.
+        Weights by name; settings, and, if some were chosen, `validation`: the losses that decided.
     Raises:
-        DataError: a vector is not finite, a language has no sentence, the formula has no solution, or there is no
-            validation pair to choose with.
+        DataError: a vector is not finite, a language has no sentence, the formula has no solution, or there are too
+            few pairs to choose settings with.
     """
-
-    def prepared(given: Iterable[Block]) -> Iterable[Block]:
-        if not form.unit:
-            return given
-        return ((unit(finite(a, x)), unit(finite(b, y)), (x, y)) for a, b, (x, y) in given)
-
     moments = Moments(dim, languages, products=form.products)
     pairs = PairMoments(dim, products=form.pair_products)
-    others: dict[tuple[str, str], Block] = {}
-    for source, target, pair in prepared(blocks):
-        for side, language in zip((source, target), pair, strict=True):
-            moments.update(side, language)
+    kept: dict[tuple[str, str], Block] = {}
+    for source, target, pair in blocks:
+        if form.unit:
+            source, target = unit(finite(source, pair[0])), unit(finite(target, pair[1]))
+        moments.update(source, pair[0])
+        moments.update(target, pair[1])
         if form.pairs:
             pairs.update(source, target, pair)
         if form.candidates is not None:
-            others.setdefault(pair, (source[:CANDIDATES], target[:CANDIDATES], pair))
+            kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
     facts: dict[str, Any] = {}
-    if form.candidates is not None and set(settings) != set(form.settings):
-        compared, queries = pools(prepared(validation), others.values())
-        settings, scores = choose(form.candidates(moments, pairs, compared, settings), queries)
-        facts["validation"] = scores
+    if (candidates := form.candidates) is not None and set(settings) != set(form.settings):
+        compared, given = [*kept.values()], settings
+
+        def without(held: Sequence[Block]) -> Iterator[Candidate]:
+            return candidates(moments.without(held), pairs.without(held), compared, given)
+
+        settings, facts["validation"] = choose(without, compared)
     weights = form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
 
@@ -97,6 +91,17 @@ class Moments:
         self.sums[k] += exact.sum(axis=0)
         if self.products is not None:
             self.products[k] += exact.T @ exact
+
+    def without(self, blocks: Iterable[Block]) -> Self:
+        """The moments of the other vectors; those of these blocks have been added before."""
+        other = type(self)(len(self.sums[0]), self.languages, products=self.products is not None)
+        for source, target, (first, second) in blocks:
+            other.update(source, first)
+            other.update(target, second)
+        other.counts, other.sums = self.counts - other.counts, self.sums - other.sums
+        if self.products is not None and other.products is not None:
+            other.products = self.products - other.products
+        return other
 
     def means(self) -> np.ndarray:
         """Mean vector of each language (K, D).
@@ -143,6 +148,17 @@ class PairMoments:
         self.sums[pair] += (first.sum(axis=0), second.sum(axis=0))
         if self.wanted:
             self.products[pair] += first.T @ second
+
+    def without(self, blocks: Iterable[Block]) -> Self:
+        """The moments of the other translations; those of these blocks have been added before."""
+        other = type(self)(self.dim, products=self.wanted)
+        for block in blocks:
+            other.update(*block)
+        counts, sums, products = other.counts, other.sums, other.products
+        other.counts = {pair: n - counts.get(pair, 0) for pair, n in self.counts.items()}
+        other.sums = {pair: rows - sums.get(pair, 0) for pair, rows in self.sums.items()}
+        other.products = {pair: rows - products.get(pair, 0) for pair, rows in self.products.items()}
+        return other
 
     def covariance(self, pair: tuple[str, str]) -> np.ndarray:
         """Mean of (e_first - its mean) (e_second - its mean)^T over the pair's translations (D, D)."""

@@ -66,7 +66,7 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
 
 
 def candidates(
-    moments: Moments, pairs: PairMoments, validation: Sequence[Block], given: Mapping[str, Any]
+    moments: Moments, pairs: PairMoments, blocks: Sequence[Block], given: Mapping[str, Any]
 ) -> Iterator[Candidate]:
     """The undivided vector, and the discriminant's candidates with language means and each rotation of the grid.
 
@@ -75,23 +75,23 @@ def candidates(
 
     Args:
         moments, pairs: of the training pairs.
-        validation: blocks of unit vectors.
+        blocks: translations, of unit vectors.
         given: settings that are not chosen.
     """
     if not given:
-        yield Candidate(UNDIVIDED, 0, [(source, target) for source, target, _ in validation])
+        yield Candidate(UNDIVIDED, 0, [(source, target) for source, target, _ in blocks])
     inner = {name: given[name] for name in ("shrinkage", "power") if name in given}
     centre = given.get("centre", "language")
     means = _means(moments, centre)
     for step, turn in enumerate([given["turn"]] if "turn" in given else TURNS):
         rotations = turns(moments.languages, pairs, turn)
         maps = dict(zip(moments.languages, zip(means, rotations, strict=True), strict=True))
-        blocks = [
+        moved = [
             ((source - maps[a][0]) @ maps[a][1], (target - maps[b][0]) @ maps[b][1], (a, b))
-            for source, target, (a, b) in validation
+            for source, target, (a, b) in blocks
         ]
         turned = _turned(moments, pairs, means, rotations)
-        for one in discriminant.candidates(*turned, blocks, {**inner, "centre": "none"}):
+        for one in discriminant.candidates(*turned, moved, {**inner, "centre": "none"}):
             settings = {"turn": turn, **one.settings, "centre": centre}
             yield Candidate(settings, one.distance + step + 1, one.vectors)
 

@@ -1,4 +1,4 @@
-"""Notes of the report about methods whose validation chose the undivided vector."""
+"""Notes of the report about methods whose held-out pairs chose the undivided vector."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def choice_notes(decomposers: Iterable[Path]) -> list[str]:
         if "power" in details and "validation" in details and _is_undivided(details):
             settings = ", ".join(f"{name} {details[name]:g}" for name in UNDIVIDED if name in details)
             notes.append(
-                f"{method} on {encoder}: its meaning part is {SUBTRACTED[details['centre']]}, as the validation pairs "
+                f"{method} on {encoder}: its meaning part is {SUBTRACTED[details['centre']]}, as held-out pairs "
                 f"showed no gain by dividing it ({settings})."
             )
     return list(dict.fromkeys(notes))

@@ -132,19 +132,19 @@ def fit_decomposer(
     own: dict[str, Any] = {"centre": method.centre} if method.centre else {}
     end: dict[str, Any] = {}
     if isinstance(form, ClosedForm):
-        blocks, held = translations(data, data.train), translations(data, data.valid)
-        weights, own = compute(form, blocks, data.languages, dim, method.own_settings, held)
+        blocks = translations(data, data.train)
+        weights, own = compute(form, blocks, data.languages, dim, method.own_settings)
         if "validation" in own:
             chosen = ", ".join(f"{setting} {own[setting]}" for setting in form.settings)
-            logger.info("%s: %s; validation P@1 %s", name, chosen, own["validation"])
+            logger.info("%s: %s; loss of held-out pairs %s", name, chosen, own["validation"])
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
         centre, centred = subtract(data, method.centre)
         start: dict[str, Tensor] = {}
         if method.start == "discriminant":
-            blocks, held = translations(centred, data.train), translations(centred, data.valid)
-            start, chosen_start = discriminant_maps(blocks, held, data.languages, dim, centred=bool(centre))
+            blocks = translations(centred, data.train)
+            start, chosen_start = discriminant_maps(blocks, data.languages, dim, centred=bool(centre))
             own["start"] = chosen_start
         weights, history = train(
             method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint, start=start

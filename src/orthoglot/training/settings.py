@@ -49,10 +49,10 @@ class MethodSettings(Settings):
     """Directions that are removed: of each language (`lir`), or of all together (`lsar`)."""
     turn: Annotated[float, Field(ge=0, le=1)] | None = None
     """How far `turned_discriminant` turns each language towards the pivot: 0 not at all, 1 as `procrustes` does; null
-    lets it choose on the validation pairs."""
+    lets it choose by cross-validation."""
     shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
     """Share by which `whitening` and both discriminants move a covariance towards a multiple of the identity; null lets
-    the discriminants choose it, `power` and `centre` on the validation pairs."""
+    the discriminants choose it, `power` and `centre` by cross-validation."""
     power: NotNegative | None = None
     """How strongly the discriminants favour directions in which translations agree; 0 not at all."""
     centre: Literal["none", "overall", "language"] | None = None
@@ -118,9 +118,8 @@ class MethodSettings(Settings):
 
     @property
     def uses_validation(self) -> bool:
-        """Whether validation pairs decide something: when training stops, or settings that are not given."""
-        form = self._closed_form()
-        return bool(self.terms) or (form is not None and len(self.own_settings) < len(form.settings))
+        """Whether validation pairs decide something: when training stops."""
+        return bool(self.terms)
 
     def _trained(self) -> Trained | None:
         if self.architecture not in ARCHITECTURES:

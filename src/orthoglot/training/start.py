@@ -15,7 +15,7 @@ from orthoglot.decomposers.moments import Block, compute
 
 
 def discriminant_maps(
-    train: Iterable[Block], valid: Iterable[Block], languages: Sequence[str], dim: int, *, centred: bool
+    train: Iterable[Block], languages: Sequence[str], dim: int, *, centred: bool
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The discriminant's meaning and language as two linear maps, and its settings.
 
@@ -23,19 +23,19 @@ def discriminant_maps(
     weights have the standard deviation of the usual initial ones, 1 / sqrt(3 D): one learning rate fits both.
 
     Args:
-        train, valid: translations, those that it is fitted to and those that choose its settings.
-        languages: of both.
+        train: translations.
+        languages: of all of them.
         dim: D.
         centred: whether a mean has been subtracted from the vectors already.
     Returns:
-        Weights (D, D) and biases (D,) by name; shrinkage, power, centre and the P@1 that chose them.
+        Weights (D, D) and biases (D,) by name; shrinkage, power, centre and the losses that chose them.
     Raises:
         DataError: as of `orthoglot.decomposers.moments.compute`.
     Source: docs/papers.md#refinement.
     """
     given = {"centre": "overall"} if centred else {}
     form = replace(DISCRIMINANT, unit=False)
-    weights, settings = compute(form, train, languages, dim, given, valid)
+    weights, settings = compute(form, train, languages, dim, given)
     maps: dict[str, Tensor] = {}
     for part, origin in (("meaning", "centre"), ("language", "mean")):
         scale = 1 / np.sqrt(3 * dim * np.square(weights[part], dtype=np.float64).mean())

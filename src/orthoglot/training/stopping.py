@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.decomposers.choice import both_directions, p_at_1, pools
+from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.modules import Maps
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL
@@ -15,6 +16,11 @@ from orthoglot.training.batching import PairRows
 from orthoglot.training.gathering import gathered
 from orthoglot.training.progress import LOWEST_TOTAL, Criterion
 from orthoglot.training.settings import MethodSettings, Stopping
+
+# Validation pairs of each pair of languages that query, the first ones.
+QUERIES = 300
+# Candidates of a query: validation pairs, then training pairs, as many as Tatoeba-style benchmarks have.
+CANDIDATES = 1000
 
 CRITERIA: dict[Stopping, Criterion] = {
     "total": LOWEST_TOTAL,
@@ -58,21 +64,35 @@ class Retrieval:
     """
 
     def __init__(self, valid: PairRows, train: PairRows) -> None:
-        held, others = (
-            [(rows.source.numpy(), rows.target.numpy(), pair) for pair, rows in pairs.by_languages()]
-            for pairs in (valid, train)
-        )
-        self.pools, self.queries = pools(held, others)
+        others = dict(train.by_languages())
+        # By pair of languages: the rows of each side, and how many of them query.
+        self.pools: list[tuple[Tensor, Tensor, int]] = []
+        for pair, rows in valid.by_languages():
+            held = rows.take(slice(0, QUERIES))
+            sides = [(held.source, held.target)]
+            if pair in others:
+                sides.append((others[pair].source, others[pair].target))
+            source, target = (torch.cat(side)[:CANDIDATES] for side in zip(*sides, strict=True))
+            self.pools.append((source, target, len(held)))
 
     def score(self, maps: Maps, vectors: Tensor) -> float:
         """P@1 with these maps on vectors (N, D); one pair of languages is held at a time."""
-        found = []
-        for (source, target, _), queries in zip(self.pools, self.queries, strict=True):
-            device = next(maps.parameters()).device
-            meanings = [
-                maps(gathered(vectors, torch.from_numpy(side).to(vectors.device), device)).meaning
+        device, shares = next(maps.parameters()).device, []
+        for source, target, queries in self.pools:
+            first, second = (
+                maps(gathered(vectors, side.to(vectors.device), device)).meaning.detach().cpu().numpy()
                 for side in (source, target)
-            ]
-            first, second = (meaning.detach().cpu().numpy() for meaning in meanings)
-            found.append(both_directions(first, second, queries))
-        return 100 * p_at_1(found)
+            )
+            shares.append(both_directions(first, second, queries).mean())
+        return 100 * float(np.mean(shares))
+
+
+def both_directions(source: np.ndarray, target: np.ndarray, queries: int) -> np.ndarray:
+    """Share of the two sides of each of the first pairs (queries,) whose nearest neighbour is the other side."""
+    own = np.arange(queries)
+    # The length of a query changes nothing, so that of its candidates alone counts.
+    hits = (
+        (query[:queries] @ unit(others).T).argmax(axis=1) == own
+        for query, others in ((source, target), (target, source))
+    )
+    return np.mean([*hits], axis=0)
