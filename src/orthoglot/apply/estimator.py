@@ -43,8 +43,8 @@ class Decomposer(TransformerMixin, BaseEstimator):
             "without-opponents", the sum without adversarial terms.
         seed: of initial weights, order and partners, and of the split.
         device: "auto", "cpu", "cuda", "cuda:1".
-        valid_share: of the pairs held out for stopping, or for choosing the settings of "discriminant", by hash of
-            their vector in `a`, unless `fit` is given `valid`.
+        valid_share: of the pairs held out for stopping a training, by hash of their vector in `a`, unless `fit` is
+            given `valid`.
         threads: of the CPU while `fit` runs; more save time only on free cores, and change the last digits.
 
     Attributes:
@@ -94,7 +94,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
         Args:
             a, b: (N, D) vectors, row i of one translates row i of the other.
             lang_a, lang_b: their languages: one code, or N of them.
-            valid: (N,) booleans, the pairs that only stop the training or choose settings; None draws them.
+            valid: (N,) booleans, the pairs that nothing is fitted to and that stop the training; None draws them.
         Raises:
             ConfigError: an unknown method or language, or a setting out of range.
             DataError: vectors that are not finite (N, D) twice, or no pair left to train or to stop on.
