@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -217,15 +218,18 @@ def test_experiment_with_another_loss_runs_only_what_depends_on_it(
 def test_experiment_in_a_copy_runs_the_copys_source_and_leaves_the_workspace_as_it_is(
     done: Workspace,
 ) -> None:
-    shown = 'import sys\n\nprint("source is", __file__, file=sys.stderr)\n'
-    with open(done.folder / "src/orthoglot/atomic.py", "a") as handle:  # code that no job uses
+    # Of what a job prints, only lines with this end reach the terminal.
+    shown = 'import sys\n\nprint("source of", sys.argv[0], "is", __file__, "0 s left", file=sys.stderr)\n'
+    with open(done.folder / "src/orthoglot/receipts.py", "a") as handle:  # code that no job uses
         handle.write(f"\n{shown}")
     before = digests(done)
     text = done.run("dvc", "exp", "run", "--temp", "-S", "loss=oracle").stdout
     assert done.done_in(text) == DEPEND_ON_LOSS
-    sources = re.findall(r"source is (\S+)", text)
-    assert len(sources) >= 4  # Snakemake's and a verb's
-    assert all(Path(file).is_relative_to(done.folder / ".dvc/tmp/exps") for file in sources), sources
+    sources = re.findall(r"source of (\S+) is (\S+) 0 s left", text)
+    ran = Counter(Path(program).name for program, _ in sources)
+    assert ran["snakemake"] >= 4
+    assert ran["orthoglot"] == len(DEPEND_ON_LOSS)
+    assert all(Path(file).is_relative_to(done.folder / ".dvc/tmp/exps") for _, file in sources), sources
     assert digests(done) == before
     assert done.jobs_due() == {}
 
