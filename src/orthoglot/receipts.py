@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,29 +148,38 @@ def faults(folder: Path, record: bool = False) -> Iterator[str]:
     there = dict(_files(folder))
     for name, (size, digest) in receipt.files.items():
         file = there.pop(name, None)
-        if file is None or not file.is_file():
-            yield f"{folder / name}: is absent"
-        elif file.stat().st_size != size or not (
-            trusting() or (seen.digest(name, file) if seen else file_digest(file)) == digest
-        ):
-            yield f"{folder / name}: is damaged"
+        read_digest = partial(seen.digest, name) if seen else file_digest
+        if fault := _fault(folder / name if file is None else file, size, digest, read_digest):
+            yield fault
     for file in there.values():
         yield f"{file}: is listed in no receipt"
     if seen:
         seen.save()
 
 
-def check_file(file: Path) -> None:
-    """Compare a file with the receipt of its folder, by SHA-256; a folder without receipts holds no result of a job.
+def check_whole(place: Path) -> None:
+    """Compare a file or a folder of a result with the receipt, by SHA-256, for a command that is no job.
+
+    The receipt lies in the folder itself, in the one that holds it, or in the next one, as that of
+    METHOD/seed1/weights.safetensors does. What has no receipt there is no result of a job, and is not compared.
 
     Raises:
-        DataError: the file is not as the job wrote it.
+        DataError: a file is absent, or not as the job wrote it.
     """
-    if (file.parent / NAME).is_dir():
-        receipt = read(file.parent)
-        _, digest = receipt.files.get(file.name, (0, "")) if receipt else (0, "")
-        if file_digest(file) != digest:
-            raise DataError(f"{file}: is not as its job wrote it; run snakemake again, which makes it again")
+    place = place.absolute()
+    home = next((home for home in (place, *place.parents[:2]) if any(home.glob(f"{NAME}/*.json"))), None)
+    if home is None:
+        return
+    if (receipt := read(home)) is None:
+        raise DataError(
+            f"{home / NAME}: holds no readable receipt; run snakemake again, which makes {home} again"
+        )
+    top = place.relative_to(home)
+    there = [name for name in receipt.files if Path(name).is_relative_to(top)]
+    for name in there or [str(top)]:
+        size, digest = receipt.files.get(name, (-1, ""))
+        if fault := _fault(home / name, size, digest, file_digest):
+            raise DataError(f"{fault}; run snakemake again, which makes {home} again")
 
 
 def contents(folder: Path, key: str) -> str:
@@ -222,6 +232,15 @@ def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
         if not any(folder in file.parents for folder in results):
             found[file] = [f"{file}: is listed in no receipt; remove it if it is not yours"]
     return found
+
+
+def _fault(file: Path, size: int, digest: str, read_digest: Callable[[Path], str]) -> str | None:
+    """What is wrong with a file of a result of which the receipt states size and digest; None for nothing."""
+    if not file.is_file():
+        return f"{file}: is absent"
+    if file.stat().st_size != size or not (trusting() or read_digest(file) == digest):
+        return f"{file}: is damaged"
+    return None
 
 
 def trusting() -> bool:

@@ -224,7 +224,9 @@ def claims_of(root: Path, less: Mapping[int, float]) -> dict[str, Outcome]:
         for variant, by_seed in {"ems": dict.fromkeys(less, 0.0), **dict.fromkeys(variants, less)}.items()
     }
     outcomes = evaluate_claims(run_of(root, scores))
-    ends = interval(root / "again", less, 0.95)
+    # A share of hits cannot be negative, so these are 50 above the differences.
+    above = interval(root / "again", {seed: 50 + by for seed, by in less.items()}, 0.95)
+    ends = tuple(None if end is None else end - 50 for end in above)
     for case in (case for outcome in outcomes for case in outcome.cases):
         assert case.encoder == "ems-mini"
         if case.data == "nway flores":

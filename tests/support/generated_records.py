@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from orthoglot.statistics.records import ALL, Record, sign
+from orthoglot.statistics.records import ALL, Record, limits, sign
 
 SEEDS = (1, 2, 3)
 METHODS = (
@@ -90,8 +90,9 @@ def record(
     chance: float = 0.1,
     candidates: int = 1000,
 ) -> Record:
-    """One record, its interval `width` to each side."""
-    low, high = (None, None) if width is None else (value - width, value + width)
+    """One record, its interval `width` to each side, within what the metric can be."""
+    least, most = limits(metric)
+    low, high = (None, None) if width is None else (max(value - width, least), min(value + width, most))
     about = task, dataset, subset, view, encoder, method
     architecture, partners, terms = DEFINITIONS.get(method, ("unknown", "none", ""))
     facts = {"metric": metric, "chance": chance, "source": SOURCES.get(dataset, "")}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from orthoglot import receipts
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 # Where a revision has the records of its report.
-RECORDS = "results/records.jsonl"
+RESULTS, RECORDS = "results", "records.jsonl"
 RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 1
 COLUMNS = ["task", "dataset", "view", "encoder", "method", "metric"]
 NOTE = (
@@ -93,8 +95,8 @@ def read_run(place: str, **wanted: str) -> Run:
 
     path, scored = Path(place), {}
     if path.is_dir():
-        files = [path / name for name in ("records.jsonl", "records.parquet") if (path / name).is_file()][:1]
-        files = files or sorted(path.rglob("records.jsonl"))
+        files = [path / name for name in (RECORDS, "records.parquet") if (path / name).is_file()][:1]
+        files = files or sorted(path.rglob(RECORDS))
         if not files:
             raise DataError(f"{path}: no records.jsonl in this folder")
         tables = {file: _read(file) for file in files}
@@ -164,9 +166,6 @@ def _read(path: Path) -> pd.DataFrame:
 
 def _of_revision(revision: str) -> pd.DataFrame:
     """The records of a git revision, from git or from DVC's cache."""
-    from orthoglot.report.queries import frame
-    from orthoglot.statistics.records import parse_records
-
     resolved = subprocess.run(
         ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
         capture_output=True,
@@ -176,15 +175,25 @@ def _of_revision(revision: str) -> pd.DataFrame:
     if resolved.returncode:
         raise DataError(f"{revision}: neither a file, nor a folder, nor a git revision here")
     try:
-        from dvc.api import read  # type: ignore[import-untyped]
+        from dvc.api import DVCFileSystem  # type: ignore[import-untyped]
     except ImportError as error:
         raise DataError(
             f"{revision}: reading a revision needs DVC (pip install 'orthoglot[workflow]')"
         ) from error
-    try:
-        text = read(RECORDS, repo=".", rev=resolved.stdout.strip(), encoding="utf-8")
-    except Exception as error:  # DVC's own, of a missing file, cache or remote
-        raise DataError(
-            f"{revision}: {RECORDS} is not in DVC's cache (git checkout {revision} && dvc pull {RECORDS}): {error}"
-        ) from error
-    return frame(parse_records(text, f"{revision}: {RECORDS}"))
+    with TemporaryDirectory() as place:
+        copy = Path(place) / RESULTS
+        try:
+            stored = DVCFileSystem(".", rev=resolved.stdout.strip())
+            copy.mkdir()
+            stored.get_file(f"{RESULTS}/{RECORDS}", str(copy / RECORDS))
+            if stored.exists(f"{RESULTS}/{receipts.NAME}"):
+                stored.get(f"{RESULTS}/{receipts.NAME}", str(copy / receipts.NAME), recursive=True)
+        except Exception as error:  # DVC's own, of a missing file, cache or remote
+            raise DataError(
+                f"{revision}: {RESULTS}/{RECORDS} is not in DVC's cache "
+                f"(git checkout {revision} && dvc pull {RESULTS}/{RECORDS}): {error}"
+            ) from error
+        try:
+            return _read(copy / RECORDS)
+        except DataError as error:
+            raise DataError(f"{revision}: {str(error).replace(f'{place}/', '')}") from error

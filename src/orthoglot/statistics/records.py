@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Literal, NamedTuple
+from types import NoneType
+from typing import Literal, NamedTuple, get_args
 
 from orthoglot import receipts
 from orthoglot.errors import DataError
@@ -31,18 +32,30 @@ F1, MAP = "F1", "mAP@20"
 SAME_LANGUAGE = "same-language"
 NUMBER = (-math.inf, math.inf)
 PERCENT, CORRELATION, NOT_NEGATIVE = (0.0, 100.0), (-100.0, 100.0), (0.0, math.inf)
-# The lowest and the highest value of each metric; those of other metrics are any numbers.
+# A share of variance that is explained may be worse than nothing, at least the lower end of its interval.
+EXPLAINED = (-math.inf, 100.0)
+# The lowest and the highest value of each metric, by its name or that up to a colon; other metrics may be any number.
 BOUNDS = {
-    **dict.fromkeys((P_AT_1, ACCURACY, MRP, F1, MAP, "mAP", SAME_LANGUAGE), PERCENT),
-    **dict.fromkeys(
-        ("F1:best", "precision", "recall", "R-precision", "reciprocal-rank", "coverage"), PERCENT
-    ),
-    **dict.fromkeys(("untranslated", "language_share"), PERCENT),
-    **dict.fromkeys(("pearson", "spearman", "length", "length-ratio", "cosine"), CORRELATION),
-    **dict.fromkeys((MAE, "norm", "kl-d", "ch-i", "pr"), NOT_NEGATIVE),
-    "r2": (-math.inf, 100.0),
+    **dict.fromkeys((P_AT_1, ACCURACY, MRP, F1, MAP, "mAP", SAME_LANGUAGE, "precision", "recall"), PERCENT),
+    **dict.fromkeys(("R-precision", "reciprocal-rank", "coverage", "untranslated"), PERCENT),
+    **dict.fromkeys(("pearson", "spearman", "pooled", "length", "length-ratio"), CORRELATION),
+    **dict.fromkeys((MAE, "norm", "kl-d", "ch-i"), NOT_NEGATIVE),
+    **dict.fromkeys(("language_share", "r2"), EXPLAINED),
+    "cosine": CORRELATION,
+    "pr": (0.0, 1.0),
+    "pooled:between": NUMBER,
 }
+# Values are rounded, and sums of float32 are off by as much.
 ROUNDING = 1e-4
+# What the annotation of a field stands for.
+TYPES = {
+    "str": str,
+    "View": str,
+    "int": Integral,
+    "int | None": Integral | NoneType,
+    "float": Real,
+    "float | None": Real | NoneType,
+}
 # Tasks of which "a->b" and "b->a" are on different texts: trained in a, tested in b.
 TRANSFER = ("classification", "classification-logistic")
 # The metric of a paired comparison, see `Comparison`.
@@ -90,43 +103,26 @@ class Record:
     signature: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no record.
+        """Refuse what no task can have measured.
 
         Raises:
             DataError: a field of another type, a number that is not finite, or one that the metric cannot have.
         """
-        texts = (
-            self.task,
-            self.dataset,
-            self.subset,
-            self.view,
-            self.encoder,
-            self.method,
-            self.metric,
-            self.signature,
-        )
-        whole = self.n if self.seed is None else self.n + self.seed
-        if not (all(isinstance(text, str) for text in texts) and isinstance(whole, Integral)):
-            raise DataError(
-                f"no record: a name that is no text, or a seed or n that is no whole number: {self}"
-            )
-        least, most = _bounds(self.metric)
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if not isinstance(given, TYPES[field.type]) or isinstance(given, bool):
+                raise DataError(f"no record: its {field.name} is {given!r}")
+        if self.view not in get_args(View):
+            raise DataError(f"no record: its view is {self.view!r}")
+        about = f"{self.task}/{self.dataset}, {self.metric}"
+        least, most = limits(self.metric)
         for number in (self.value, self.low, self.high):
-            if number is None and number is not self.value:
-                continue
-            if (
-                not isinstance(number, Real)
-                or not least - ROUNDING <= number <= most + ROUNDING
-                or math.isinf(number)
+            if number is not None and not (
+                math.isfinite(number) and least - ROUNDING <= number <= most + ROUNDING
             ):
-                raise DataError(
-                    f"{self.task}/{self.dataset} {self.metric}: {number!r} is no value of this metric, "
-                    f"which are numbers from {least:g} to {most:g}"
-                )
+                raise DataError(f"{about}: {number} is not from {least:g} to {most:g}")
         if self.low is not None and self.high is not None and self.low > self.high:
-            raise DataError(
-                f"{self.task}/{self.dataset} {self.metric}: the interval {self.low}, {self.high} is reversed"
-            )
+            raise DataError(f"{about}: the interval from {self.low} to {self.high} is empty")
 
 
 class Comparison(NamedTuple):
@@ -153,14 +149,14 @@ class Comparison(NamedTuple):
         return cls(*found.groups()) if found else None
 
 
-def _bounds(metric: str) -> tuple[float, float]:
+def limits(metric: str) -> tuple[float, float]:
     """The lowest and the highest value of a metric, or of a comparison by it."""
     comparison = Comparison.parse(metric)
     if comparison is None:
-        return BOUNDS.get(metric, NUMBER)
+        return BOUNDS.get(metric, BOUNDS.get(metric.partition(":")[0], NUMBER))
     if comparison.kind != "difference":
         return 0.0, 1.0
-    least, most = BOUNDS.get(comparison.compared.removeprefix("abs-"), NUMBER)
+    least, most = limits(comparison.compared.removeprefix("abs-"))
     return least - most, most - least
 
 
@@ -186,11 +182,10 @@ def read_records(path: Path) -> list[Record]:
     Every command that shows results reads them here.
 
     Raises:
-        DataError: absent, not as the job of this folder wrote it, cut, empty, or anything but records.
+        DataError: not as the job of this folder wrote it, cut, empty, or anything but records.
+        OSError: absent.
     """
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
-    receipts.check_file(path)
+    receipts.check_whole(path)
     if path.suffix == ".parquet":
         return _of_parquet(path)
     try:
@@ -201,32 +196,24 @@ def read_records(path: Path) -> list[Record]:
 
 def _of_parquet(path: Path) -> list[Record]:
     import pandas as pd
-    import pyarrow
 
     try:
         table = pd.read_parquet(path)
-        if table.empty:
-            raise DataError(f"{path}: holds no records")
         # Absent numbers are NaN or NA there, and None in a record.
         rows = table.astype(object).where(table.notna(), None).to_dict("records")
+        if not rows:
+            raise DataError("it is empty")
         return [Record(**{str(name): value for name, value in row.items()}) for row in rows]
-    # pyarrow's errors are of many types, OSError and KeyError among them.
-    except (
-        pyarrow.ArrowException,
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-    ) as error:
+    except Exception as error:  # pyarrow raises errors of many types about a damaged file
         raise DataError(f"{path}: holds no records ({error})") from error
 
 
 def parse_records(text: str, source: str) -> list[Record]:
     """The records of a file's text; `source` is for the message of a DataError."""
     if not text.endswith("\n"):
-        raise DataError(f"{source}: {'its last line is cut' if text else 'is empty'}")
+        raise DataError(
+            f"{source}: {'its last line is cut' if text else 'is empty, there is no record to read'}"
+        )
     records = []
     # Not splitlines(): a name may hold a line separator of Unicode.
     for number, line in enumerate(text.split("\n")[:-1], start=1):

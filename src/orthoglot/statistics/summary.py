@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orthoglot import receipts
+from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import Interval, jackknife, percentile, proportion
 from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, Record, sign
 from orthoglot.statistics.resampling import Scores, SharedColumns, left_out, mean_of, pool, resample
@@ -261,15 +263,23 @@ def write_scores(path: Path, scored: Scored) -> None:
 
 
 def read_scores(path: Path) -> Scored:
-    """Read the scores that `write_scores` wrote."""
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = {tuple(name.split("|")): stored[name] for name in stored.files}
+    """Read the scores that `write_scores` wrote.
+
+    Raises:
+        DataError: absent, damaged, or not as the job of this folder wrote it.
+    """
+    receipts.check_whole(path)
     found = {}
-    for name, values in arrays.items():
-        if len(name) == len(Key._fields):
-            task, dataset, subset, view, seed, measure = name
-            key = Key(task, dataset, subset, view, int(seed), measure)
-            found[key] = Scores(values, arrays[_name_of_keys(key)])
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {tuple(name.split("|")): stored[name] for name in stored.files}
+        for name, values in arrays.items():
+            if len(name) == len(Key._fields):
+                task, dataset, subset, view, seed, measure = name
+                key = Key(task, dataset, subset, view, int(seed), measure)
+                found[key] = Scores(values, arrays[_name_of_keys(key)])
+    except Exception as error:  # a damaged archive raises errors of many types
+        raise DataError(f"{path}: holds no scores ({error})") from error
     return found
 
 
