@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
+from orthoglot import receipts
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.decomposers.modules import Maps, linear
 from orthoglot.errors import DataError
@@ -85,6 +88,84 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     weights.write_bytes(weights.read_bytes()[:-10])
     with pytest.raises(DataError, match="cannot be read"):
         load_decomposer(tmp_path)
+
+
+WEIGHTS: dict[str, dict[str, np.ndarray]] = {
+    "int32": {"means": np.ones((2, 6), dtype=np.int32)},
+    "float16": {"means": np.ones((2, 6), dtype=np.float16)},
+    "transposed": {"means": np.ones((6, 2), dtype=np.float32)},
+    "a language too many": {"means": np.ones((3, 6), dtype=np.float32)},
+    "flat": {"means": np.ones(12, dtype=np.float32)},
+    "absent": {},
+    "unknown": {"means": np.ones((2, 6), dtype=np.float32), "more": np.ones(1, dtype=np.float32)},
+    "NaN": {"means": np.full((2, 6), np.nan, dtype=np.float32)},
+    "infinite": {"means": np.full((2, 6), np.inf, dtype=np.float32)},
+}
+
+
+@pytest.mark.parametrize("damage", WEIGHTS)
+def test_weights_that_are_not_the_architectures_are_neither_saved_nor_loaded(
+    damage: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="decomposer m: "):
+        build("centering", WEIGHTS[damage]).save(tmp_path)
+    build("centering", {"means": np.ones((2, 6), dtype=np.float32)}).save(tmp_path)
+    save_file(WEIGHTS[damage], tmp_path / "weights.safetensors")
+    with pytest.raises(DataError, match="SHA-256"):
+        load_decomposer(tmp_path)
+    # As folders of earlier versions are, whose weights have no stated digest.
+    meta = json.loads((tmp_path / "decomposer.json").read_text())
+    del meta["sha256"]
+    (tmp_path / "decomposer.json").write_text(json.dumps(meta))
+    with pytest.raises(DataError, match="decomposer m: "):
+        load_decomposer(tmp_path)
+
+
+def test_transposed_maps_are_noticed_by_their_digest(tmp_path: Path) -> None:
+    weights = weights_of(Maps("residual", 6, stream(0)))
+    build("residual", weights).save(tmp_path)
+    save_file(
+        {**weights, "meaning.weight": np.ascontiguousarray(weights["meaning.weight"].T)},
+        tmp_path / "weights.safetensors",
+    )
+    with pytest.raises(DataError, match="SHA-256"):
+        load_decomposer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dim": "6"},
+        {"dim": 0},
+        {"dim": 7},
+        {"languages": "de"},
+        {"languages": [1, 2]},
+        {"languages": ["de"]},
+        {"method": None},
+        {"details": []},
+        {"architecture": "centring"},
+        {"architecture": ["centering"]},
+        {"more": 1},
+    ],
+)
+def test_a_description_of_another_type_or_size_is_refused(changes: dict[str, object], tmp_path: Path) -> None:
+    build("centering", {"means": np.ones((2, 6), dtype=np.float32)}).save(tmp_path)
+    meta = json.loads((tmp_path / "decomposer.json").read_text())
+    (tmp_path / "decomposer.json").write_text(json.dumps(meta | changes))
+    with pytest.raises(DataError, match=f"decomposer {tmp_path}"):
+        load_decomposer(tmp_path)
+
+
+def test_a_decomposer_of_the_workflow_is_compared_with_its_receipt(tmp_path: Path) -> None:
+    folder = tmp_path / "centering/seed1"
+    folder.mkdir(parents=True)
+    build("centering", {"means": np.ones((2, 6), dtype=np.float32)}).save(folder)
+    receipts.write(folder.parent, "0123456789abcdef")
+    assert load_decomposer(folder).languages == ["de", "zh"]
+    text = (folder / "decomposer.json").read_text()
+    (folder / "decomposer.json").write_text(text.replace('"zh"', '"ja"'))
+    with pytest.raises(DataError, match=r"decomposer\.json: is damaged"):
+        load_decomposer(folder)
 
 
 def test_applying_needs_no_torch(tmp_path: Path) -> None:

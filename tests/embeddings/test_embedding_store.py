@@ -117,3 +117,69 @@ def test_damage_is_refused(tmp_path: Path) -> None:
     (tmp_path / VECTORS).write_bytes((tmp_path / VECTORS).read_bytes()[:-4])
     with pytest.raises(DataError, match="cannot be read"):
         EmbeddingStore.open(tmp_path, "abc")
+
+
+def float_of(folder: Path, value: float) -> None:
+    vectors = np.load(folder / VECTORS)
+    vectors[3, 1] = value
+    np.save(folder / VECTORS, vectors)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_vector_that_is_not_finite_is_never_read(value: float, tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    float_of(tmp_path, value)
+    store = EmbeddingStore.open(tmp_path, "abc")
+    assert store.take(np.array([0, 4])).tolist() == [[0, 0], [4, -4]]
+    with pytest.raises(DataError, match=r"vector 3 \(from 0\) is not finite"):
+        store.take(np.array([4, 3]))
+
+
+def test_the_largest_finite_numbers_are_vectors(tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    np.save(tmp_path / VECTORS, np.full((5, 2), np.finfo(np.float32).max))
+    assert EmbeddingStore.open(tmp_path, "abc").take(np.arange(5)).shape == (5, 2)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((2, 5), dtype=np.float32),
+        np.asfortranarray(np.arange(10, dtype=np.float32).reshape(5, 2)),
+        np.zeros((5, 2), dtype=np.float64),
+        np.zeros((5, 2), dtype=">f4"),
+        np.zeros((5, 2), dtype=np.int32),
+        np.zeros((6, 2), dtype=np.float32),
+        np.zeros(10, dtype=np.float32),
+    ],
+)
+def test_vectors_of_another_type_shape_or_order_are_refused(array: np.ndarray, tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    np.save(tmp_path / VECTORS, array)
+    with pytest.raises(DataError, match=r"vectors\.npy"):
+        EmbeddingStore.open(tmp_path, "abc")
+
+
+@pytest.mark.parametrize("name", [VECTORS, DIGESTS, ROWS])
+def test_a_file_that_is_longer_than_it_says_is_refused(name: str, tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    with (tmp_path / name).open("ab") as file:
+        file.write(b"x" * 16)
+    with pytest.raises(DataError, match=name):
+        EmbeddingStore.open(tmp_path, "abc")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"n": "5"}, {"n": 4}, {"n": -5}, {"dim": 2.0}, {"dtype": ["float32"]}, {"dtype": 4}, {"encoder": None}],
+)
+def test_a_description_of_another_type_is_refused(changes: dict[str, object], tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    meta = json.loads((tmp_path / META).read_text())
+    (tmp_path / META).write_text(json.dumps(meta | changes))
+    with pytest.raises(DataError, match="cannot be read"):
+        EmbeddingStore.open(tmp_path, "abc")
+    for text in ("[]", "7", "[" * 100_000):
+        (tmp_path / META).write_text(text)
+        with pytest.raises(DataError, match="cannot be read"):
+            EmbeddingStore.open(tmp_path, "abc")

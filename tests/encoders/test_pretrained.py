@@ -265,3 +265,73 @@ def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path)
     before = identity(linked)
     xlmr(moving, seed=1)
     assert identity(linked) != before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pooling": "x"},
+        {"pooling": None},
+        {"max_tokens": -1},
+        {"max_tokens": 0},
+        {"max_tokens": "8"},
+        {"max_tokens": True},
+        {"kind": 7},
+        {"kind": ["pretrained"]},
+        {"checkpoint": 7},
+        {"revision": None},
+        {"prefix": 7},
+        {"languages": "en"},
+        {"languages": [1]},
+        {"name": {}},
+    ],
+)
+def test_a_card_that_states_another_type_or_an_unknown_pooling_is_refused(
+    changes: dict[str, Any], checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = _link(tmp_path / "e", _settings(checkpoint))
+    described = json.loads((folder / "encoder.json").read_text())
+    (folder / "encoder.json").write_text(json.dumps(described | changes))
+    with pytest.raises(DataError, match=rf"encoder\.json: {next(iter(changes))}"):
+        load_encoder(folder, "cpu")
+    with pytest.raises(DataError, match=rf"encoder\.json: {next(iter(changes))}"):
+        identity(folder)
+
+
+def _with_weight(checkpoint: Path, folder: Path, name: str, value: float) -> Path:
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(checkpoint, folder)
+    weights = load_file(folder / "model.safetensors")
+    weights[name].view(-1)[5] = value
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(value: float, checkpoint: Path, tmp_path: Path) -> None:
+    name = "encoder.layer.1.output.dense.weight"
+    damaged = _with_weight(checkpoint, tmp_path / "damaged", name, value)
+    with pytest.raises(DataError, match=f"its weight {name} is not finite"):
+        _link(tmp_path / "e", _settings(damaged))
+
+
+def test_large_weights_whose_sum_is_infinite_are_finite(checkpoint: Path, tmp_path: Path) -> None:
+    large = _with_weight(checkpoint, tmp_path / "large", "embeddings.word_embeddings.weight", 3e38)
+    large = _with_weight(large, tmp_path / "larger", "embeddings.position_embeddings.weight", 3e38)
+    assert load_encoder(_link(tmp_path / "e", _settings(large)), "cpu").dim
+
+
+def test_a_vector_that_is_not_finite_is_refused(checkpoint: Path, tmp_path: Path) -> None:
+    encoder: Any = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    with torch.no_grad():
+        encoder.model.embeddings.word_embeddings.weight[:] = torch.nan
+    with pytest.raises(DataError, match=r"the vector of sentence 0 \(from 0\) is not finite"):
+        encoder.encode(SENTENCES, "", 8)
+
+
+def test_a_damaged_tokenizer_is_not_said_to_need_code_of_its_own(checkpoint: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(checkpoint, tmp_path / "damaged")
+    (damaged / "tokenizer.json").write_bytes((damaged / "tokenizer.json").read_bytes()[:-20])
+    with pytest.raises(DataError, match=f"{damaged} cannot be read"):
+        _link(tmp_path / "e", _settings(damaged))

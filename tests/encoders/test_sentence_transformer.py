@@ -230,3 +230,36 @@ def test_a_real_checkpoint_finds_the_paraphrase(tmp_path: Path, monkeypatch: pyt
         ["A man is playing a guitar.", "Someone plays the guitar.", "The stock market fell today."], "", 8
     )
     assert query @ near > 0.7 > 0.3 > query @ far
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["mish", "nn.Tanh", "torch.nn.modules.activation.Tahn", "torch.nn.Linear", "torch.save", 7, ["x"]],
+)
+def test_an_unknown_activation_is_refused(named: object, model: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(model, tmp_path / "other")
+    config = json.loads((other / "2_Dense/config.json").read_text())
+    (other / "2_Dense/config.json").write_text(json.dumps(config | {"activation_function": named}))
+    with pytest.raises(DataError, match=r"2_Dense|cannot be read"):
+        _link(tmp_path / "e", other)
+
+
+@pytest.mark.parametrize(
+    "kind", ["sentence_transformers.models.Pool", "sentence_transformers.modles.Pooling"]
+)
+def test_an_unknown_class_of_a_module_is_named(kind: str, model: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(model, tmp_path / "other")
+    listed = json.loads((other / "modules.json").read_text())
+    listed[1]["type"] = kind
+    (other / "modules.json").write_text(json.dumps(listed))
+    with pytest.raises(DataError, match=f"1_Pooling, a {kind}, cannot be read"):
+        _link(tmp_path / "e", other)
+
+
+def test_weights_of_a_dense_layer_that_are_not_finite_are_refused(model: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(model, tmp_path / "other")
+    weights = load_file(other / "2_Dense/model.safetensors")
+    weights["linear.weight"][0, 0] = torch.nan
+    save_file(weights, other / "2_Dense/model.safetensors")
+    with pytest.raises(DataError, match=r"linear\.weight is not finite"):
+        load_encoder(_link(tmp_path / "e", other), "cpu")

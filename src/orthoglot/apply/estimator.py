@@ -161,7 +161,12 @@ class Decomposer(TransformerMixin, BaseEstimator):
     def load(cls, folder: str | Path) -> Self:
         """Open a folder that `save`, `orthoglot fit` or the workflow wrote; there is no history then."""
         decomposer = base.load_decomposer(Path(folder))
-        estimator = cls(**{"method": decomposer.method, **decomposer.details.get("estimator", {})})
+        try:
+            estimator = cls(**{"method": decomposer.method, **decomposer.details.get("estimator", {})})
+        except TypeError as error:
+            raise DataError(
+                f"{folder}/{base.META}: details.estimator states no settings ({error})"
+            ) from error
         estimator.decomposer_, estimator.history_ = decomposer, []
         return estimator._describe()
 

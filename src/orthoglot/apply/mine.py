@@ -16,6 +16,7 @@ from orthoglot.atomic import replacing
 from orthoglot.corpora.bitext import write_lines
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
+from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.search import check_search, search
@@ -85,9 +86,13 @@ def mine(
         memory: GiB, see `orthoglot.tasks.search.search`.
     Raises:
         ConfigError: see `check_best`; a search that needs faiss, which is not installed.
+        DataError: a vector is not finite.
     Source: docs/papers.md#protocol-margin.
     """
     check_best(best, retrieval, neighborhood)
+    for name, vectors in (("x", x), ("y", y)):
+        if len(wrong := not_finite(vectors)):
+            raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
     found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
     pairs = candidates(x, y, found, margin, best) if best > 1 else by_margin(x, y, found, margin, retrieval)
     if best > 1:

@@ -15,6 +15,8 @@ from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import not_finite
+from orthoglot.receipts import check_whole
 
 PARTS = ("sentence", "meaning", "language")
 ENCODER = "encoder"  # where a model folder that stands alone keeps its encoder
@@ -65,10 +67,11 @@ class Model:
 
         Raises:
             ConfigError: the folder is neither.
-            DataError: as `opened`.
+            DataError: as `opened`; or a result of the workflow that is not as its job wrote it.
         """
         folder = Path(folder)
         if (folder / "encoder.json").is_file():
+            check_whole(folder)
             return cls(load_encoder(folder, device), None, identity(folder))
         decomposer, home = opened(folder)
         parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
@@ -125,11 +128,18 @@ class Model:
 
         Raises:
             ConfigError: the model has no decomposer.
+            DataError: a part is not finite.
         """
         if self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer")
         vectors = self._vectors(sentences, language, batch_tokens, progress)
-        return self.decomposer.transform(vectors, language or "", partner)
+        parts = self.decomposer.transform(vectors, language or "", partner)
+        for part in (parts.meaning, parts.language):
+            if len(wrong := not_finite(part)):
+                raise DataError(
+                    f"{self.decomposer.method}: the parts of sentence {wrong[0]} (from 0) are not finite"
+                )
+        return parts
 
     def _vectors(
         self, sentences: Sequence[str], language: str | None, batch_tokens: int, progress: bool

@@ -12,6 +12,8 @@ import numpy as np
 from orthoglot.apply.model import Model
 from orthoglot.atomic import replacing, reserve
 from orthoglot.decomposers.base import unit
+from orthoglot.errors import DataError
+from orthoglot.finite import not_finite
 from orthoglot.progress import Meter
 
 # Sentences that are encoded between two notes of how far the work is.
@@ -43,6 +45,8 @@ def text_vectors(
         block: sentences between two notes; changes no result beyond rounding.
     Returns:
         (N, D) float32, read-only; a sentence whose vector is zero keeps it.
+    Raises:
+        DataError: a vector is not finite.
     """
     digest = hashlib.sha256(repr((model.identity, part, language, partner, len(sentences))).encode())
     for sentence in sentences:
@@ -65,7 +69,11 @@ def text_vectors(
             with replacing(note) as partial:
                 partial.write_text(json.dumps({"key": key, "done": start + len(rows)}))
             meter.add(len(rows))
-    return np.load(output, mmap_mode="r")
+    stored = np.load(output, mmap_mode="r")
+    for start in range(0, len(stored), block):
+        if len(wrong := not_finite(stored[start : start + block])):
+            raise DataError(f"{output}: vector {start + wrong[0]} (from 0) is not finite; remove the file")
+    return stored
 
 
 def _done(note: Path, key: str) -> int:

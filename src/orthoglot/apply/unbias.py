@@ -11,6 +11,7 @@ import numpy as np
 from orthoglot.atomic import replacing, reserve
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import not_finite
 
 # Vectors in memory at once: 16 MiB of float32 with 768 dimensions.
 ROWS = 1 << 13
@@ -63,7 +64,7 @@ def unbias(
         reserve(partial)
         for start in range(0, shape[0], rows):
             own = np.asarray(stored[start : start + rows], dtype=np.float32)
-            if len(wrong := np.flatnonzero(~np.isfinite(own).all(axis=1))):
+            if len(wrong := not_finite(own)):
                 raise DataError(f"{vectors}: vector {start + int(wrong[0])} (from 0) is not finite")
             names = languages if isinstance(languages, str) else languages[start : start + rows]
             edited[start : start + rows] = getattr(decomposer.transform(own, names, partner), part)

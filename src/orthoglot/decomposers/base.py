@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from orthoglot.decomposers import ARCHITECTURES, architecture
 from orthoglot.errors import DataError
+from orthoglot.receipts import check_whole, file_digest
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 
 META = "decomposer.json"
 WEIGHTS = "weights.safetensors"
+SHA256 = "sha256"
+# What decomposer.json states of a decomposer, and its type there.
+STATED = {
+    **{"architecture": str, "method": str, "encoder": str, "identity": str},
+    **{"languages": list, "dim": int, "details": dict},
+}
+# The weights of a linear map.
+MAP = {"weight": "D D", "bias": "D"}
+# The only weight that is a whole number: how many latents stay active.
+COUNT = "active"
 Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -83,6 +94,7 @@ class Trained:
         modules: "module:function" of this room: (D, generator, **settings) -> PyTorch modules by name.
         finish: (weights, training translations, languages, **settings) -> further weights, after training.
         affine: whether each part is one affine map of the vector, so that it can be exported as one.
+        shapes: of the weights by name, see `ClosedForm`; None for maps (D, D) with biases (D,).
     """
 
     maps: tuple[str, ...]
@@ -91,6 +103,7 @@ class Trained:
     modules: str | None = None
     finish: Callable[..., dict[str, np.ndarray]] | None = None
     affine: bool = True
+    shapes: Mapping[str, str] | None = None
 
     def apply(self, weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
         """Meaning and language of vectors (N, D)."""
@@ -106,6 +119,8 @@ class ClosedForm:
     Attributes:
         fit: (moments, **settings) -> weights by name, or (moments, pair moments, **settings) if it needs pairs.
         apply: (weights, vectors (N, D), languages) -> (meaning, language).
+        shapes: of the weights by name: "K D D" with D and K as they are for the decomposer; another letter is the same
+            length wherever it stands.
         products: `fit` needs the sums of outer products of each language.
         pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
         settings: names of the method's settings that `fit` takes.
@@ -117,6 +132,7 @@ class ClosedForm:
 
     fit: Callable[..., dict[str, np.ndarray]]
     apply: Callable[[Weights, np.ndarray, Languages], Split]
+    shapes: Mapping[str, str]
     products: bool = False
     pairs: bool = False
     pair_products: bool = False
@@ -203,12 +219,66 @@ class Decomposer:
             raise DataError(f"decomposer {self.method}: {error}") from error
 
     def save(self, folder: Path) -> None:
-        """Write decomposer.json and weights.safetensors into an existing folder."""
-        meta = {name: getattr(self, name) for name in Decomposer.__annotations__ if name != "weights"}
-        text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
-        (folder / META).write_text(text + "\n", encoding="utf-8")
+        """Write decomposer.json, with the SHA-256 of the weights, and weights.safetensors into an existing folder.
+
+        Raises:
+            DataError: as `check`.
+        """
+        self.check()
         arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
         save_file(arrays, folder / WEIGHTS)
+        meta = {name: getattr(self, name) for name in STATED} | {SHA256: file_digest(folder / WEIGHTS)}
+        text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
+        (folder / META).write_text(text + "\n", encoding="utf-8")
+
+    def check(self) -> None:
+        """Refuse weights that are not those of the architecture.
+
+        Raises:
+            DataError: an unknown architecture, a fact of another type, or a weight that is absent, unknown, of another
+                type or shape, or not finite.
+        """
+        name = f"decomposer {self.method}"
+        for fact, kind in STATED.items():
+            if not isinstance(getattr(self, fact), kind):
+                raise DataError(f"{name}: its {fact} is {getattr(self, fact)!r}")
+        if self.dim < 1 or not all(isinstance(language, str) for language in self.languages):
+            raise DataError(f"{name}: its dim is {self.dim}, its languages are {self.languages!r}")
+        if self.architecture not in ARCHITECTURES:
+            raise DataError(f"{name}: architecture {self.architecture!r}; known: {', '.join(ARCHITECTURES)}")
+        expected = _shapes(architecture(self.architecture), self.weights)
+        if missing := sorted(expected.keys() - self.weights.keys()):
+            raise DataError(f"{name}: lacks the weight {missing[0]}")
+        lengths = {"D": self.dim, "K": len(self.languages), "1": 1}
+        for weight, array in sorted(self.weights.items()):
+            if weight not in expected:
+                raise DataError(f"{name}: has a weight {weight}, which {self.architecture} does not have")
+            letters = expected[weight].split()
+            wanted = (np.int64,) if weight == COUNT else (np.float32, np.float64)
+            if array.ndim != len(letters) or array.dtype not in wanted:
+                raise DataError(
+                    f"{name}: {weight} is {array.dtype} {array.shape}, expected ({', '.join(letters)})"
+                )
+            for letter, length in zip(letters, array.shape, strict=True):
+                if lengths.setdefault(letter, length) != length:
+                    raise DataError(
+                        f"{name}: {weight} is {array.shape}, but ({', '.join(letters)}) with {letter} = "
+                        f"{lengths[letter]} is expected"
+                    )
+            if not np.isfinite(array).all():
+                raise DataError(f"{name}: {weight} is not finite")
+
+
+def _shapes(form: Trained | ClosedForm, weights: Weights) -> dict[str, str]:
+    """The shape of each weight of an architecture; a trained one may have a `centre`, overall or by language."""
+    if form.shapes is not None:
+        found = dict(form.shapes)
+    else:
+        assert isinstance(form, Trained)
+        found = {f"{part}.{weight}": shape for part in form.maps for weight, shape in MAP.items()}
+    if isinstance(form, Trained) and (centre := weights.get("centre")) is not None:
+        found["centre"] = "D" if centre.ndim == 1 else "K D"
+    return found
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -224,14 +294,26 @@ def load_decomposer(folder: Path) -> Decomposer:
     """The decomposer that `Decomposer.save` wrote into `folder`.
 
     Raises:
-        DataError: a file is absent or damaged, or the architecture is unknown.
+        DataError: a file is absent or damaged, is not as its job or `Decomposer.save` wrote it, or the weights are not
+            those of the architecture (`Decomposer.check`).
     """
+    check_whole(folder)
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        stated = meta.pop(SHA256, None)  # those of earlier versions state none
+        if stated is not None and stated != file_digest(folder / WEIGHTS):
+            raise ValueError(f"{WEIGHTS} is damaged: its SHA-256 is not the stated one")
         decomposer = Decomposer(weights=load_file(folder / WEIGHTS), **meta)
-    except (OSError, ValueError, TypeError, SafetensorError) as error:
+        decomposer.check()
+    # A damaged header makes the library of safetensors fail in many ways.
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        SafetensorError,
+    ) as error:
         raise DataError(f"decomposer {folder}: cannot be read ({error})") from error
-    if decomposer.architecture not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise DataError(f"decomposer {folder}: architecture {decomposer.architecture!r}; known: {known}")
     return decomposer

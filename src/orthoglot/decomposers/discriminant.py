@@ -190,6 +190,7 @@ def candidates(
 DISCRIMINANT = ClosedForm(
     fit,
     apply,
+    {"centre": "D", "mean": "D", "meaning": "D D", "language": "D D"},
     products=True,
     pairs=True,
     pair_products=True,

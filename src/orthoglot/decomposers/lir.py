@@ -41,4 +41,4 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-LIR = ClosedForm(fit, apply, products=True, settings=("rank",), by_language=True)
+LIR = ClosedForm(fit, apply, {"components": "K R D"}, products=True, settings=("rank",), by_language=True)

@@ -42,4 +42,4 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-LSAR = ClosedForm(fit, apply, settings=("rank",))
+LSAR = ClosedForm(fit, apply, {"components": "R D"}, settings=("rank",))

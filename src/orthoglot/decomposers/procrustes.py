@@ -94,4 +94,6 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
     return turned
 
 
-PROCRUSTES = ClosedForm(fit, apply, pairs=True, pair_products=True, by_language=True)
+PROCRUSTES = ClosedForm(
+    fit, apply, {"means": "K D", "maps": "K D D"}, pairs=True, pair_products=True, by_language=True
+)

@@ -87,4 +87,5 @@ SPARSE_AUTOENCODER = Trained(
     modules="sparse_autoencoder_modules:autoencoder",
     finish=suppress,
     affine=False,
+    shapes={"encoder.weight": "W D", "decoder.weight": "D W", "kept": "W", "active": "1"},
 )

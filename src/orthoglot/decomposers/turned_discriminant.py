@@ -131,6 +131,10 @@ def _turned(
 TURNED_DISCRIMINANT = ClosedForm(
     fit,
     apply,
+    {
+        **{"means": "K D", "offsets": "K D", "turns": "K D D"},
+        **{"mean": "D", "meaning": "D D", "language": "D D"},
+    },
     products=True,
     pairs=True,
     pair_products=True,

@@ -50,4 +50,6 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-WHITENING = ClosedForm(fit, apply, products=True, settings=("shrinkage",), by_language=True)
+WHITENING = ClosedForm(
+    fit, apply, {"means": "K D", "maps": "K D D"}, products=True, settings=("shrinkage",), by_language=True
+)

@@ -34,6 +34,7 @@ from orthoglot.encoders.base import Encoder, every_device
 from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import not_finite
 from orthoglot.languages import parse_pair
 from orthoglot.progress import Done, Meter
 
@@ -246,8 +247,7 @@ def _checked(
     expected = (len(sentences), encoder.dim)
     if vectors.shape != expected:
         raise DataError(f"encoder {encoder.name}: vectors {vectors.shape}, expected {expected}")
-    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-    if len(bad):
+    if len(bad := not_finite(vectors)):
         sentence = sentences[int(bad[0])]
         raise DataError(f"encoder {encoder.name}: vector of {language} {sentence!r} is not finite")
     cast, bad = as_stored(vectors, dtype)

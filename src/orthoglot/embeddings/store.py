@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from orthoglot.errors import DataError
+from orthoglot.finite import not_finite
 
 VECTORS, DIGESTS, ROWS, META = "vectors.npy", "digests.npy", "rows.npy", "meta.json"
 WIDTH = 16
@@ -65,18 +67,19 @@ class EmbeddingStore:
         folder = Path(folder)
         try:
             meta = json.loads((folder / META).read_text(encoding="utf-8"))
-            vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
-            digests = np.load(folder / DIGESTS, allow_pickle=False)
-            places = np.load(folder / ROWS, allow_pickle=False)
-            shape, index = (meta["n"], meta["dim"]), meta["index"]
-            dtype = meta.get("dtype", "float32")
-            maker = meta["identity"]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+            shape, dtype = (meta["n"], meta["dim"]), meta.get("dtype", "float32")
+            index, maker = meta["index"], meta["identity"]
+            if not all(type(length) is int for length in shape) or shape[0] < 0 or shape[1] < 1:
+                raise ValueError(f"n and dim are {shape}")
+            if dtype not in DTYPES:
+                raise ValueError(f"stored as {dtype!r}, known are {', '.join(DTYPES)}")
+            if not isinstance(meta["encoder"], str):
+                raise ValueError(f"encoder is {meta['encoder']!r}")
+            vectors = _array(folder / VECTORS, np.dtype(dtype), shape)
+            digests = _array(folder / DIGESTS, np.dtype(f"S{WIDTH}"), shape[:1])
+            places = _array(folder / ROWS, np.dtype(np.int64), shape[:1])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(f"embeddings {folder}: cannot be read ({error!r})") from error
-        if dtype not in DTYPES:
-            raise DataError(f"embeddings {folder}: stored as {dtype!r}, known are {', '.join(DTYPES)}")
-        if vectors.shape != shape or vectors.dtype != dtype:
-            raise DataError(f"embeddings {folder}: {vectors.dtype} {vectors.shape}, expected {dtype} {shape}")
         found = index_digest(digests, places)
         if found != index:
             raise DataError(f"embeddings {folder}: index has digest {found}, expected {index}")
@@ -107,8 +110,36 @@ class EmbeddingStore:
         return np.where(self.digests[found] == wanted, self.places[found], -1)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Vectors of the named rows (n, D) float32, whatever type they are stored as; no others are read."""
-        return self.vectors[rows].astype(np.float32, copy=False)
+        """Vectors of the named rows (n, D) float32, whatever type they are stored as; no others are read.
+
+        Raises:
+            DataError: one is not finite.
+        """
+        vectors = self.vectors[rows].astype(np.float32, copy=False)
+        if len(wrong := not_finite(vectors)):
+            raise DataError(f"embeddings {self.folder}: vector {rows[wrong[0]]} (from 0) is not finite")
+        return vectors
+
+
+def _array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """Map a .npy file that holds exactly an array of this type and shape, row by row.
+
+    Raises:
+        OSError, ValueError: it does not.
+    """
+    with path.open("rb") as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{path.name}: not a .npy file of version 1.0")
+        found, by_column, stored = np.lib.format.read_array_header_1_0(file)
+        start = file.tell()
+    size = path.stat().st_size - start
+    if (found, stored) != (shape, dtype):
+        raise ValueError(f"{path.name}: {stored} {found}, expected {dtype} {shape}")
+    if (by_column and len(shape) > 1) or size != dtype.itemsize * math.prod(shape):
+        raise ValueError(f"{path.name}: {size} bytes, not {dtype} {shape} row by row")
+    if size == 0:  # nothing to map
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", start, shape)
 
 
 def index_digest(digests: np.ndarray, places: np.ndarray) -> str:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from orthoglot.encoders.memory import within_memory
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import not_finite
 from orthoglot.progress import Done
 
 logger = logging.getLogger(__name__)
@@ -179,7 +180,7 @@ def in_length_order(
     Returns:
         (n, D) float32.
     Raises:
-        DataError: the batches do not fit into the device's memory.
+        DataError: the batches do not fit into the device's memory, or a vector is not finite.
     """
     vectors = np.empty((len(lengths), dim), dtype=np.float32)
 
@@ -207,9 +208,25 @@ def in_length_order(
         with torch.inference_mode():
             encode(next(length_batches(lengths, tokens)))
 
-    return within_memory(
-        encode_all, where="encoding", setting="batch_tokens", size=batch_tokens, attempt=longest
-    )
+    within_memory(encode_all, where="encoding", setting="batch_tokens", size=batch_tokens, attempt=longest)
+    if len(wrong := not_finite(vectors)):
+        raise DataError(
+            f"encoding: the vector of sentence {wrong[0]} (from 0) is not finite; the weights are damaged, or "
+            "the precision does not hold them"
+        )
+    return vectors
+
+
+def check_finite(name: str, model: nn.Module) -> None:
+    """Refuse weights that are not finite; reads each once.
+
+    Raises:
+        DataError: names the first one.
+    """
+    for weight, tensor in model.state_dict().items():
+        # A finite sum says that all weights are, 40 times as fast as asking each; it may itself be too large.
+        if tensor.is_floating_point() and not tensor.sum().isfinite() and not tensor.isfinite().all():
+            raise DataError(f"encoder {name}: its weight {weight} is not finite")
 
 
 class HostCopy:

@@ -12,7 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.settings import Count
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LASER_SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
@@ -34,6 +38,23 @@ DECISIVE = (
     "added_tokens.json",
     "special_tokens_map.json",
 )
+
+
+class Card(BaseModel):
+    """What every encoder.json may state, and of which type it is; each kind states more."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    kind: str
+    name: str = ""
+    checkpoint: str = "."
+    revision: str = ""
+    pooling: Pooling = "mean"
+    prefix: str = ""
+    max_tokens: Count = 512
+    languages: list[str] = []
+    dim: Count = 1
+    bits: Count = 1
 
 
 def identity(folder: Path) -> str:
@@ -77,7 +98,7 @@ def modules(place: Path) -> list[Module]:
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))
         return [Module(str(one["type"]), place / str(one["path"])) for one in listed]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
 
 
@@ -94,7 +115,7 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
         return locate_converted(checkpoint, LASER_FILES, laser_hint(checkpoint))
     if described["kind"] == "use":
         return locate_converted(checkpoint, USE_FILES, USE_HINT)
-    return locate(checkpoint, described["revision"])
+    return locate(checkpoint, described.get("revision", ""))
 
 
 def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
@@ -104,7 +125,7 @@ def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
         folder: the encoder folder.
         arguments: names of fields.
     Raises:
-        DataError: a damaged card, or one that lacks an argument.
+        DataError: a damaged card, or one that lacks an argument, or states it in another type.
         OfflineError: the checkpoint is not on this machine.
     """
     described = card(folder)
@@ -124,10 +145,16 @@ def card(folder: Path) -> dict[str, Any]:
     path = folder / "encoder.json"
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"encoder {path}: cannot be read ({error})") from error
     if not isinstance(described, dict) or "kind" not in described:
         raise DataError(f"encoder {path}: does not state its kind")
+    try:
+        Card.model_validate(described)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(f"encoder {path}: {where} is {first['input']!r:.100}: {first['msg']}") from error
     return described
 
 

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from orthoglot import atomic
 from orthoglot.encoders.base import (
+    check_finite,
     check_language,
     check_tokens,
     compute_dtype,
@@ -151,6 +152,7 @@ class LaserEncoder:
             raise DataError(
                 f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})"
             ) from error
+        check_finite(name, model)
         return cls(
             dim=2 * sizes.hidden,
             tokenizer=LaserTokenizer(place, name),

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from orthoglot.encoders.base import (
+    check_finite,
     check_language,
     check_tokens,
     compute_dtype,
@@ -28,7 +28,7 @@ from orthoglot.encoders.base import (
 )
 from orthoglot.encoders.folder import save_card, stated
 from orthoglot.encoders.settings import Pooling, Precision
-from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet
+from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.progress import Done
 
@@ -143,19 +143,15 @@ def open_checkpoint(
     try:
         with quiet():
             model, report = AutoModel.from_pretrained(place, **LOCAL | {"dtype": dtype})
-    except SafetensorError as error:
-        raise DataError(f"encoder {name}: {place} cannot be read ({error})") from error
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        cause = " ".join(str(error).split())
-        raise ConfigError(
-            f"encoder {name}: {place} cannot be opened without its own code ({cause})"
-        ) from error
+    except Exception as error:  # a damaged file makes transformers fail in many ways
+        raise unopened(place, name, error) from error
     missing = sorted(report["missing_keys"])
     if pooling == "pooler" and (any("pooler" in key for key in missing) or not hasattr(model, "pooler")):
         raise ConfigError(f"encoder {name}: {place} has no pooler weights; use pooling `cls` or `mean`")
     missing = [key for key in missing if not key.startswith("pooler.")]
     if missing:
         raise DataError(f"encoder {name}: {place} lacks {len(missing)} weights, first {missing[0]}")
+    check_finite(name, model)
     return model, tokenizer
 
 
@@ -197,7 +193,10 @@ def save_checkpoint(model: Any, tokenizer: TextTokenizer, output: Path, **card: 
         tokenizer: its own.
         output: an existing folder.
         card: `kind`, `name`, `dim`, `languages`, `pooling`, `max_tokens` and, for model cards, `training`.
+    Raises:
+        DataError: a weight is not finite.
     """
+    check_finite(card["name"], model)
     with quiet():
         model.save_pretrained(output)
         tokenizer.save(output)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from orthoglot.encoders.base import (
+    check_finite,
     check_language,
     check_tokens,
     compute_dtype,
@@ -20,11 +23,11 @@ from orthoglot.encoders.base import (
     resolve_device,
 )
 from orthoglot.encoders.checkpoint import into_cache
-from orthoglot.encoders.folder import locate, modules, save_card, stated
+from orthoglot.encoders.folder import Module, locate, modules, save_card, stated
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import Precision, SentenceTransformersSettings
-from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet
+from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
 
@@ -74,9 +77,9 @@ class SentenceTransformersEncoder:
             model[0].model.to(compute_dtype(precision, target))
             model[0].register_forward_hook(_states_in_float32)
             most = min(model.tokenizer.model_max_length, positions(model[0].config))
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            cause = " ".join(str(error).split())
-            raise DataError(f"encoder {name}: {place} cannot be read ({cause})") from error
+        except Exception as error:  # a damaged file makes the libraries fail in many ways
+            raise unopened(place, name, error) from error
+        check_finite(name, model)
         if max_tokens > most:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
         model.max_seq_length = max_tokens
@@ -134,11 +137,35 @@ def _check_modules(place: Path, name: str) -> None:
         raise ConfigError(f"encoder {name}: {place} cannot be opened without its own code ({strange[0]})")
     if not found or not found[0].kind.endswith(".Transformer"):
         raise ConfigError(f"encoder {name}: {place} does not begin with a Transformer")
+    for module in found:
+        try:
+            resolve_name(module.kind)
+            _check_activation(module)
+        except (AttributeError, ImportError, OSError, ValueError, TypeError) as error:
+            raise DataError(
+                f"encoder {name}: {module.folder}, a {module.kind}, cannot be read ({error})"
+            ) from error
     for folder in {module.folder for module in found}:
         if any(folder.glob("*.bin")) and not any(folder.glob("*.safetensors")):
             raise DataError(
                 f"encoder {name}: {folder} holds no .safetensors weights; other formats are not read"
             )
+
+
+def _check_activation(module: Module) -> None:
+    """Refuse a Dense layer whose activation PyTorch does not have: the library would take Tanh in its place.
+
+    Raises:
+        AttributeError, ImportError, OSError, ValueError, TypeError: its config.json names no activation of PyTorch's.
+    """
+    if not module.kind.endswith(".Dense"):
+        return
+    named = json.loads((module.folder / "config.json").read_text(encoding="utf-8")).get("activation_function")
+    if named is None:  # of old models: the library's Tanh is meant
+        return
+    activation = resolve_name(named) if named.startswith("torch.") else None
+    if not (isinstance(activation, type) and issubclass(activation, nn.Module)):
+        raise ValueError(f"its activation is {named!r}")
 
 
 def save_with_layers(
@@ -152,7 +179,11 @@ def save_with_layers(
         layers: linear maps (D, D), each with the activation after it, or none.
         output: an existing folder.
         card: `name`, `dim`, `languages`, `max_tokens` and, for model cards, `training`.
+    Raises:
+        DataError: a weight is not finite.
     """
+    for part in (model, *layers):
+        check_finite(card["name"], part)
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 

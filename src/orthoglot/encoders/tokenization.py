@@ -224,11 +224,17 @@ def open_tokenizer(folder: Path, name: str) -> TextTokenizer:
         with quiet():
             opened = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # a damaged tokenizer.json raises that very class
-        cause = " ".join(str(error).split())
-        raise ConfigError(
-            f"encoder {name}: {folder} cannot be opened without its own code ({cause})"
-        ) from error
+        raise unopened(folder, name, error) from error
     return CheckpointTokenizer(opened)
+
+
+def unopened(folder: Path, name: str, error: Exception) -> ConfigError | DataError:
+    """Why transformers does not open a checkpoint: it asks for code of its own (`auto_map`), or is damaged."""
+    cause = " ".join(str(error).split())
+    texts = [path.read_bytes() for path in folder.glob("*config.json")]
+    if any(b'"auto_map"' in text for text in texts) or "trust_remote_code" in cause:
+        return ConfigError(f"encoder {name}: {folder} cannot be opened without its own code ({cause})")
+    return DataError(f"encoder {name}: {folder} cannot be read ({cause})")
 
 
 def log_truncated(truncated: int, count: int, language: str, max_tokens: int) -> None:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, pad, relu
 
 from orthoglot.encoders.base import (
+    check_finite,
     check_language,
     check_tokens,
     compute_dtype,
@@ -209,6 +210,7 @@ class UseEncoder:
             raise DataError(
                 f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})"
             ) from error
+        check_finite(name, model)
         model.convolutions.to(dtype=compute_dtype(precision, target))
         return cls(
             dim=sizes.dim,
