@@ -11,7 +11,7 @@ from generated_records import a_run, over_seeds
 from orthoglot.report.corpus_tables import corpus_table, overlap_table, text_table
 from orthoglot.report.headline import Row, Score
 from orthoglot.report.plots import method_styles
-from orthoglot.report.queries import EXPLAINED, better, frame, overall, title, where
+from orthoglot.report.queries import better, frame, overall, title, where
 from orthoglot.report.tables import (
     Table,
     checks_table,
@@ -22,6 +22,7 @@ from orthoglot.report.tables import (
     task_table,
     tracked,
 )
+from orthoglot.tasks.registry import TASKS
 
 PAIRS: list[dict[str, Any]] = [
     {
@@ -191,7 +192,7 @@ def test_a_caption_states_the_data_of_each_encoder() -> None:
 def test_only_tatoeba_is_called_so() -> None:
     assert title("tatoeba", "tatoeba") == "Tatoeba retrieval"
     assert title("tatoeba", "mini-tatoeba") == "Retrieval (mini-tatoeba)"
-    assert not [text for text in EXPLAINED.values() if "people" in text or "Tatoeba" in text]
+    assert not [one for one in TASKS.values() if "people" in one.question or "Tatoeba" in one.question]
 
 
 def test_bold_marks_the_best_only_where_its_interval_is_apart() -> None:

@@ -42,7 +42,7 @@ def test_settings_accept_the_names_of_the_table_and_no_others(settings: Evaluati
 def test_a_new_line_is_a_task(
     world: SimpleNamespace, settings: EvaluationSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = TaskEntry("retrieval:tatoeba", registry.RETRIEVAL, title="Another")
+    entry = TaskEntry("retrieval:tatoeba", registry.RETRIEVAL, title="Another", question="Which?")
     monkeypatch.setitem(TASKS, "another", entry)
     one = settings.model_copy(update={"tasks": ["another"]})
     (task,) = make_tasks(one, {}, world.benchmarks)

@@ -34,6 +34,7 @@ from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
+from orthoglot.tasks.registry import TASKS
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
@@ -334,7 +335,7 @@ def _tasks(
         panels = maps.text_maps(records, dataset, text_maps[dataset]) if _has_maps(main, text_maps) else []
         few = [cells for cells in main.table.rows if cells[1].text in chosen]
         short = main.table._replace(rows=few) if few and not figures else None
-        asked = " ".join([queries.EXPLAINED[task], *[queries.INVENTED] * (dataset in invented)])
+        asked = " ".join([TASKS[task].question, *[queries.INVENTED] * (dataset in invented)])
         name = queries.title(task, dataset)
         found.append(Task(name, asked, short, main, others, heat, families, figures, panels))
     return found

@@ -31,24 +31,6 @@ RETRIEVAL = ("heldout", "tatoeba", NWAY, "code-switched")
 # The metrics of the geometry that the page opens with, and which way each is better.
 SHAPES = {"kl-d": "KL-D ↓", "ch-i": "CH-I ↑", "pr": "PR → 1"}
 TITLES = {name: entry.title for name, entry in TASKS.items()}
-# What a task asks, in a sentence.
-EXPLAINED = {
-    "heldout": "Of translations that no training saw, how many sentences have their translation as nearest neighbour?",
-    "tatoeba": "Of the pairs of a test set, how many sentences have their translation as nearest neighbour?",
-    NWAY: "One text in many languages: how many sentences have their translation in another as neighbour?",
-    "code-switched": "How many sentences whose words are of two languages have their translation as nearest neighbour?",
-    "mining": "Of two texts, a few sentences translate each other: how well are these pairs separated from the rest?",
-    "paracrawl": "How many of some sentences have their translation as best candidate among very many?",
-    "lareqa": "How high does a pool of all languages rank the sentences that answer a question, in whatever language?",
-    "mixed-pool": "In a pool of all languages, does a sentence find its translations or sentences of its own language?",
-    "sts": "How well do cosines of two sentences agree with the test set's scores of how similar they are?",
-    "qe": "How well do cosines of a sentence and its translation agree with the test set's scores of how good it is?",
-    "classification": "How well does a small network label texts of languages that it saw no label in?",
-    "classification-logistic": "How well does a linear classifier label texts of languages that it saw no label in?",
-    PROBE: "How often does a linear classifier tell a sentence's language from its vector?",
-    LEAKAGE: "What do the two parts share that each should have to itself?",
-    GEOMETRY: "Do languages occupy the same space, and is all of it used?",
-}
 INVENTED = "Its languages are invented: text and scores were generated, and no person wrote them."
 # Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
 PERCENT = (*PROPORTIONS, F1, MAP, MRP, SAME_LANGUAGE)

@@ -1,0 +1,132 @@
+"""The recipes of docs/extend.md work as they stand there: what they add is run in a copy of the source."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORT_WITH_THE_TASK = """
+import sys
+from pathlib import Path
+
+from evaluation_fixtures import SETTINGS
+
+from orthoglot import config
+from orthoglot.report.page import report
+from orthoglot.tasks.evaluate import evaluate
+from orthoglot.tasks.settings import EvaluationSettings
+
+root, output, decomposer = map(Path, sys.argv[1:])
+settings = EvaluationSettings.model_validate(SETTINGS.model_dump() | {"tasks": ["heldout", "next-line"]})
+bitext, benchmarks = [*(root / "bitext").iterdir()], [root / "benchmark"]
+folders = {"original": [], "dream": [decomposer]}
+for method, decomposers in folders.items():
+    (output / method).mkdir(parents=True)
+    about = {"encoder": "toy", "identity": "abc", "method": method, "output": output / method}
+    evaluate(settings, root / "store", bitext, benchmarks, decomposers, **about)
+(output / "results").mkdir()
+about = {"methods": dict.fromkeys(folders), "selected": ["dream"], "licences": {}, "output": output / "results"}
+report([output / method for method in folders], [], bitext, "mine", settings, **about)
+"""
+METHOD_WITH_THE_TERM = """
+from pathlib import Path
+
+import torch
+from cases import Side, case_of
+
+from orthoglot import config
+from orthoglot.decomposers.base import Decomposition
+from orthoglot.objectives.base import resolve
+
+
+def value(*languages):
+    sides = (
+        Side(Decomposition(one, one, one), *[torch.zeros(1, dtype=torch.long)] * 3)
+        for one in map(torch.tensor, languages)
+    )
+    return resolve("mine.opposition")(case_of(*sides, torch.ones(1, dtype=torch.bool), 2)).item()
+
+
+method = config.load(Path("params.yaml")).methods["seed+opposition"]
+assert method.terms["mine.opposition"] == 1 and method.host == "seed", method
+assert value([[1.0, 0.0]], [[-1.0, 0.0]]) == 0
+assert value([[1.0, 0.0]], [[1.0, 0.0]]) == 4
+"""
+
+
+def recipe(heading: str) -> str:
+    """The text of a section of the page."""
+    page = (ROOT / "docs/extend.md").read_text(encoding="utf-8")
+    return page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def follow(text: str, folder: Path) -> None:
+    """Do in a checkout what a recipe says: write its files, add its entries, change params.yaml."""
+    block = r"[^\n]*:\n\n   ```(?:python|yaml)\n((?:   .*\n|\n)+?)   ```\n"
+    files = re.findall(rf"(?m)^\d\. `(src/\S+\.py)`{block}", text)
+    entries = re.findall(rf"(?m)^\d\. .* in `(\w+)` of `(src/\S+\.py)`{block}", text)
+    assert files
+    assert entries
+    for name, content in files:
+        (folder / name).write_text(dedent(content))
+    for name, path, entry in entries:
+        code = (folder / path).read_text()
+        start = re.search(rf"(?m)^{name}\b.*= \{{\n", code)
+        assert start, f"{path} has no {name}"
+        (folder / path).write_text(code[: start.end()] + dedent(entry) + code[start.end() :])
+    params = folder / "params.yaml"
+    values = yaml.safe_load(params.read_text())
+    for content in re.findall(rf"(?m)^\d\. `params.yaml`{block}", text):
+        values |= yaml.safe_load(dedent(content))
+    params.write_text(yaml.safe_dump(values))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what the recipes change."""
+    for name in ("src", "catalogue"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    return tmp_path
+
+
+def run(checkout: Path, script: str, *arguments: Path) -> None:
+    """Run Python in a checkout, with its source."""
+    path = os.pathsep.join(map(str, [checkout / "src", ROOT / "tests/support"]))
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    result = subprocess.run(
+        command, cwd=checkout, env={**os.environ, "PYTHONPATH": path}, text=True, capture_output=True
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_task_that_is_added_as_the_page_says_is_in_the_report(
+    checkout: Path, world: SimpleNamespace
+) -> None:
+    follow(recipe("A new task, step by step"), checkout)
+    run(checkout, REPORT_WITH_THE_TASK, world.root, checkout / "out", world.decomposer("dream", 1))
+    page = (checkout / "out/results/report.html").read_text()
+    assert "Translation or the line before" in page
+    assert "nearer to their translation than to that of the line before?" in page
+    records = map(json.loads, (checkout / "out/dream/records.jsonl").read_text().splitlines())
+    values = {
+        one["view"]: one["value"] for one in records if (one["task"], one["subset"]) == ("next-line", "all")
+    }
+    assert values["meaning"] > 95
+    assert 35 < values["language"] < 65
+
+
+def test_a_loss_term_that_is_added_as_the_page_says_is_computed(checkout: Path) -> None:
+    follow(recipe("A new loss term, step by step"), checkout)
+    run(checkout, METHOD_WITH_THE_TERM)
