@@ -1,5 +1,6 @@
 """The wheel: what it holds, and that it works in an environment with its dependencies alone; without a network."""
 
+import ast
 import os
 import re
 import subprocess
@@ -8,16 +9,21 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, distribution, packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 
 from orthoglot import __version__
 
 ROOT = Path(__file__).parents[2]
+# Extras that bring versions of their own, which no test has seen together with the others.
+APART = ("gpu", "mteb", "opusfilter")
+# Modules that are for the users of an extra alone.
+OF_AN_EXTRA = {"src/orthoglot/apply/mteb_model.py": "mteb"}
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +65,49 @@ def test_every_dependency_of_users_has_its_licence_listed() -> None:
     page = (ROOT / "docs/licences.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\S+) \| (?:extra `(\S+)`|always) \| (\S.*) \|$", page, re.MULTILINE)
     assert {(name, extra or "always") for name, extra, _ in rows} == wanted
+
+
+@pytest.mark.parametrize(
+    ("folder", "always"), [("src", ["dependencies"]), ("workflow", ["dependencies", "workflow"])]
+)
+def test_every_package_that_is_imported_is_declared(folder: str, always: list[str]) -> None:
+    """At the head of a module only what `always` has; within a function what any extra of users has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = {"dependencies": project["dependencies"], **project["optional-dependencies"]}
+    named = {
+        name: {canonicalize_name(Requirement(one).name) for one in needed} for name, needed in groups.items()
+    }
+    at_the_head = set.union(*(named[name] for name in always))
+    anywhere = set.union(*(some for name, some in named.items() if name != "test"))
+    owners = packages_distributions()
+    own = {"orthoglot", *(path.stem for path in (ROOT / "workflow").glob("*.py")), *sys.stdlib_module_names}
+    undeclared = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        where = str(path.relative_to(ROOT))
+        extra = named.get(OF_AN_EXTRA.get(where, ""), set())
+        head = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for node in ast.walk(tree):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            for package in {module.partition(".")[0] for module in modules} - own:
+                names = {canonicalize_name(name) for name in owners.get(package, [package])}
+                if not names & (at_the_head | extra if node in head else anywhere):
+                    undeclared.append(f"{where}: {package}")
+    assert undeclared == []
+
+
+def test_every_package_of_users_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pins = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    pinned = {canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in pins}
+    extras = {name: some for name, some in project["optional-dependencies"].items() if name not in APART}
+    for requirement in map(
+        Requirement, [*project["dependencies"], *(one for some in extras.values() for one in some)]
+    ):
+        version = pinned.get(canonicalize_name(requirement.name))
+        assert version, f"constraints.txt has no {requirement.name}"
+        assert version in requirement.specifier, f"constraints.txt: {requirement.name}=={version}"
 
 
 def test_only_the_extra_needs_the_workflow_engines(wheel: zipfile.ZipFile) -> None:

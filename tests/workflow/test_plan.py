@@ -577,7 +577,10 @@ def test_environment_file_pins_what_the_constraints_pin() -> None:
     )
     environment = yaml.safe_load((ROOT / "workflow/envs/orthoglot.yaml").read_text())
     assert set(environment) == {"channels", "dependencies"}
-    pins = dict(pin.split("==") for pin in environment["dependencies"][-1]["pip"] if "==" in pin)
+    packages = environment["dependencies"][-1]["pip"]
+    # Beside this file, and beside Snakemake's copy of it in .snakemake/conda.
+    assert "-c ../../constraints.txt" in packages
+    pins = dict(pin.split("==") for pin in packages if "==" in pin)
     project = (ROOT / "pyproject.toml").read_text()
     wanted = re.search(r"^dependencies = \[(.*?)^\]", project, re.S | re.M)
     extras = [re.search(rf"^{name} = \[(.*?)\]$", project, re.M) for name in ("faiss", "segmenters")]
