@@ -33,6 +33,7 @@ class JobLines(logging.Formatter):
         self.inner = inner or logging.Formatter()
         self.running: dict[int, tuple[str, float]] = {}
         self.ended: list[int] = []
+        self.logs: dict[str, int | None] = {}  # when each was last written before its job started
         self.first = 0.0  # when the first job started
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -42,6 +43,7 @@ class JobLines(logging.Formatter):
             output = next(iter(record.__dict__["output"]), "")
             self.first = self.first or time.monotonic()
             self.running[record.__dict__["jobid"]] = (folder_of(output), time.monotonic())
+            self.logs |= {log: written(log) for log in record.__dict__["log"]}
         elif event == LogEvent.JOB_FINISHED:
             self.ended.append(record.__dict__["job_id"])
         if event == LogEvent.ERROR:
@@ -55,7 +57,10 @@ class JobLines(logging.Formatter):
         event = getattr(record, "event", None)
         if event == LogEvent.JOB_ERROR:
             values = record.__dict__
-            return f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {', '.join(values['log'])}"
+            # A job that stopped before it wrote has the log of an earlier run, or none.
+            logs = [log for log in values["log"] if written(log) not in (None, self.logs.get(log))]
+            where = ", ".join(logs) or "it wrote no log, see .snakemake/log"
+            return f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {where}"
         if event != LogEvent.PROGRESS:
             text = self.inner.format(record)
             return TRACE.sub("", text) if record.__dict__.get("exception") in FAULTS else text
@@ -79,6 +84,11 @@ def folder_of(output: str) -> str:
     """The folder that a job makes, by its receipt."""
     path = Path(output)
     return str(path.parents[1]) if path.parent.name == "receipt" else output
+
+
+def written(log: str) -> int | None:
+    """When a file was last written, in ns; None if there is none."""
+    return Path(log).stat().st_mtime_ns if Path(log).exists() else None
 
 
 def install() -> None:

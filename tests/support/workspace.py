@@ -149,15 +149,19 @@ class Workspace:
         process.kill_all()
         assert list(self.folder.glob(pattern)), f"{command} never made {pattern}"
 
+    @property
+    def path(self) -> str:
+        """PATH of the commands that are run."""
+        return os.pathsep.join([self.programs, str(Path(sys.executable).parent), os.environ["PATH"]])
+
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
-        path = os.pathsep.join([self.programs, str(Path(sys.executable).parent), os.environ["PATH"]])
         fixed = {
             "PYTHONPATH": str(self.folder / "src"),
             "DVC_NO_ANALYTICS": "1",
             "SOURCE_DATE_EPOCH": "1790000000",
             "OMP_NUM_THREADS": "1",
         }
-        return {**os.environ, "PATH": path, **fixed, **more}
+        return {**os.environ, "PATH": self.path, **fixed, **more}
 
     def jobs_run(self, *command: str) -> list[str]:
         """The output folders of the jobs that a command ran."""

@@ -402,6 +402,19 @@ def test_the_cause_of_a_failure_comes_last(done: Workspace, finished: Workspace)
     assert os.listdir(done.folder / earlier) == os.listdir(finished.folder / earlier)
 
 
+def test_a_failure_does_not_name_the_log_of_an_earlier_run(done: Workspace, tmp_path: Path) -> None:
+    shutil.rmtree(done.folder / "embeddings/mini/ems-mini")
+    (log,) = (done.folder / "logs/embeddings/mini").glob("*.log")
+    # The job stops before it writes.
+    failing = tmp_path / "bin/tee"
+    failing.parent.mkdir()
+    failing.write_text("#!/bin/sh\nexit 1\n")
+    failing.chmod(0o755)
+    text = done.run(*SNAKEMAKE, check=False, PATH=f"{failing.parent}:{done.path}").stdout
+    assert "failed: embeddings/mini/ems-mini; it wrote no log" in text
+    assert log.name not in text
+
+
 @pytest.mark.parametrize("keep_time", [False, True])
 def test_a_flipped_byte_is_not_recorded_but_made_again(
     keep_time: bool, done: Workspace, finished: Workspace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,10 +72,20 @@ def test_the_job_of_the_report_names_its_page(lines: JobLines) -> None:
     assert text.splitlines()[1:] == ["report: results/report.html"]
 
 
-def test_a_failure_names_the_folder_and_its_log(lines: JobLines) -> None:
-    values = {"output": [RECEIPT], "rule_name": "prepare", "log": ["logs/x.log"]}
+@pytest.mark.parametrize("before", [False, True])
+def test_a_failure_names_the_folder_and_a_log_of_this_run_alone(
+    before: bool, lines: JobLines, tmp_path: Path
+) -> None:
+    log = tmp_path / "x.log"
+    values = {"jobid": 7, "output": [RECEIPT], "rule_name": "prepare", "log": [str(log)]}
+    if before:
+        log.write_text("an earlier run")
+    said(lines, LogEvent.JOB_INFO, " Rule: prepare", **values)
+    unwritten = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)
+    assert unwritten == "failed: data/mini/bitext/a-b; it wrote no log, see .snakemake/log"
+    log.write_text("this run")
     line = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)
-    assert line == "failed: data/mini/bitext/a-b; logs/x.log"
+    assert line == f"failed: data/mini/bitext/a-b; {log}"
 
 
 def test_errors_of_the_engine_are_shown_without_commands_and_without_its_stack(lines: JobLines) -> None:
