@@ -57,6 +57,36 @@ def test_a_better_prediction_wins_by_the_difference_of_the_means(settings: Evalu
     assert len(found) == 2 * (1 + len(SEEDS) + 1)
 
 
+def test_an_interval_of_a_difference_is_that_of_the_same_draws_on_both_sides(
+    settings: EvaluationSettings,
+) -> None:
+    """Methods that agree on nearly every sentence differ by little in every draw."""
+    rng = np.random.default_rng(3)
+    theirs = rng.integers(2, size=400)
+    ours = theirs.copy()
+    ours[np.flatnonzero(theirs == 0)[:20]] = 1
+    keys = np.arange(400, dtype=np.uint64)
+
+    def scored(view: str, hits: np.ndarray) -> Scored:
+        return {Key("tatoeba", "t", "en-de", view, 1, "P@1"): Scores(hits, keys)}
+
+    found = compared(settings, scored("meaning", ours), scored("sentence", theirs))
+    record = found["difference-P@1:original", None]
+    golden = stats.bootstrap(
+        (ours, theirs),
+        lambda one, two: np.mean(one) - np.mean(two),
+        paired=True,
+        vectorized=False,
+        n_resamples=2000,
+        method="percentile",
+        rng=rng,
+    ).confidence_interval
+    assert record.value == pytest.approx(5)
+    assert record.low is not None
+    assert record.high is not None
+    assert (record.low, record.high) == pytest.approx((100 * golden.low, 100 * golden.high), abs=0.6)
+
+
 def test_equals_do_not_differ(settings: EvaluationSettings) -> None:
     ours, theirs = predictions("meaning", 1.0, (1,)), predictions("sentence", 1.0, (0,))
     found = compared(settings, ours, theirs)

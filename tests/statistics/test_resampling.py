@@ -85,6 +85,13 @@ def test_a_draw_without_a_correlation_keeps_the_observed_one() -> None:
     assert (found.draws[0] == found.values[0]).mean() == pytest.approx(1 / 9 + 6 / 27, abs=0.08)
 
 
+def test_a_draw_takes_as_many_sentences_as_there_are() -> None:
+    found = resample([Column("a", items(np.eye(5)[0]), mean())], resamples=2000, generator=rng())
+    np.testing.assert_allclose(5 * found.draws, np.round(5 * found.draws), atol=1e-9)
+    # The first of five sentences is drawn in 1 - .8^5 of the draws.
+    assert (found.draws > 0).mean() == pytest.approx(1 - 0.8**5, abs=0.04)
+
+
 def test_columns_of_other_sentences_are_drawn_independently() -> None:
     one = graded(100, 5)
     other = Scores(one.values, one.keys + 100)
