@@ -1,0 +1,179 @@
+"""The discriminants as docs/papers.md#discriminant and #turned-discriminant define them, sentence by sentence.
+
+Nothing here is taken from the implementation: who reads the page alone gets the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from orthoglot.decomposers import discriminant, turned_discriminant
+from orthoglot.decomposers.base import Languages
+from orthoglot.decomposers.moments import Block, Moments, PairMoments
+
+DIM = 10
+LANGUAGES = ["ar", "de", "en", "zh"]
+# Chinese has no translation into English, the language with the most pairs.
+PAIRS = {("en", "de"): 400, ("en", "ar"): 150, ("de", "zh"): 90, ("ar", "zh"): 60}
+
+
+def blocks() -> list[Block]:
+    """Unit vectors: every language with its own mean and directions, every language pair with its own topic."""
+    rng = np.random.default_rng(4)
+    own = {
+        name: (0.4 * rng.normal(size=DIM), np.eye(DIM) + 0.2 * rng.normal(size=(DIM, DIM)))
+        for name in LANGUAGES
+    }
+    found = []
+    for pair, n in PAIRS.items():
+        meaning = rng.normal(size=(n, DIM)) * np.linspace(0.1, 1, DIM) + 0.5 * rng.normal(size=DIM)
+        sides = [(meaning + 0.4 * rng.normal(size=(n, DIM))) @ own[name][1] + own[name][0] for name in pair]
+        sides = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+        found.append((sides[0], sides[1], pair))
+    return found
+
+
+class Text(NamedTuple):
+    """All training pairs (N, D) and the language of each side."""
+
+    a: np.ndarray
+    b: np.ndarray
+    of_a: np.ndarray
+    of_b: np.ndarray
+
+    @property
+    def vectors(self) -> np.ndarray:
+        return np.concatenate([self.a, self.b])
+
+    @property
+    def languages(self) -> np.ndarray:
+        return np.concatenate([self.of_a, self.of_b])
+
+
+def text() -> Text:
+    sides = [*zip(*blocks(), strict=True)]
+    names = [np.concatenate([[pair[side]] * PAIRS[pair] for pair in sides[2]]) for side in (0, 1)]
+    return Text(np.concatenate(sides[0]), np.concatenate(sides[1]), names[0], names[1])
+
+
+def implementation() -> tuple[Moments, PairMoments]:
+    moments, pairs = Moments(DIM, LANGUAGES, products=True), PairMoments(DIM, products=True)
+    for a, b, pair in blocks():
+        moments.update(a, pair[0])
+        moments.update(b, pair[1])
+        pairs.update(a, b, pair)
+    return moments, pairs
+
+
+def power_of(matrix: np.ndarray, exponent: float) -> np.ndarray:
+    sizes, axes = np.linalg.eigh(matrix)
+    return axes * sizes**exponent @ axes.T
+
+
+class Maps(NamedTuple):
+    """m = meaning @ (x - centre), l = language @ (x - mean)."""
+
+    meaning: np.ndarray
+    centre: np.ndarray
+    language: np.ndarray
+    mean: np.ndarray
+
+
+def by_the_page(given: Text, s: float, p: float, *, centred: bool) -> Maps:
+    n = len(given.a)
+    mean = given.vectors.mean(axis=0)
+    within = sum(np.outer(x - y, x - y) for x, y in zip(given.a, given.b, strict=True)) / (2 * n)
+    both = sum(np.outer(x, y) + np.outer(y, x) for x, y in zip(given.a, given.b, strict=True)) / (2 * n)
+    w_map = power_of((1 - s) * within + s * np.trace(within) / DIM * np.eye(DIM), -0.5)
+
+    def between(c: np.ndarray) -> np.ndarray:
+        shared = both - np.outer(c, c)
+        v = np.mean([np.dot(x - c, x - c) for x in given.vectors])
+        trace = np.trace(shared)
+        target = trace / DIM * np.eye(DIM)
+        numerator = (v**2 + trace**2) / 2 - np.sum(shared**2)
+        r = min(1, max(0, numerator) / (n * np.sum((shared - target) ** 2)))
+        assert 0.001 < r < 0.5
+        return (1 - r) * shared + r * target
+
+    c = mean if centred else np.zeros(DIM)
+    w, u = np.linalg.eigh(w_map @ between(c) @ w_map)
+    w = np.maximum(w, 0)
+    meaning = np.diag((w / (1 + w)) ** p) @ u.T @ w_map
+
+    ratio, u = np.linalg.eigh(w_map @ between(mean) @ w_map)
+    names = np.unique(given.languages)
+    dropped = max(1, len(names) - 1)
+    directions = (w_map @ u)[:, np.argsort(ratio)[dropped:]]
+    covariance = np.zeros((DIM, DIM))
+    for name in names:
+        of_language = given.vectors[given.languages == name]
+        apart = of_language - of_language.mean(axis=0)
+        covariance += apart.T @ apart / (2 * n)
+    b = np.linalg.pinv(directions.T @ covariance @ directions, rcond=1e-6) @ directions.T @ covariance
+    return Maps(meaning, c, np.eye(DIM) - b.T @ directions.T, mean)
+
+
+@pytest.mark.parametrize("centre", ["overall", "none"])
+@pytest.mark.parametrize(("s", "p"), [(0.0, 1.0), (0.5, 0.25), (0.9, 0.0)])
+def test_the_discriminant(s: float, p: float, centre: discriminant.Centre) -> None:
+    given, weights = text(), discriminant.fit(*implementation(), s, p, centre)
+    x = given.vectors
+    meaning, language = discriminant.apply(weights, x, Languages([], None, LANGUAGES))
+    page = by_the_page(given, s, p, centred=centre == "overall")
+    expected = (x - page.centre) @ page.meaning.T
+    # Each number of the meaning part may have the other sign.
+    np.testing.assert_allclose(meaning @ meaning.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(language, (x - page.mean) @ page.language.T, rtol=1e-6, atol=1e-6)
+
+
+def rotations(given: Text, t: float) -> dict[str, np.ndarray]:
+    """R_k of every language: English is the pivot, Chinese goes through German, with which it has more pairs."""
+
+    def centred(first: str, second: str) -> np.ndarray:
+        rows = (given.of_a == first) & (given.of_b == second)
+        a, b = given.a[rows], given.b[rows]
+        return (a - a.mean(axis=0)).T @ (b - b.mean(axis=0)) / rows.sum()
+
+    if t == 0:
+        return {name: np.eye(DIM) for name in LANGUAGES}
+    covariances = {pair: centred(*pair) for pair in PAIRS}
+    common = sum(n * (covariances[pair] + covariances[pair].T) / 2 for pair, n in PAIRS.items())
+    sizes, axes = np.linalg.eigh(common / sum(PAIRS.values()))
+    common = axes * np.maximum(sizes, 0) @ axes.T
+
+    def onto(covariance: np.ndarray) -> np.ndarray:
+        u, _, vt = np.linalg.svd(t * covariance + (1 - t) * common)
+        return vt.T @ u.T
+
+    german, arabic = onto(covariances["en", "de"].T), onto(covariances["en", "ar"].T)
+    chinese = german @ onto(covariances["de", "zh"].T)
+    return {"en": np.eye(DIM), "de": german, "ar": arabic, "zh": chinese}
+
+
+@pytest.mark.parametrize("centre", ["language", "none"])
+@pytest.mark.parametrize("t", [0.0, 0.75, 1.0])
+def test_the_turned_discriminant(t: float, centre: turned_discriminant.Centre) -> None:
+    s, p, given = 0.5, 0.5, text()
+    weights = turned_discriminant.fit(*implementation(), t, s, p, centre)
+    names = given.languages
+    meaning, language = turned_discriminant.apply(
+        weights, given.vectors, Languages([*names], None, LANGUAGES)
+    )
+
+    means = {
+        name: given.vectors[names == name].mean(axis=0) if centre == "language" else np.zeros(DIM)
+        for name in LANGUAGES
+    }
+    turns = rotations(given, t)
+    of_sentence = np.stack([means[name] for name in names])
+    z = np.stack([turns[name] @ (x - means[name]) for x, name in zip(given.vectors, names, strict=True)])
+    page = by_the_page(Text(*np.split(z, 2), given.of_a, given.of_b), s, p, centred=False)
+    kept = (z - page.mean) @ page.language.T
+    back = np.stack([turns[name].T @ row for row, name in zip(kept, names, strict=True)])
+    expected = z @ page.meaning.T
+    np.testing.assert_allclose(meaning @ meaning.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(language, of_sentence - of_sentence.mean(axis=0) + back, rtol=1e-6, atol=1e-6)
