@@ -178,6 +178,9 @@ class Plan:
         if job.verb == "embed" and self._frozen(job):
             # Vectors of an earlier result are copied only if the same code made them.
             content["code"] = code(_entry(job.verb), job.names)
+        if job.verb == "decompose":
+            # The records of the method state it.
+            content["code"] = code(_entry(job.verb), job.names)
         if job.verb == "pretrain" and self.params.curves:
             folder = f"logs/{self.name}/curves/{job.folder.removeprefix(f'models/{self.name}/')}"
             content["curves"] = {"folder": folder, "tools": self.params.curves}

@@ -137,6 +137,17 @@ def test_a_record_says_how_a_method_departs_from_the_papers(
     assert unsign(records[0].signature)["architecture"] == expected
 
 
+def test_a_record_says_which_code_and_text_its_method_comes_from(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    folder, settings = world.decomposer("dream", 9), settings.model_copy(update={"tasks": ["heldout"]})
+    replace(load_decomposer(folder), details={"code": "c0de", "text": "7e87"}).save(folder)
+    found = [unsign(one.signature) for one in run(world, settings, tmp_path / "out", [folder], "meat")]
+    assert {(facts["trained_code"], facts["trained_text"]) for facts in found} == {("c0de", "7e87")}
+    undivided = run(world, settings, tmp_path / "original", [], "original")
+    assert "trained_text" not in unsign(undivided[0].signature)
+
+
 def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
     world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:

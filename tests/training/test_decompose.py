@@ -348,8 +348,20 @@ def run(
         seed=1,
         checkpoint=root / "checkpoint",
         output=output,
+        code="0123456789abcdef",
     )
     return output
+
+
+def test_a_decomposer_states_the_text_and_the_code_that_made_it(tmp_path: Path) -> None:
+    texts = {}
+    for name, pairs, valid in (("a", 50, 20), ("same", 50, 20), ("fewer", 49, 20), ("valid", 50, 19)):
+        output = run(tmp_path / name, METHODS["centering"], "centering", train_pairs=pairs, valid=valid)
+        texts[name] = load_decomposer(output).details["text"]
+    assert len(texts["a"]) == 16
+    assert texts["a"] == texts["same"]
+    assert len({texts[name] for name in ("a", "fewer", "valid")}) == 3
+    assert load_decomposer(output).details["code"] == "0123456789abcdef"
 
 
 def test_files_of_a_trained_method(tmp_path: Path) -> None:

@@ -503,6 +503,16 @@ def test_a_language_that_an_encoder_lacks_is_reported_with_what_brings_it(values
     ) in str(caught.value)
 
 
+def test_a_decompose_job_knows_the_digest_of_its_code(values: dict[str, Any]) -> None:
+    plan = Plan(config.check(values))
+    jobs = [job for job in plan.jobs.values() if job.verb == "decompose"]
+    assert jobs
+    codes = {job.folder: json.loads(plan.as_json(job.key)).get("code") for job in jobs}
+    assert all(codes.values())
+    # Of a closed form and of a trained method it is not the same.
+    assert len({codes[f"models/mini/decomposers/ems-mini/{name}"] for name in ("procrustes", "meat")}) == 2
+
+
 def test_an_embed_job_takes_all_cores_for_a_frozen_encoder_alone(values: dict[str, Any]) -> None:
     other = {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"}
     values["encoders"]["other"] = {**other, "max_tokens": 64, "licence": "none"}

@@ -317,6 +317,7 @@ def decompose(job_file: JobFile) -> None:
                 device=job.device,
                 checkpoint=job.checkpoint / f"seed{seed}",
                 output=folder,
+                code=job.code,
             )
             if ending is not None:
                 endings.append(ending)

@@ -234,7 +234,8 @@ def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
 def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
     """What the records say of encoder and method, whatever their names.
 
-    The checkpoint, the bits of rounded weights, architecture, partners and terms.
+    The checkpoint, the bits of rounded weights, architecture, partners and terms; digests of the code that trained the
+    method and of the sentences that it was trained on, so that two records of one method can be told apart.
     """
     decomposer = next(iter(models.values()))
     details = decomposer.details if decomposer else {}
@@ -249,6 +250,7 @@ def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
         "architecture": architecture,
         "partners": details.get("partners", "none"),
         "terms": ",".join(terms),
+        **{f"trained_{name}": details[name] for name in ("code", "text") if name in details},
     }
 
 

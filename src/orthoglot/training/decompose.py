@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -47,12 +48,14 @@ class Data:
         vectors: (N, D) float32.
         languages: K codes, sorted; a language id is a position in this list.
         train, valid: pairs as rows of `vectors`, on the CPU.
+        text: digest of the sentences of these pairs, in their order; empty where nobody knows them.
     """
 
     vectors: Tensor
     languages: list[str]
     train: PairRows
     valid: PairRows
+    text: str = ""
 
 
 def decompose(
@@ -66,6 +69,7 @@ def decompose(
     device: str,
     checkpoint: Path,
     output: Path,
+    code: str = "",
 ) -> Ending | None:
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
@@ -75,6 +79,7 @@ def decompose(
         device: "auto", "cpu", "cuda", ...
         checkpoint: folder for the resume file.
         output: the folder.
+        code: digest of the code that trains, for the record.
     Returns:
         How the training ended; None for a closed form.
     Raises:
@@ -83,7 +88,10 @@ def decompose(
     found, history = fit_decomposer(
         method, recipe, name, data, seed=seed, device=resolve_device(device), checkpoint=checkpoint
     )
-    replace(found, encoder=store.meta["encoder"], identity=store.meta["identity"]).save(output)
+    details = {**found.details, **({"code": code} if code else {})}
+    replace(found, encoder=store.meta["encoder"], identity=store.meta["identity"], details=details).save(
+        output
+    )
     if not history:
         return None
     write_history(history, output)
@@ -166,6 +174,7 @@ def fit_decomposer(
         **own,
         "train_pairs": len(data.train),
         "valid_pairs": len(data.valid),
+        **({"text": data.text} if data.text else {}),
         **end,
     }
     return Decomposer(method.architecture, name, "", "", data.languages, dim, weights, details), history
@@ -182,8 +191,9 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
         DataError: a split is empty, or a sentence has no vector.
     """
     languages = sorted({code for folder in bitext for code in parse_pair(folder.name)})
-    train = _pairs(store, bitext, languages, "train", train_pairs)
-    valid = _pairs(store, bitext, languages, "valid", None)
+    text = hashlib.sha256()
+    train = _pairs(store, bitext, languages, "train", train_pairs, text)
+    valid = _pairs(store, bitext, languages, "valid", None, text)
     used = torch.cat([train.source, train.target, valid.source, valid.target]).unique()
     logger.info(
         "decompose: %d training and %d validation pairs, %d vectors", len(train), len(valid), len(used)
@@ -198,7 +208,7 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
         )
         for pairs in (train, valid)
     )
-    return Data(vectors, languages, train, valid)
+    return Data(vectors, languages, train, valid, text.hexdigest()[:16])
 
 
 def _pairs(
@@ -207,12 +217,15 @@ def _pairs(
     languages: list[str],
     split: Literal["train", "valid"],
     limit: int | None,
+    text: hashlib._Hash,
 ) -> PairRows:
-    """The pairs of one split of all folders, as rows of the store."""
+    """The pairs of one split of all folders, as rows of the store; their sentences go into the digest."""
     parts = []
     for folder in bitext:
         source, target = parse_pair(folder.name)
         pairs = read_split(folder, split)[:limit]
+        for pair in pairs:
+            text.update(f"{split}\t{folder.name}\t{pair.source}\t{pair.target}\n".encode())
         rows = (
             store.rows([pair.source for pair in pairs], source),
             store.rows([pair.target for pair in pairs], target),
