@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import safe_open
-from scipy.stats import t as student
 
 from orthoglot.errors import DataError
 from orthoglot.papers.published import CROSS_LINGUAL, METHODS, P_AT_1, Claim, Definition, Paper
 from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.intervals import over_trainings
 from orthoglot.statistics.lookup import Measured, Name, Number
 from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
 
@@ -187,8 +187,7 @@ class Run:
         values = list(number.by_seed.values())
         mean, low, high = fmean(values), None, None
         if len(values) > 1:
-            quantile = float(student.ppf((1 + self.confidence) / 2, len(values) - 1))
-            half = quantile * float(np.std(values, ddof=1)) / len(values) ** 0.5
+            half = over_trainings(values, self.confidence)
             low, high = mean - half, mean + half
         return number._replace(value=mean, low=low, high=high, averaged=False)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orthoglot.statistics.intervals import over_trainings
 from orthoglot.statistics.records import (
     ALL,
     COMPARISON,
@@ -91,10 +92,10 @@ def overall(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread(records: pd.DataFrame) -> pd.DataFrame:
-    """Records of the mean over seeds, with the standard deviation `sd` over seeds (NaN for one seed)."""
+    """Records of the mean over seeds, with `reach`, what other seeds would change (`over_trainings`)."""
     keys = ["task", "dataset", "subset", "view", "encoder", "method", "metric"]
     by_seed = records[records["seed"].notna()].groupby(keys, sort=False)["value"]
-    found = by_seed.agg(sd="std").reset_index()
+    found = by_seed.agg(reach=over_trainings).reset_index()
     return records[records["seed"].isna()].merge(found, on=keys, validate="one_to_one")
 
 
@@ -106,15 +107,15 @@ def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
 def comparisons(records: pd.DataFrame) -> pd.DataFrame:
     """A row per paired difference: both corrected p values, the baseline with its view, and how the seeds agree.
 
-    `compared` is the metric whose values differ; a correlation has no sign test (NaN). `sd` is over the
-    differences by seed (NaN for one seed), `agreed` whether all have the sign of their mean.
+    `compared` is the metric whose values differ; a correlation has no sign test (NaN). `reach` is
+    what other seeds would change (`over_trainings`), `agreed` whether all have the sign of their mean.
     """
     chosen = records.join(records["metric"].str.extract(f"^{COMPARISON}$"))
     chosen = chosen[chosen["kind"].notna()]
     keys = ["task", "dataset", "encoder", "method", "view", "baseline", "compared"]
     by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda found: np.sign(found["value"]))
     seeds = by_seed.groupby(keys, sort=False).agg(
-        sd=("value", "std"), lowest=("sign", "min"), highest=("sign", "max")
+        reach=("value", over_trainings), lowest=("sign", "min"), highest=("sign", "max")
     )
     chosen = chosen[chosen["seed"].isna()]
     wide = chosen.pivot(index=keys, columns="kind", values="value")

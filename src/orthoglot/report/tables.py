@@ -69,6 +69,9 @@ FIXED = (
     f"other seeds would. Colour: p < {LEVEL} and all seeds agree in sign."
 )
 INTERVALS = {"wilson": "Wilson", "bootstrap-percentile": "bootstrap"}
+TRAININGS = (
+    "± is half of the 95 % interval over trainings with other seeds (Student's t); from two seeds it is wide."
+)
 ARROWS = {"higher": "↑", "lower": "↓"}
 ROLES = {"undivided": "", "ours": "", "published": ", published", "best": ", best variant"}
 
@@ -240,8 +243,8 @@ def host_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> Tabl
     )
     columns = list(found["what"].unique())
     note = (
-        "P@1 of the method minus that of its host, in points [interval] ± standard deviation of the differences by "
-        f"seed, paired by sentence pair. The arrow shows which way is better. {FIXED} Levels and p are in the "
+        "P@1 of the method minus that of its host, in points [interval], paired by sentence pair. "
+        f"{TRAININGS} The arrow shows which way is better. {FIXED} Levels and p are in the "
         "sections of the tasks."
     )
     table = _grid(found, ["encoder", "method", "baseline"], ["what"], columns, _difference)
@@ -288,7 +291,7 @@ def checks_table(records: pd.DataFrame, dataset: str) -> Table:
         "source's; gold stands by for comparison. Without length: Pearson's correlation of prediction and gold after "
         "regressing both on length and ratio. These are means over language pairs. At once: all items in one "
         "correlation; within: of the deviations from each pair's mean; between: percent of the covariance of all items "
-        "that comes from the means of the pairs. ± is the standard deviation over seeds."
+        f"that comes from the means of the pairs. {TRAININGS}"
     )
     table = _grid(values, ["encoder", "method", "view"], ["metric"], list(CHECKS), _score)
     return Table("Controls and confounds", note, ["Encoder", "Method", "View", *CHECKS.values()], table)
@@ -305,13 +308,13 @@ def leakage_table(records: pd.DataFrame) -> Table:
         f"lies between the languages of a pair, from 0 to 100, chance {chance:.2g}. R²: percent of the variance of "
         "held-out sentences that ridge regression from the language view explains, at most 100, below 0 if worse than "
         "the mean; a language view that holds only the language scores 0 for meaning, and the sentence's language "
-        "share for the sentence. Intervals resample pivot sentences and keep models, means and regressions. ± is the "
-        "standard deviation over seeds."
+        "share for the sentence. Intervals resample pivot sentences and keep models, means and regressions. "
+        f"{TRAININGS}"
     )
 
     def show(row: Any) -> Cell:
         form = ".2f" if row.metric.startswith("norm") else ".1f"
-        return _score(row, form=form, sd_form=form)
+        return _score(row, form=form, reach_form=form)
 
     table = _grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
     return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *LEAKS.values()], table)
@@ -325,7 +328,7 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
 
     def show(row: Any) -> Cell:
         """Four significant digits, as these numbers span decades."""
-        return _score(row, form=".4g", sd_form=".2g")
+        return _score(row, form=".4g", reach_form=".2g")
 
     table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, show)
     languages = {
@@ -339,7 +342,7 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
         "covariance), mean over pairs of languages; 0 is the same. CH-I: Calinski and Harabasz's index with a "
         "sentence's translations as its cluster. PR: isotropy, 1 where no direction is preferred; a direction's sign "
         "is the solver's choice, which widens the interval. Intervals leave out a tenth of the sentences at a time and "
-        "keep models and languages; ± is the standard deviation over seeds. Groups differ in their number of "
+        f"keep models and languages. {TRAININGS} Groups differ in their number of "
         "languages, on which CH-I depends. Arrows are for meaning and undivided vectors: a language view that is one "
         "vector for each language has a CH-I of 0 and a huge KL-D, as it should; vectors that are all the same have a "
         "PR of 0.368 or less."
@@ -378,7 +381,7 @@ def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -
                 note = "Mean over seeds and over all directions from and to the language; each direction is a record."
                 heading = "Language"
             chosen = chosen.assign(
-                subset=chosen["subset"].str.replace("->", " → "), view=view, sd=float("nan")
+                subset=chosen["subset"].str.replace("->", " → "), view=view, reach=float("nan")
             )
             table = _grid(chosen, ["subset"], ["method"], methods, _score)
             if table:
@@ -456,18 +459,18 @@ def _grid(
     ]
 
 
-def _score(row: Any, tone: str = "", form: str = ".1f", sd_form: str = ".1f") -> Cell:
-    """A value, its interval if it has one, and the standard deviation over the seeds of a view that was trained."""
+def _score(row: Any, tone: str = "", form: str = ".1f", reach_form: str = ".1f") -> Cell:
+    """A value, its interval if it has one, and what other seeds would change, of a view that was trained."""
     small = [] if pd.isna(row.low) else [f"[{row.low:{form}}, {row.high:{form}}]"]
-    if row.view != "sentence" and pd.notna(row.sd):
-        small.append(f"± {row.sd:{sd_form}}")
+    if row.view != "sentence" and pd.notna(row.reach):
+        small.append(f"± {row.reach:{reach_form}}")
     return Cell(f"{row.value:{form}}", " ".join(small), tone)
 
 
 def _difference(row: Any) -> Cell:
     small = f"[{_points(row.low)}, {_points(row.high)}]"
-    if pd.notna(row.sd):
-        small += f" ± {row.sd:.1f}"
+    if pd.notna(row.reach):
+        small += f" ± {row.reach:.1f}"
     return Cell(_points(row.value), small, significance(row))
 
 
@@ -519,7 +522,7 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
         about = ". ".join(
             ["; ".join(parts), *(f"{', '.join(own)}: {data}" for data, own in encoders.items())]
         )
-    return f"{about}. ± is the standard deviation over seeds. Bold: the interval is better than all others."
+    return f"{about}. {TRAININGS} Bold: the interval is better than all others."
 
 
 def _data(values: pd.DataFrame, task: str) -> str:
