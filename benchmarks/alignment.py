@@ -1,6 +1,6 @@
 """Alignment of sentences against known answers: documents of which sentences were joined and left out by chance.
 
-python benchmarks/alignment.py MODEL --shared ../shared --work FOLDER [--dev]
+python benchmarks/alignment.py MODEL --shared ../shared --work FOLDER [--output FILE.csv] [--dev]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from orthoglot import load
 from orthoglot.apply.align import align
@@ -161,15 +162,17 @@ def interval(counts: np.ndarray) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print a row for each text, language, part of the vectors and margin."""
+    """Print a row for each text, language, part of the vectors and margin, and write them as records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="vectors, kept")
+    parser.add_argument("--output", type=Path, help="records, CSV")
     parser.add_argument("--dev", action="store_true")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     model, part = load(given.model, device="cpu"), "dev" if given.dev else "test"
+    records: list[dict[str, object]] = []
     for corpus in LANGUAGES:
         text = disturbed(list(rows(corpus, part, given.shared)), SEED)
         gold = _of_documents(text, text.gold)
@@ -209,6 +212,14 @@ def main() -> None:
                     f"[{low:.1f}, {high:.1f}] | {near:.1f} | {counts[:, 1].sum()} | {len(counts)} |\n"
                 )
                 sys.stdout.flush()
+                about = {"text": corpus, "pair": f"en-{other}", "way": way}
+                records.append(
+                    about
+                    | {"precision": precision, "recall": recall, "f1": middle, "low": low, "high": high}
+                    | {"near": near, "gold": counts[:, 1].sum(), "documents": len(counts)}
+                )
+    if given.output:
+        pd.DataFrame(records).round(4).to_csv(given.output, index=False)
 
 
 def _of_documents(text: Text, links: Gold) -> list[Gold]:

@@ -1,0 +1,97 @@
+"""Every score in a table of these pages is in a committed record, of the method that the table names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs/results"
+# The folders of records of each page; a page without any has no score in a table.
+RECORDS = {
+    "real.md": ("real", "evaluation"),
+    "evaluation.md": ("evaluation",),
+    "discriminant.md": (),
+    "alignment.md": (),
+}
+NUMBER = r"[+-]?\d+\.\d"
+SCORE = re.compile(rf"({NUMBER})(?:\\\*)?(?: \[({NUMBER}), ({NUMBER})\])?")
+# Of a method's name, what the pages say otherwise.
+CHOSEN = {"langsae, chosen": "langsae-chosen"}
+
+
+@cache
+def records(folders: tuple[str, ...]) -> pd.DataFrame:
+    """Method, value and interval of all records in some folders."""
+    files = [file for folder in folders for file in sorted((RESULTS / folder).glob("*.parquet"))]
+    tables = [pd.read_parquet(file, columns=["method", "value", "low", "high"]) for file in files]
+    return pd.concat(tables or [pd.DataFrame(columns=["method", "value", "low", "high"])])
+
+
+@cache
+def known(folders: tuple[str, ...]) -> dict[str, set[tuple[str, ...]]]:
+    """By method every value, and every value with its interval, as a page rounds them."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for method, value, *ends in records(folders).itertuples(index=False):
+        own = found.setdefault(method, set())
+        own.add((rounded(value),))
+        if pd.notna(ends[0]):
+            own.add((rounded(value), *map(rounded, ends)))
+    return found
+
+
+def rounded(number: float) -> str:
+    return f"{round(number, 1) + 0.0:.1f}"
+
+
+def scores(text: str) -> Iterator[tuple[list[str], tuple[str, ...], str]]:
+    """Of each score in a table: its row's first two cells and its column's heading; its numbers; the line."""
+    heading: list[str] = []
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            heading = []
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        heading = heading or cells
+        for name, cell in zip(heading, cells, strict=True):
+            if score := SCORE.fullmatch(cell):
+                numbers = tuple(f"{float(one) + 0.0:.1f}" for one in score.groups() if one)
+                yield [*cells[:2], name.partition(",")[0]], numbers, line
+
+
+def untraced(text: str, of: dict[str, set[tuple[str, ...]]]) -> list[str]:
+    """The lines with a score that no record of the method has that the row or the column names."""
+    lines = []
+    for names, numbers, line in scores(text):
+        row, second, column = (CHOSEN.get(name, name) for name in names)
+        named = [name for name in (f"{row} at {second}", row, column) if name in of]
+        if not any(numbers in of[name] for name in named[:1] or of):
+            lines.append(line)
+    return lines
+
+
+@pytest.mark.parametrize("page", RECORDS)
+def test_every_score_of_a_table_has_a_record(page: str) -> None:
+    text = (RESULTS / page).read_text(encoding="utf-8")
+    assert untraced(text, known(RECORDS[page])) == []
+
+
+def test_a_score_without_a_record_is_found() -> None:
+    of = {"seed": {("91.0",), ("91.0", "90.5", "91.4")}, "dream": {("88.8",)}}
+    table = "| Method | P@1 |\n|---|---|\n| seed | {} |\n"
+    assert untraced(table.format("91.0 [90.5, 91.4]"), of) == []
+    assert untraced(table.format("91.0"), of) == []
+    for wrong in ("91.0 [90.5, 91.5]", "91.1", "88.8"):
+        assert untraced(table.format(wrong), of) == [f"| seed | {wrong} |"]
+    assert untraced("| Text | seed |\n|---|---|\n| Tatoeba | 88.8\\* |\n", of) == ["| Tatoeba | 88.8\\* |"]
+
+
+def test_the_pages_have_scores() -> None:
+    counts = {page: sum(1 for _ in scores((RESULTS / page).read_text())) for page in RECORDS}
+    assert counts["real.md"] > 700
+    assert counts["evaluation.md"] > 700
