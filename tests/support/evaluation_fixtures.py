@@ -137,7 +137,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     np.save(store / DIGESTS, digests[places])
     np.save(store / ROWS, places)
     index = index_digest(digests[places], places)
-    meta = {"identity": "abc", "n": len(vectors), "dim": vectors.shape[1], "index": index}
+    meta = {"encoder": "toy", "identity": "abc", "n": len(vectors), "dim": vectors.shape[1], "index": index}
     (store / META).write_text(json.dumps(meta))
 
     def decomposer(method: str, seed: int, leak: float = 0.0, identity: str = "abc") -> Path:
