@@ -100,8 +100,10 @@ def read(folder: Path) -> Receipt | None:
         (place,) = (place for place in (folder / NAME).iterdir() if not place.name.startswith("."))
         content = json.loads(place.read_bytes())
         whole = content.pop("sha256") == _sha256(_json(content)) and place.name == f"{content['key']}.json"
-        return Receipt(**content) if whole else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        files = {str(name): (int(size), str(digest)) for name, (size, digest) in content["files"].items()}
+        inputs = {str(folder): (str(key), then) for folder, (key, then) in content["inputs"].items()}
+        return Receipt(str(content["key"]), files, inputs) if whole else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

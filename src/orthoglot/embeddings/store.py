@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,10 +128,14 @@ def _array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     Raises:
         OSError, ValueError: it does not.
     """
-    with path.open("rb") as file:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"{path.name}: not a .npy file of version 1.0")
-        found, by_column, stored = np.lib.format.read_array_header_1_0(file)
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("not a .npy file of version 1.0")
+            found, by_column, stored = np.lib.format.read_array_header_1_0(file)
+        except Exception as error:  # a damaged header makes NumPy's parser fail in many ways
+            raise ValueError(f"{path.name}: {error}") from error
         start = file.tell()
     size = path.stat().st_size - start
     if (found, stored) != (shape, dtype):
