@@ -74,7 +74,7 @@ class EmbeddingStore:
                 raise ValueError(f"n and dim are {shape}")
             if dtype not in DTYPES:
                 raise ValueError(f"stored as {dtype!r}, known are {', '.join(DTYPES)}")
-            if not isinstance(meta["encoder"], str):
+            if not isinstance(meta.get("encoder", ""), str):
                 raise ValueError(f"encoder is {meta['encoder']!r}")
             vectors = _array(folder / VECTORS, np.dtype(dtype), shape)
             digests = _array(folder / DIGESTS, np.dtype(f"S{WIDTH}"), shape[:1])
