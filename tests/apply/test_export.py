@@ -42,6 +42,7 @@ def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> D
         weights = {"means": generator.normal(size=shape).astype(np.float32) / 10}
     if architecture == "sparse_autoencoder":
         weights = {"encoder.weight": matrix(), "decoder.weight": matrix(), "active": np.array([3])}
+        weights["kept"] = np.ones(dim, dtype=np.float32)
     if architecture == "discriminant":
         weights = {"meaning": matrix(), "language": matrix()}
         weights |= {name: np.full(dim, 0.05, dtype=np.float32) for name in ("centre", "mean")}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from small_checkpoint import make_pairs, write_checkpoint
 from typer.testing import CliRunner
 
-from orthoglot import load
+from orthoglot import load, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import distinct, mine
 from orthoglot.apply.text_vectors import text_vectors
@@ -178,3 +181,51 @@ def test_options_that_contradict_each_other_are_refused() -> None:
         mine(x, x, retrieval="forward", best=5, neighborhood=4)
     with pytest.raises(DataError, match="no line has text"):
         distinct(["", " "], "x")
+
+
+@pytest.mark.parametrize("command", ["mine", "encode"])
+def test_weights_that_are_not_finite_give_no_pairs_and_no_vectors(
+    command: str, encoder: Path, tmp_path: Path
+) -> None:
+    damaged = shutil.copytree(encoder, tmp_path / "damaged")
+    weights = load_file(damaged / "model.safetensors")
+    weights["encoder.layer.0.output.dense.weight"][:] = torch.nan
+    save_file(weights, damaged / "model.safetensors", metadata={"format": "pt"})
+    source, target = texts(tmp_path)
+    output = tmp_path / "out.npy"
+    words = {
+        "mine": ["mine", source, target, "--model", str(damaged), "-o", str(output), "--threads", "1"],
+        "encode": ["encode", str(damaged), source, str(output), "--threads", "1"],
+    }
+    done = CliRunner().invoke(app, words[command])
+    assert isinstance(done.exception, DataError)
+    assert "is not finite" in str(done.exception)
+    assert not output.exists()
+
+
+def test_vectors_that_are_not_finite_are_not_searched() -> None:
+    vectors = np.eye(4, dtype=np.float32)
+    damaged = vectors.copy()
+    damaged[2, 1] = np.nan
+    with pytest.raises(DataError, match=r"y: vector 2 \(from 0\) is not finite"):
+        mine(vectors, damaged)
+
+
+def test_stored_vectors_that_are_not_finite_are_not_taken_up(encoder: Path, tmp_path: Path) -> None:
+    model, sentences = load(encoder, "cpu"), [one for one, _ in BOTH]
+    vectors = np.array(text_vectors(model, sentences, tmp_path / "v.npy", part="sentence"))
+    vectors[7, 3] = np.inf
+    np.save(tmp_path / "v.npy", vectors)
+    with pytest.raises(DataError, match=r"v\.npy: vector 7 \(from 0\) is not finite; remove the file"):
+        text_vectors(model, sentences, tmp_path / "v.npy", part="sentence")
+
+
+def test_an_encoder_of_the_workflow_is_compared_with_its_receipt(encoder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(encoder, tmp_path / "encoder")
+    receipts.write(folder, "0123456789abcdef")
+    assert load(folder, "cpu").encode("a00 a01", part="sentence").any()
+    content = bytearray((folder / "model.safetensors").read_bytes())
+    content[-3] ^= 1
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(DataError, match=r"model\.safetensors: is damaged; run snakemake again"):
+        load(folder, "cpu")
