@@ -318,7 +318,7 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
     written = {section: values.get(section) or {} for section in CATALOGUES}
     for section, own in written.items():
         if not isinstance(own, dict):
-            raise ConfigError(f"{path}: {section}: write entries by name (given: {reprlib.repr(own)})")
+            raise ConfigError(f"{path}: {section}: write entries by name (given: {reprlib.repr(own)[:200]})")
         values[section] = merged(_mapping(folder / f"{section}.yaml"), own)
     try:
         return check(values)

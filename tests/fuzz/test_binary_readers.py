@@ -26,7 +26,7 @@ from orthoglot.embeddings import store as stores
 from orthoglot.embeddings.store import EmbeddingStore, digests_of, index_digest
 from orthoglot.encoders.folder import card, save_card, stated
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores
@@ -296,11 +296,14 @@ def test_a_list_bomb_takes_neither_memory_nor_time(tmp_path: Path) -> None:
     lists = ["&b0 [x, x, x, x, x, x, x, x, x]"]
     lists += [f"&b{n} [{', '.join([f'*b{n - 1}'] * 9)}]" for n in range(1, 12)]  # 9^12 names
     bomb = f"[{', '.join(lists)}]"
-    for key in ("loss", "preset"):
+    for key in ("loss", "preset", "methods"):
         lines = [f"{key}: {bomb}" if line.startswith(f"{key}:") else line for line in text.splitlines()]
         content = "\n".join(lines).encode()
         read = attempts(tmp_path / "params.yaml", lambda: config.load(tmp_path / "params.yaml"))
         assert inject(f"list bomb as {key}", [content], read).refused == 1
+        with pytest.raises(ConfigError) as raised:
+            read(content)
+        assert len(str(raised.value)) < 1000
 
 
 def test_flipped_numbers_of_a_lone_file_are_another_file(tmp_path: Path) -> None:
