@@ -51,6 +51,8 @@ def record(**changes: Any) -> Record:
         {"n": "100"},
         {"task": 7},
         {"view": "meanin"},
+        {"signature": "metric"},
+        {"signature": "metric:P@1|chance:0,1"},
         {"metric": "pearson", "value": -101.0, "low": None, "high": None},
         {"metric": "kl-d", "value": -1.0, "low": None, "high": None},
         {"metric": "kl-d", "value": float("inf"), "low": None, "high": None},
@@ -109,6 +111,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "deep": lambda content: b"[" * 100_000 + b"\n",
     "a value out of range": lambda content: content.replace(b'"value": 50.0', b'"value": 1006.9', 1),
     "NaN": lambda content: content.replace(b'"value": 50.0', b'"value": NaN', 1),
+    "the same number twice": lambda content: content + content[: content.index(b"\n") + 1],
     "a whole line less": lambda content: content[content.index(b"\n") + 1 :],
     "a digit": lambda content: content.replace(b'"value": 50.0', b'"value": 90.0', 1),
 }

@@ -40,7 +40,12 @@ def summary(
     rows = terminal.chosen(frame(records))
     if not rows:
         raise DataError(f"{results}: no encoder was scored by retrieval")
-    confidence = float(unsign(records[0].signature)["confidence"])
+    facts = unsign(records[0].signature)
+    if "confidence" not in facts:
+        raise DataError(
+            f"{results}/records.jsonl: its records do not state the confidence of their intervals"
+        )
+    confidence = float(facts["confidence"])
     for line in terminal.table(rows, confidence):
         typer.echo(line)
     typer.echo("P@1 in percent: translations found first by the meaning and by the language vector.")

@@ -124,7 +124,7 @@ def comparisons(records: pd.DataFrame) -> pd.DataFrame:
     direction = np.sign(found["value"])
     return found.assign(
         agreed=(found["lowest"] == direction) & (found["highest"] == direction),
-        baseline_view=[unsign(signature)["baseline_view"] for signature in found["signature"]],
+        baseline_view=[unsign(signature).get("baseline_view", "") for signature in found["signature"]],
     )
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType
 from typing import Literal, NamedTuple, get_args
@@ -47,6 +48,10 @@ BOUNDS = {
 }
 # Values are rounded, and sums of float32 are off by as much.
 ROUNDING = 1e-4
+# With the seed, what a number is of.
+NAMES = ("task", "dataset", "subset", "view", "encoder", "method", "metric")
+# Facts of a signature that are numbers.
+NUMBERS = frozenset({"chance", "confidence"})
 # What the annotation of a field stands for.
 TYPES = {
     "str": str,
@@ -114,6 +119,12 @@ class Record:
                 raise DataError(f"no record: its {field.name} is {given!r}")
         if self.view not in get_args(View):
             raise DataError(f"no record: its view is {self.view!r}")
+        try:
+            facts = unsign(self.signature)
+            for fact in NUMBERS & facts.keys():
+                float(facts[fact])
+        except ValueError as error:
+            raise DataError(f"no record: its signature is {self.signature!r:.100}") from error
         about = f"{self.task}/{self.dataset}, {self.metric}"
         least, most = limits(self.metric)
         for number in (self.value, self.low, self.high):
@@ -182,16 +193,22 @@ def read_records(path: Path) -> list[Record]:
     Every command that shows results reads them here.
 
     Raises:
-        DataError: not as the job of this folder wrote it, cut, empty, or anything but records.
+        DataError: not as the job of this folder wrote it, cut, empty, anything but records, or two of one number.
         OSError: absent.
     """
     receipts.check_whole(path)
-    if path.suffix == ".parquet":
-        return _of_parquet(path)
     try:
-        return parse_records(path.read_text(encoding="utf-8"), str(path))
+        read = _of_parquet if path.suffix == ".parquet" else _of_lines
+        records = read(path)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not UTF-8 ({error.reason})") from error
+    seen = set()
+    for one in records:
+        about = (*attrgetter(*NAMES)(one), one.seed)
+        if about in seen:
+            raise DataError(f"{path}: two records of {' '.join(map(str, about))}")
+        seen.add(about)
+    return records
 
 
 def _of_parquet(path: Path) -> list[Record]:
@@ -208,11 +225,11 @@ def _of_parquet(path: Path) -> list[Record]:
         raise DataError(f"{path}: holds no records ({error})") from error
 
 
-def parse_records(text: str, source: str) -> list[Record]:
-    """The records of a file's text; `source` is for the message of a DataError."""
+def _of_lines(path: Path) -> list[Record]:
+    text = path.read_text(encoding="utf-8")
     if not text.endswith("\n"):
         raise DataError(
-            f"{source}: {'its last line is cut' if text else 'is empty, there is no record to read'}"
+            f"{path}: {'its last line is cut' if text else 'is empty, there is no record to read'}"
         )
     records = []
     # Not splitlines(): a name may hold a line separator of Unicode.
@@ -220,5 +237,5 @@ def parse_records(text: str, source: str) -> list[Record]:
         try:
             records.append(Record(**json.loads(line)))
         except (ValueError, TypeError, RecursionError) as error:
-            raise DataError(f"{source}: line {number} is not a record ({error})") from error
+            raise DataError(f"{path}: line {number} is not a record ({error})") from error
     return records
