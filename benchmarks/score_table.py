@@ -4,7 +4,8 @@
         --score "tatoeba P@1" --score "tatoeba P@1 language" --score "tatoeba P@1 change"
 
 A score is a data set and a metric of the meaning view, of the language view, or the meaning view's change against the
-vector before any split; over all pairs of languages, mean over seeds, with its interval.
+vector before any split; over all pairs of languages, mean over seeds, with its interval over sentences and, of a method
+with several seeds, half of its interval over trainings after a ±.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from orthoglot.report.queries import frame
+from orthoglot.report.queries import frame, spread
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, read_records
 
@@ -31,7 +32,8 @@ def cells(table: pd.DataFrame, score: str) -> dict[str, str]:
     views = table["method"].map(lambda name: "sentence" if (name, view) == (ORIGINAL, "meaning") else view)
     found = table[(table["dataset"] == dataset) & (table["metric"] == metric) & (table["view"] == views)]
     return {
-        row.method: f"{row.value:.1f}" if pd.isna(row.low) else form.format(row.value, row.low, row.high)
+        row.method: (f"{row.value:.1f}" if pd.isna(row.low) else form.format(row.value, row.low, row.high))
+        + ("" if view == "sentence" or pd.isna(row.reach) else f" ± {row.reach:.1f}")
         for row in found.itertuples()
     }
 
@@ -48,7 +50,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     table = frame(read_records(given.records))
-    table = table[(table["encoder"] == given.encoder) & (table["subset"] == ALL) & table["seed"].isna()]
+    table = spread(table[(table["encoder"] == given.encoder) & (table["subset"] == ALL)])
     columns = {score: cells(table, score) for score in given.score}
     rows = [["Method", *columns], ["---"] * (len(columns) + 1)]
     rows += [

@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from orthoglot.report.queries import spread
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs/results"
 # The folders of records of each page; a page without any has no score in a table.
@@ -20,28 +22,28 @@ RECORDS = {
     "alignment.md": (),
 }
 NUMBER = r"[+-]?\d+\.\d"
-SCORE = re.compile(rf"({NUMBER})(?:\\\*)?(?: \[({NUMBER}), ({NUMBER})\])?")
+SCORE = re.compile(rf"({NUMBER})(?:\\\*)?(?: \[({NUMBER}), ({NUMBER})\])?(?: ± ({NUMBER}))?")
 # Of a method's name, what the pages say otherwise.
 CHOSEN = {"langsae, chosen": "langsae-chosen"}
 
 
 @cache
-def records(folders: tuple[str, ...]) -> pd.DataFrame:
-    """Method, value and interval of all records in some folders."""
-    files = [file for folder in folders for file in sorted((RESULTS / folder).glob("*.parquet"))]
-    tables = [pd.read_parquet(file, columns=["method", "value", "low", "high"]) for file in files]
-    return pd.concat(tables or [pd.DataFrame(columns=["method", "value", "low", "high"])])
-
-
-@cache
 def known(folders: tuple[str, ...]) -> dict[str, set[tuple[str, ...]]]:
-    """By method every value, and every value with its interval, as a page rounds them."""
+    """By method every value alone, with its interval, and with what other trainings change, as a page rounds them."""
     found: dict[str, set[tuple[str, ...]]] = {}
-    for method, value, *ends in records(folders).itertuples(index=False):
-        own = found.setdefault(method, set())
-        own.add((rounded(value),))
-        if pd.notna(ends[0]):
-            own.add((rounded(value), *map(rounded, ends)))
+    for file in (file for folder in folders for file in sorted((RESULTS / folder).glob("*.parquet"))):
+        table = pd.read_parquet(file)
+        if "seed" in table:
+            table = spread(table)
+        for row in table.itertuples():
+            own = found.setdefault(row.method, set())
+            value = rounded(row.value)
+            own.add((value,))
+            if pd.notna(row.low):
+                ends = (value, rounded(row.low), rounded(row.high))
+                own.add(ends)
+                if pd.notna(reach := getattr(row, "reach", None)):
+                    own.add((*ends, rounded(reach)))
     return found
 
 
@@ -86,7 +88,7 @@ def test_a_score_without_a_record_is_found() -> None:
     table = "| Method | P@1 |\n|---|---|\n| seed | {} |\n"
     assert untraced(table.format("91.0 [90.5, 91.4]"), of) == []
     assert untraced(table.format("91.0"), of) == []
-    for wrong in ("91.0 [90.5, 91.5]", "91.1", "88.8"):
+    for wrong in ("91.0 [90.5, 91.5]", "91.0 [90.5, 91.4] ± 0.3", "91.1", "88.8"):
         assert untraced(table.format(wrong), of) == [f"| seed | {wrong} |"]
     assert untraced("| Text | seed |\n|---|---|\n| Tatoeba | 88.8\\* |\n", of) == ["| Tatoeba | 88.8\\* |"]
 

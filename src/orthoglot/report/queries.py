@@ -96,7 +96,7 @@ def spread(records: pd.DataFrame) -> pd.DataFrame:
     keys = ["task", "dataset", "subset", "view", "encoder", "method", "metric"]
     by_seed = records[records["seed"].notna()].groupby(keys, sort=False)["value"]
     found = by_seed.agg(reach=over_trainings).reset_index()
-    return records[records["seed"].isna()].merge(found, on=keys, validate="one_to_one")
+    return records[records["seed"].isna()].merge(found, on=keys, how="left", validate="one_to_one")
 
 
 def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
