@@ -51,6 +51,11 @@ def rounded(number: float) -> str:
     return f"{round(number, 1) + 0.0:.1f}"
 
 
+def plain(number: str) -> str:
+    """A number of a page without the sign + and without a minus before 0."""
+    return f"{float(number) + 0.0:.1f}"
+
+
 def scores(text: str) -> Iterator[tuple[list[str], tuple[str, ...], str]]:
     """Of each score in a table: its row's first two cells and its column's heading; its numbers; the line."""
     heading: list[str] = []
@@ -62,7 +67,7 @@ def scores(text: str) -> Iterator[tuple[list[str], tuple[str, ...], str]]:
         heading = heading or cells
         for name, cell in zip(heading, cells, strict=True):
             if score := SCORE.fullmatch(cell):
-                numbers = tuple(f"{float(one) + 0.0:.1f}" for one in score.groups() if one)
+                numbers = tuple(map(plain, filter(None, score.groups())))
                 yield [*cells[:2], name.partition(",")[0]], numbers, line
 
 
@@ -81,6 +86,18 @@ def untraced(text: str, of: dict[str, set[tuple[str, ...]]]) -> list[str]:
 def test_every_score_of_a_table_has_a_record(page: str) -> None:
     text = (RESULTS / page).read_text(encoding="utf-8")
     assert untraced(text, known(RECORDS[page])) == []
+
+
+@pytest.mark.parametrize("page", RECORDS)
+def test_every_score_with_an_interval_in_the_text_has_a_record(page: str) -> None:
+    every = set().union(*known(RECORDS[page]).values())
+    text = "\n".join(
+        line for line in (RESULTS / page).read_text(encoding="utf-8").splitlines() if line[:1] != "|"
+    )
+    found = [
+        tuple(map(plain, score)) for score in re.findall(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]", text)
+    ]
+    assert [score for score in found if score not in every] == []
 
 
 def test_a_score_without_a_record_is_found() -> None:
