@@ -177,3 +177,29 @@ def test_the_turned_discriminant(t: float, centre: turned_discriminant.Centre) -
     expected = z @ page.meaning.T
     np.testing.assert_allclose(meaning @ meaning.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(language, of_sentence - of_sentence.mean(axis=0) + back, rtol=1e-6, atol=1e-6)
+
+
+SHRINKAGES, POWERS = (1, 0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01), (0, 0.25, 0.5, 1)
+
+
+def test_the_steps_from_the_undivided_vector() -> None:
+    expected = {("none", 1, 0): 0} | {
+        ("overall", s, p): i + j + 1 for i, s in enumerate(SHRINKAGES) for j, p in enumerate(POWERS)
+    }
+    found = discriminant.candidates(*implementation(), blocks(), {})
+    steps = {
+        tuple(one.settings[name] for name in ("centre", "shrinkage", "power")): one.distance for one in found
+    }
+    assert steps == expected
+
+    turned = turned_discriminant.candidates(*implementation(), blocks(), {})
+    steps = {
+        tuple(one.settings[name] for name in ("centre", "turn", "shrinkage", "power")): one.distance
+        for one in turned
+    }
+    assert steps == {("none", 0, 1, 0): 0} | {
+        ("language", t, s, p): i + j + k + 1
+        for i, t in enumerate((0, 0.5, 0.75, 0.9, 1))
+        for j, s in enumerate(SHRINKAGES)
+        for k, p in enumerate(POWERS)
+    }
