@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.statistics.records import Record, read_records
+from orthoglot.statistics.records import Record, read_records, unsign
 from orthoglot.tasks.heldout import UnseenPairs
 from orthoglot.training.settings import DecompositionSettings
 
@@ -96,8 +97,21 @@ def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
     for view in ("sentence", "meaning", "language"):
         sides = [model.encode([pair[side] for pair in kept], part=view) for side in (0, 1)]
         x, y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
-        there = 100 * np.mean((x @ y.T).argmax(axis=1) == np.arange(len(kept)))
-        back = 100 * np.mean((x @ y.T).argmax(axis=0) == np.arange(len(kept)))
+        # All sentences of the side are candidates, those of the training too; the queries' own come first.
+        others = [
+            [
+                s
+                for s in dict.fromkeys(pair[side] for pair in (*trained, *test))
+                if s not in {p[side] for p in kept}
+            ]
+            for side in (0, 1)
+        ]
+        far = [model.encode(more, part=view) for more in others]
+        u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in far)
+        there = 100 * np.mean((x @ np.vstack([y, v]).T).argmax(axis=1) == np.arange(len(kept)))
+        back = 100 * np.mean((y @ np.vstack([x, u]).T).argmax(axis=1) == np.arange(len(kept)))
+        assert unsign(by["en->gn", view].signature)["candidates"] == str(len(kept) + len(others[1]))
+        assert unsign(by["gn->en", view].signature)["candidates"] == str(len(kept) + len(others[0]))
         assert by["en->gn", view].n == len(kept) > 100
         assert by["en->gn", view].value == pytest.approx(there, abs=1e-5)
         assert by["gn->en", view].value == pytest.approx(back, abs=1e-5)
@@ -148,10 +162,28 @@ def test_what_made_it_is_on_record(done: tuple[Path, list[Record]], text: Path) 
 
 def test_table_has_a_row_per_direction_and_the_mean_last(done: tuple[Path, list[Record]]) -> None:
     lines = table(done[1]).splitlines()
-    assert lines[0] == "| Retrieval | original | meaning | language | n |"
+    assert lines[0] == "| Retrieval | original | meaning | language | candidates | n |"
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| en->gn", "| gn->en", "| all"]
     mean = next(r for r in done[1] if (r.subset, r.view) == ("all", "meaning"))
     assert f"| {mean.value:.1f} [{mean.low:.1f}, {mean.high:.1f}] |" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("original", "meaning", "said"), [(99.2, 99.5, True), (98.9, 99.5, False), (99.5, 98.0, False)]
+)
+def test_a_table_in_which_nothing_can_be_better_says_so(
+    original: float, meaning: float, said: bool, done: tuple[Path, list[Record]]
+) -> None:
+    values = {"sentence": original, "meaning": meaning, "language": 3.0}
+    records = [
+        replace(
+            record, value=values[record.view], low=values[record.view] - 1, high=values[record.view] + 0.4
+        )
+        for record in done[1]
+    ]
+    assert (measure.SATURATED in table(records)) == said
+    # An encoder alone is compared with nothing.
+    assert measure.SATURATED not in table([record for record in records if record.view == "sentence"])
 
 
 def test_moses_files_in_any_packing_give_the_same_weights(

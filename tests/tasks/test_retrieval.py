@@ -99,3 +99,17 @@ def test_repeated_texts_are_dropped_and_counted() -> None:
     assert distinct("en-de", unseen, 10) == (PairSet("test", "en", "de", ["a", "c", "d"], ["x", "z", "w"]), 2)
     assert distinct("en-de", unseen, 2) == (PairSet("test", "en", "de", ["a", "c"], ["x", "z"]), 2)
     assert distinct("en-de", unseen, 1) == (PairSet("test", "en", "de", ["a"], ["x"]), 0)
+
+
+def test_further_sentences_can_be_found_and_query_nothing() -> None:
+    x = np.array([[1.0, 0.0], [0.0, 1.0]])
+    y = np.array([[0.9, 0.4], [0.1, 1.0]])
+    assert [found.tolist() for found in hits(x, y)] == [[1, 1], [1, 1]]
+    # Nearer to x_0 than its translation is, in one direction alone; a row without a direction is no candidate.
+    near = np.vstack([y, [[1.0, 0.1], [0.0, 0.0]]])
+    assert [found.tolist() for found in hits(x, near, n=2)] == [[0, 1], [1, 1]]
+    task = Retrieval("heldout", PairSet("test", "en", "gn", ["a", "b"], ["c", "d"]), further=([], ["e", "f"]))
+    assert task.sides() == {"source": (["a", "b"], "en"), "target": (["c", "d", "e", "f"], "gn")}
+    assert task.score({"source": x, "target": near}).scores["en->gn"].tolist() == [0, 1]
+    assert [task.facts(way)["candidates"] for way in ("en->gn", "gn->en")] == [4, 2]
+    assert len(task.keys()) == 2

@@ -13,7 +13,7 @@ from typing import Any
 
 from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
-from orthoglot.apply.measure import held_out, retrieval
+from orthoglot.apply.measure import further, held_out, retrieval
 from orthoglot.apply.model import ENCODER
 from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare
@@ -67,7 +67,7 @@ def fit(
             goes on there, and another method finds the vectors; the caller removes it.
         output: the model folder.
     Returns:
-        Held-out retrieval, as `orthoglot.apply.measure.retrieval`.
+        Retrieval of held-out translations among all sentences of their side, as `orthoglot.apply.measure.retrieval`.
     Raises:
         ConfigError: `output` is something else or another model, or a setting is wrong.
         DataError: text that cannot be read, or leaves too little to train or to measure on.
@@ -141,7 +141,7 @@ def fit(
             checkpoint=checkpoint / f"training-{key[:16]}",
             output=place,
         )
-        records = retrieval(load_decomposer(place), store, test, seed)
+        records = retrieval(load_decomposer(place), store, test, seed, further(folders))
         write_records(place / RECORDS, records)
         atomic.copy_folder(home, place / ENCODER)
         text = json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False)

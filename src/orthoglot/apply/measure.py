@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from orthoglot import __version__
+from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.prepare import read_split
+from orthoglot.corpora.splitting import Split
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.records import ALL, Record, unsign
 from orthoglot.statistics.summary import summarise
-from orthoglot.tasks.evaluate import make_tasks, run
+from orthoglot.tasks.base import TaskData
+from orthoglot.tasks.evaluate import run
 from orthoglot.tasks.heldout import UnseenPairs, read_held_out
+from orthoglot.tasks.retrieval import heldout
 from orthoglot.tasks.settings import EvaluationSettings
 
 # As many pairs as Tatoeba-style benchmarks have.
@@ -22,6 +28,15 @@ HELD_OUT = EvaluationSettings(
 )
 # Pairs below which an interval says little.
 FEW = 30
+# Sentences of a side that can be found by mistake, at most: all views of them are in memory at once.
+MOST = 100_000
+# P@1 from which on nothing can be seen to be better.
+FULL = 99.0
+SATURATED = (
+    "Original and meaning both find nearly all translations among these candidates, so this table cannot tell them "
+    "apart. Mining among more text can; so can `orthoglot evaluate` on a harder benchmark."
+)
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 TITLES = {"sentence": "original", "meaning": "meaning", "language": "language"}
 logger = logging.getLogger(__name__)
 
@@ -43,23 +58,49 @@ def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
     return found
 
 
+def further(bitext: Sequence[Path]) -> dict[str, tuple[list[str], list[str]]]:
+    """All sentences of prepared folders by language pair, source and target side, at most 100,000 of each.
+
+    Each stands there once, in the order of the training, validation and test part.
+    """
+    found = {}
+    for folder in bitext:
+        pairs = [pair for split in SPLITS for pair in read_split(folder, split)]
+        source, target = (list(dict.fromkeys(pair[side] for pair in pairs))[:MOST] for side in (0, 1))
+        found[folder.name] = source, target
+    return found
+
+
 def retrieval(
-    decomposer: Decomposer, store: EmbeddingStore, unseen: Mapping[str, UnseenPairs], seed: int
+    decomposer: Decomposer,
+    store: EmbeddingStore,
+    unseen: Mapping[str, UnseenPairs],
+    seed: int,
+    others: Mapping[str, tuple[Sequence[str], Sequence[str]]] | None = None,
 ) -> list[Record]:
     """P@1 of held-out translations in every view, both directions, with intervals over pivot sentences.
 
     Args:
         decomposer: whose views are scored, along with the original vector.
-        store: vectors of the test pairs.
-        unseen: as `held_out` gives it; the first 1,000 distinct pairs of each language pair are used.
+        store: vectors of the test pairs and of `others`.
+        unseen: as `held_out` gives it; the first 1,000 distinct pairs of each language pair query.
         seed: of the decomposer's training, for the record.
+        others: by language pair, sentences of each side that can be found by mistake, as `further` gives them; those
+            with the letters and digits of a query's sentence are left out. None: the test pairs alone are candidates.
     Returns:
         Records in percent: each direction, and "all", the unweighted mean over language pairs.
     Raises:
         DataError: in a view no vector of a language pair has a direction.
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
     """
-    found = run(make_tasks(HELD_OUT, unseen, []), HELD_OUT, store, {seed: decomposer})
+    tasks = []
+    for task in heldout("heldout", HELD_OUT, TaskData(unseen, [])):
+        sides = task.pairs.source_sentences, task.pairs.target_sentences
+        more = [
+            _new(*both) for both in zip((others or {}).get(task.pairs.pair, ((), ())), sides, strict=True)
+        ]
+        tasks.append(replace(task, further=(more[0], more[1])))
+    found = run(tasks, HELD_OUT, store, {seed: decomposer})
     made = {"encoder": decomposer.identity, "orthoglot": __version__}
     names = {"encoder": decomposer.encoder, "method": decomposer.method}
     records = summarise(found.scored, found.facts, HELD_OUT, **names, made=made)
@@ -67,21 +108,32 @@ def retrieval(
     return [record for record in records if record.seed == seed]
 
 
+def _new(sentences: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The sentences that differ from all known ones in letters or digits."""
+    keys = set(map(normalised, known))
+    return [sentence for sentence in sentences if normalised(sentence) not in keys]
+
+
 def table(records: Sequence[Record]) -> str:
     """Records of held-out retrieval as a Markdown table: one row per direction and for the mean.
 
-    It has the views that there are: a decomposer's three, or an encoder's own vector alone.
+    It has the views that there are: a decomposer's three, or an encoder's own vector alone. Where the original vector
+    and the meaning part both find 99 % or more, a sentence below it says that the table compares nothing.
     """
     subsets = sorted({record.subset for record in records}, key=lambda subset: (subset == ALL, subset))
     cells = {(record.subset, record.view): record for record in records}
     titles = {view: title for view, title in TITLES.items() if any(record.view == view for record in records)}
     rows = [
-        "| Retrieval | " + " | ".join(titles.values()) + " | n |",
-        "| --- | " + "--- | " * (len(titles) + 1),
+        "| Retrieval | " + " | ".join(titles.values()) + " | candidates | n |",
+        "| --- | " + "--- | " * (len(titles) + 2),
     ]
     for subset in subsets:
         values = [_cell(cells[subset, view]) for view in titles]
-        rows.append(f"| {subset} | {' | '.join(values)} | {cells[subset, 'sentence'].n} |")
+        shown = cells[subset, "sentence"]
+        candidates = unsign(shown.signature).get("candidates", "")
+        rows.append(f"| {subset} | {' | '.join(values)} | {candidates} | {shown.n} |")
+    if "meaning" in titles and all(cells[ALL, view].value >= FULL for view in ("sentence", "meaning")):
+        rows += ["", SATURATED]
     return "\n".join(row.rstrip() for row in rows)
 
 

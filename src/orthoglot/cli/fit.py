@@ -37,7 +37,7 @@ def fit(
         typer.Option(
             help="name in the catalogue of methods, e.g. discriminant, seed, dream+oracle; none is best on all encoders"
         ),
-    ] = "seed",
+    ] = "discriminant",
     params: Annotated[
         Path | None,
         typer.Option(help="params.yaml with the catalogue; the one that comes with orthoglot if not given"),
@@ -151,8 +151,11 @@ def fit(
     if as_json:
         typer.echo(json.dumps([vars(record) for record in records], indent=1, ensure_ascii=False))
         return
-    typer.echo(f"{output}: {method}. Held-out translations found first, percent [95 % interval];")
-    typer.echo("high is good for meaning, low for language, original is the encoder's own vector.")
+    typer.echo(f"{output}: {method}. Held-out translations found first, percent [95 % interval], among all")
+    typer.echo(
+        "sentences of that side, training included; high is good for meaning, low for language, original is"
+    )
+    typer.echo("the encoder's own vector.")
     typer.echo(table(records))
 
 

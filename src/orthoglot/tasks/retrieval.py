@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
@@ -31,6 +31,7 @@ class Retrieval(PairTask):
     Attributes:
         pivot: which side identifies an item; "line" where the same lines exist in many languages.
         dropped: by reason, how many pairs were left out.
+        further: sentences of the source and of the target side that query nothing and can be found by mistake.
         both: whether the target side queries too.
         device: of the search.
 
@@ -39,6 +40,7 @@ class Retrieval(PairTask):
 
     pivot: Literal["source", "target", "line"] = "source"
     dropped: Mapping[str, int] = field(default_factory=dict)
+    further: tuple[Sequence[str], Sequence[str]] = ((), ())
     both: bool = True
     device: str = "cpu"
     measure: str = P_AT_1
@@ -52,15 +54,23 @@ class Retrieval(PairTask):
                 "sentences, equal and positive counts are needed"
             )
 
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """The N source and the N target sentences, each with the further ones of its side behind them."""
+        return {
+            side: ([*sentences, *more], language)
+            for (side, (sentences, language)), more in zip(super().sides().items(), self.further, strict=True)
+        }
+
     def keys(self) -> np.ndarray:
         """(N,) uint64 of the pivot's side, or of the lines' numbers."""
         if self.pivot == "line":
             return keys_of(map(str, range(len(self.pairs.source_sentences))))
-        return keys_of(self.sides()[self.pivot][0])
+        return keys_of(super().sides()[self.pivot][0])
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """Hits of the source's queries, and of the target's, on {"source": (N, D), "target": (N, D)}."""
-        forward, backward = hits(vectors["source"], vectors["target"], self.device)
+        """Hits of the source's N queries, and of the target's, on {"source": (N + A, D), "target": (N + B, D)}."""
+        n = len(self.pairs.source_sentences)
+        forward, backward = hits(vectors["source"], vectors["target"], self.device, n)
         found = {f"{self.pairs.source}->{self.pairs.target}": forward}
         if self.both:
             found[f"{self.pairs.target}->{self.pairs.source}"] = backward
@@ -68,7 +78,8 @@ class Retrieval(PairTask):
 
     def facts(self, subset: str) -> dict[str, object]:
         """Candidates, tie rule, chance."""
-        n = len(self.pairs.source_sentences)
+        back = subset == f"{self.pairs.target}->{self.pairs.source}"
+        n = len(self.pairs.source_sentences) + len(self.further[not back])
         return {
             "similarity": "cosine",
             "direction": subset,
@@ -79,9 +90,9 @@ class Retrieval(PairTask):
         }
 
 
-def heldout(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def heldout(name: str, settings: EvaluationSettings, data: TaskData) -> list[Retrieval]:
     """Held-out pairs of every language pair."""
-    tasks: list[Task] = []
+    tasks = []
     for pair, unseen in data.held_out.items():
         pairs, repeated = distinct(pair, unseen, settings.heldout_pairs)
         dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
@@ -116,26 +127,36 @@ def nway(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
     ]
 
 
-def hits(source: np.ndarray, target: np.ndarray, device: str = "cpu") -> tuple[np.ndarray, np.ndarray]:
+def hits(
+    source: np.ndarray, target: np.ndarray, device: str = "cpu", n: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Which rows find their own translation.
 
     hit_i = [argmax_j cos(x_i, y_j) = i], ties to the lowest j, for x = source and for x = target.
 
     Args:
-        source: (N, D).
-        target: (N, D), row i translates row i of `source`.
+        source: (N + A, D).
+        target: (N + B, D), row i < N translates row i of `source`; the rows behind are candidates and query nothing.
         device: of the search.
+        n: N; None if every row is of a pair.
     Returns:
         Two (N,) int8: 1 hit, 0 miss, -1 left out, as a side of the pair is zero or not finite (such a pair
         is no candidate either).
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#worked-evaluation-1.
     """
-    kept = usable(source) & usable(target)
-    forward = np.full(len(kept), LEFT_OUT, dtype=np.int8)
+    n = len(source) if n is None else n
+    kept = usable(source[:n]) & usable(target[:n])
+    forward = np.full(n, LEFT_OUT, dtype=np.int8)
     backward = forward.copy()
     if kept.any():
-        found = nearest(unit(source[kept]), unit(target[kept]), device=device)
-        own = np.arange(kept.sum())
-        forward[kept] = found.forward[:, 0] == own
-        backward[kept] = found.backward[:, 0] == own
+        x, y = (unit(side[:n][kept]) for side in (source, target))
+        more = [unit(side[n:][usable(side[n:])]) for side in (source, target)]
+        own = np.arange(len(x))
+        if len(more[0]) == len(more[1]) == 0:
+            found = nearest(x, y, device=device)
+            there, back = found.forward, found.backward
+        else:
+            there = nearest(x, np.concatenate([y, more[1]]), device=device).forward
+            back = nearest(y, np.concatenate([x, more[0]]), device=device).forward
+        forward[kept], backward[kept] = there[:, 0] == own, back[:, 0] == own
     return forward, backward
