@@ -157,7 +157,7 @@ def measured(name: str, one: Set, view: str, model: Model, margin: str, draws: n
         gold[place[source]] += 1
     row = {"set": name, "view": view, "margin": margin, "gold": int(gold.sum()), "asked": ASKED}
     thresholds = {"best_": best_threshold(pairs.margins, right, int(gold.sum())).value}
-    for kind, among in (("alone_", None), ("", (x, y))):
+    for kind, among in (("alone_", ()), ("", ((one.source, x), (one.target, y)))):
         try:
             found = calibrate(
                 model,

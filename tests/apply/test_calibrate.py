@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from pathlib import Path
 
@@ -12,12 +13,22 @@ from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import load
-from orthoglot.apply.calibrate import Calibration, _threshold, calibrate, picture
+from orthoglot.apply.calibrate import (
+    Calibration,
+    _lists,
+    _present,
+    _threshold,
+    _with_interval,
+    calibrate,
+    picture,
+)
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
-from orthoglot.apply.mine import distinct, mine, mine_text
+from orthoglot.apply.mine import mine
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.statistics.intervals import wilson
+from orthoglot.tasks.neighbours import nearest
 
 PAIRS = make_pairs(400, seed=9)
 
@@ -36,39 +47,72 @@ def found(encoder: Path) -> Calibration:
     return calibrate(load(encoder, device="cpu"), PAIRS, part="sentence", share=0.3, target_precision=0.8)
 
 
-def lists(gold: int) -> tuple[list[str], list[str]]:
-    """The lists that 400 pairs make: some pairs whole, sources of the first half, targets of the second."""
-    order = [pair for two in zip(PAIRS[:200], PAIRS[200:], strict=True) for pair in two]
-    whole = {order[row] for row in np.linspace(0, 399, gold).round().astype(int)}
-    source = [pair[0] for pair in order if pair in whole or pair in PAIRS[:200]]
-    return source, [pair[1] for pair in order if pair in whole or pair in PAIRS[200:]]
+def lists(n: int, gold: int) -> list[tuple[list[int], list[int]]]:
+    """The pairs of the first and of the second list in each draw, in plain words."""
+    draws = math.ceil(n / gold)
+    turns = [row for start in range(draws) for row in range(start, n, draws)]
+    made = []
+    for draw in range(draws):
+        both = {(turns + turns)[draw * gold + place] for place in range(gold)}
+        halves = [set(range(n // 2)), set(range(n // 2, n))]
+        if draw % 2:
+            halves.reverse()
+        made.append((sorted(both | halves[0]), sorted(both | halves[1])))
+    return made
+
+
+def mined_by_hand(
+    encoder: Path, gold: int, threshold: float, more: tuple[np.ndarray, np.ndarray] | None = None
+) -> tuple[int, int, int]:
+    """Pairs that are right, all pairs, and translations in both lists, summed over plain runs of mining."""
+    model = load(encoder, device="cpu")
+    sides = [unit(model.encode([pair[side] for pair in PAIRS], part="sentence")) for side in (0, 1)]
+    right = kept = 0
+    for source, target in (made := lists(len(PAIRS), gold)):
+        x, y = sides[0][source], sides[1][target]
+        if more is not None:
+            x, y = np.vstack([x, more[0]]), np.vstack([y, more[1]])
+        pairs, _ = mine(x, y, threshold=threshold)
+        for i, j in zip(pairs.sources, pairs.targets, strict=True):
+            if i < len(source):
+                kept += 1
+                right += j < len(target) and source[i] == target[j]
+    return right, kept, gold * len(made)
 
 
 def test_the_threshold_has_the_precision_on_these_pairs_by_a_plain_count(
-    encoder: Path, found: Calibration, tmp_path: Path
+    encoder: Path, found: Calibration
 ) -> None:
     gold = round(0.3 * 400 / 1.7)
-    assert found.gold == gold
+    assert (found.gold, found.draws) == (gold, 6)
     assert abs(found.sources - (400 + gold) / 2) <= gold / 2
-    # The same lists once more, mined with that threshold.
-    source, target = lists(gold)
-    mine_text(
-        load(encoder, device="cpu"),
-        distinct(source, "en"),
-        distinct(target, "gn"),
-        tmp_path / "pairs.tsv",
-        tmp_path / "work",
-        part="sentence",
-        threshold=found.threshold,
-    )
-    mined = [tuple(line.split("\t")[1:]) for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
-    right = sum(pair in set(PAIRS) for pair in mined)
-    assert found.precision[0] == pytest.approx(right / len(mined))
+    right, kept, total = mined_by_hand(encoder, gold, found.threshold)
+    assert found.precision[0] == pytest.approx(right / kept)
     assert found.precision[0] >= 0.8
-    assert found.recall == pytest.approx(right / gold)
+    assert found.recall == pytest.approx(right / total)
     low, high = found.precision[1:]
     assert low < found.precision[0] < high or found.precision[0] == 1
     assert 0 < found.held_out_precision[0] <= 1
+    low, high = found.held_out_recall[1:]
+    assert 0 < low < found.held_out_recall[0] < high <= 1
+
+
+@pytest.mark.parametrize(("n", "gold"), [(400, 71), (100, 5), (21, 20), (50, 50)])
+def test_every_pair_is_in_both_lists_in_its_turn_and_its_halves_are_apart(n: int, gold: int) -> None:
+    turns = np.zeros(n, dtype=int)
+    made = list(_lists(n, gold))
+    for source, target in made:
+        both = np.intersect1d(source, target)
+        assert len(both) == gold
+        alone = np.setdiff1d(source, both), np.setdiff1d(target, both)
+        assert len(alone[0]) + len(alone[1]) == n - gold
+        assert (
+            not len(alone[0]) or not len(alone[1]) or (alone[0] < n // 2).all() != (alone[1] < n // 2).all()
+        )
+        turns[both] += 1
+    assert turns.min() >= 1
+    assert turns.max() <= 2
+    assert [(source.tolist(), target.tolist()) for source, target in made] == lists(n, gold)
 
 
 def test_among_the_texts_to_be_mined_only_the_known_sentences_count(
@@ -76,23 +120,54 @@ def test_among_the_texts_to_be_mined_only_the_known_sentences_count(
 ) -> None:
     model = load(encoder, device="cpu")
     others = make_pairs(300, seed=4)
-    x, y = (unit(model.encode([pair[side] for pair in others], part="sentence")) for side in (0, 1))
-    among = calibrate(model, PAIRS, part="sentence", share=0.3, among=(x, y[:250]), target_precision=0.8)
+    texts = [pair[0] for pair in others], [pair[1] for pair in others[:250]]
+    x, y = (unit(model.encode(side, part="sentence")) for side in texts)
+    among = calibrate(
+        model,
+        PAIRS,
+        part="sentence",
+        share=0.3,
+        among=[(texts[0], x), (texts[1], y)],
+        target_precision=0.8,
+    )
     assert (among.sources, among.targets) == (found.sources + 300, found.targets + 250)
     assert (among.gold, among.share) == (found.gold, found.share)
     # More sentences have nearer neighbours, so that the same cosine has a lower margin.
     assert among.threshold < found.threshold
-    # The same lists once more by hand.
-    source, target = lists(found.gold)
-    a, b = (unit(model.encode(side, part="sentence")) for side in (source, target))
-    pairs, _ = mine(np.vstack([a, x]), np.vstack([b, y[:250]]), threshold=among.threshold)
-    mined = [
-        j < len(target) and (source[i], target[j]) in set(PAIRS)
-        for i, j in zip(pairs.sources, pairs.targets, strict=True)
-        if i < len(source)
-    ]
-    assert among.precision[0] == pytest.approx(np.mean(mined))
-    assert among.recall == pytest.approx(sum(mined) / among.gold)
+    right, kept, total = mined_by_hand(encoder, among.gold, among.threshold, (x, y))
+    assert among.precision[0] == pytest.approx(right / kept)
+    assert among.recall == pytest.approx(right / total)
+
+
+def test_known_translations_in_the_texts_to_be_mined_do_not_count_as_wrong(encoder: Path) -> None:
+    model = load(encoder, device="cpu")
+    others = make_pairs(300, seed=4)
+
+    def learnt(pairs: list[tuple[str, str]]) -> Calibration:
+        texts = [[pair[side] for pair in pairs] for side in (0, 1)]
+        among = [(side, unit(model.encode(side, part="sentence"))) for side in texts]
+        return calibrate(model, PAIRS, part="sentence", share=0.3, among=among, target_precision=0.8)
+
+    # The development pairs were taken out of the texts: their own translations are still there, with other marks.
+    known = [(f"{source}!", target.upper()) for source, target in PAIRS]
+    assert learnt([*known, *others]) == learnt(others)
+
+
+def test_neighbours_that_are_absent_are_searched_anew() -> None:
+    rng = np.random.default_rng(1)
+    x, y = (unit(rng.normal(size=(size, 5))) for size in (30, 40))
+    rows = np.sort(rng.choice(40, 12, replace=False))
+    for searched in (4, 8, 40):
+        found = _present(nearest(x, y, searched).forward, rows, 40, x, y[rows], 4)
+        assert (found == nearest(x, y[rows], 4).forward).all()
+
+
+def test_of_pairs_that_repeat_a_source_fewer_count() -> None:
+    right = np.array([True, True, False, True])
+    # By hand: sources with 1 and 3 pairs, (1 + 3)^2 / (1 + 9) = 1.6.
+    assert _with_interval(right, np.array([7, 8, 8, 8])) == [0.75, *wilson(0.75, 1.6, 0.95)]
+    assert _with_interval(right, np.arange(4)) == [0.75, *wilson(0.75, 4, 0.95)]
+    assert _with_interval(right[:0], np.array([], dtype=int)) == [0, 0, 1]
 
 
 def test_the_lowest_threshold_with_the_precision_is_taken() -> None:
@@ -130,9 +205,11 @@ def test_the_picture_has_three_curves(found: Calibration) -> None:
 
 def test_what_cannot_be_calibrated_is_refused(encoder: Path) -> None:
     model = load(encoder, device="cpu")
-    with pytest.raises(DataError, match="20 are needed: give 380 pairs"):
+    with pytest.raises(DataError, match="50 different pairs, too few: give 95 or a larger share"):
         calibrate(model, PAIRS[:50], part="sentence", share=0.1)
-    with pytest.raises(DataError, match="20 are needed"):
+    with pytest.raises(DataError, match="19 different pairs, too few: give 20 or"):
+        calibrate(model, PAIRS[:19], part="sentence", share=0.9)
+    with pytest.raises(DataError, match="1 different pairs"):
         calibrate(model, [*PAIRS[:1] * 400], part="sentence", share=0.3)
     for share, precision in ((0.0, 0.9), (1.0, 0.9), (0.5, 1.0)):
         with pytest.raises(ConfigError, match="between 0 and 1"):
@@ -149,7 +226,8 @@ def test_mining_takes_threshold_and_probability_from_the_file(encoder: Path, tmp
         app, ["calibrate", str(dev), "-o", str(output), "--share", "0.3", "--precision", "0.8", *options]
     )
     assert made.exit_code == 0, made.exception
-    assert "precision on halves" in made.stderr
+    assert "that it was not learnt on: precision " in made.stderr
+    assert ", recall " in made.stderr
     assert (tmp_path / "en-gn.json.svg").is_file()
     known = json.loads(output.read_text())
     for side, name in enumerate(("en.txt", "gn.txt")):

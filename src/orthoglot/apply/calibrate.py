@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from orthoglot.apply.arguments import check_between_0_and_1
-from orthoglot.apply.mine import mine
 from orthoglot.apply.model import Model
-from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.corpora.cleaning import normalised
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.report.plots import svg
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Margin, Mined, Strategy, curve
-from orthoglot.tasks.mining import diluted
+from orthoglot.tasks.margins import Margin, Strategy, curve
+from orthoglot.tasks.margins import mine as by_margin
+from orthoglot.tasks.neighbours import Nearest, nearest
+from orthoglot.tasks.search import search
 
-# Translations that both lists must have for a threshold to mean something.
-FEWEST = 20
+# Pairs, and of them those that are in both lists at a time, for a threshold to mean something.
+FEWEST, FEWEST_IN_BOTH = 20, 5
+# Neighbours that are searched for each that a margin needs: nearly half of the known sentences are absent at a time.
+SPARE = 4
 POINTS = 200
 CONFIDENCE = 0.95
 
@@ -38,12 +41,14 @@ class Calibration(NamedTuple):
         share: of the sentences of either list that have a translation in the other.
         sources: sentences of the first list, those that it was among included.
         targets: of the second.
-        gold: translations that both lists have.
+        gold: translations that both lists have at a time.
+        draws: times that the lists were made; each pair was in both lists at least once.
         target_precision: that was asked for.
         threshold: the lowest margin with that precision on all pairs at or above it.
         precision: at the threshold, in [0, 1], with a Wilson interval.
         recall: at the threshold, in [0, 1].
-        held_out_precision: of thresholds learnt on one half of the sources, on the other half, with a Wilson interval.
+        held_out_precision: of thresholds learnt on one half of the pairs, on the other half, with a Wilson interval.
+        held_out_recall: the same of recall: what to expect of `mine`.
         curve: threshold, precision and recall, from the highest threshold on.
         probabilities: margins and the probability of a translation at each; between them it is interpolated.
     """
@@ -57,11 +62,13 @@ class Calibration(NamedTuple):
     sources: int
     targets: int
     gold: int
+    draws: int
     target_precision: float
     threshold: float
     precision: list[float]
     recall: float
     held_out_precision: list[float]
+    held_out_recall: list[float]
     curve: dict[str, list[float]]
     probabilities: dict[str, list[float]]
 
@@ -93,7 +100,7 @@ def calibrate(
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
     share: float = 0.1,
-    among: tuple[np.ndarray, np.ndarray] | None = None,
+    among: Sequence[tuple[Sequence[str], np.ndarray]] = (),
     target_precision: float = 0.95,
     margin: Margin = "ratio",
     retrieval: Strategy = "max",
@@ -101,14 +108,15 @@ def calibrate(
     device: str = "cpu",
     threads: int = 1,
 ) -> Calibration:
-    """Mine two lists made of known translations, most of which are in one list only, and see what was right.
+    """Mine lists made of known translations, most of which are in one list only, and see what was right.
 
-    The probability is an isotonic regression of right and wrong on the margin. Precision and probability hold for text
-    with the same `share` of translations; with fewer, they are lower. A margin of a cosine over those of neighbours
-    falls as there are more sentences, whose neighbours are nearer: a threshold of small lists keeps too few pairs of
-    large ones. `among` makes the lists as large as those to be mined. The sentences that are in one list only are of
-    the first half of the pairs in the first list, and of the second half in the second: documents in their order
-    repeat what they say, e.g. a headline, and such pairs would count as wrong.
+    Each pair is in both lists in its turn, and in the other draws with one sentence in one list: few pairs are thus
+    used again and again, and chance decides less. The probability is an isotonic regression of right and wrong on the
+    margin. Precision and probability hold for text with the same `share` of translations; with fewer, they are lower. A
+    margin of a cosine over those of neighbours falls as there are more sentences, whose neighbours are nearer: a
+    threshold of small lists keeps too few pairs of large ones. `among` makes the lists as large as those to be mined.
+    The sentences that are in one list only are of one half of the pairs in the first list, and of the other half in the
+    second: documents in their order repeat what they say, e.g. a headline, and such pairs would count as wrong.
 
     Args:
         model: as of `Model.load`.
@@ -116,8 +124,9 @@ def calibrate(
         languages: of the two sides, where the model needs them.
         part: of the vectors.
         share: of the sentences of either list that shall have a translation in the other.
-        among: vectors (n, D) and (m, D), rows of length 1, of the texts to be mined, which are added to the lists.
-            What is mined for their sentences does not count, as nobody knows what is right.
+        among: of both texts to be mined, their sentences and the vectors of these (n, D), rows of length 1, which are
+            added to the lists. What is mined for them does not count, as nobody knows what is right. A sentence with
+            the letters and digits of a known one of its side is left out: it may be a known translation.
         target_precision: share of right pairs among those at or above the threshold.
         margin: as of `mine`, as are the further options.
         retrieval: as of `mine`.
@@ -126,50 +135,53 @@ def calibrate(
         threads: of the search.
     Raises:
         ConfigError: a share or precision outside (0, 1).
-        DataError: fewer than 20 translations in both lists, or no threshold has the precision.
+        DataError: too few pairs, or no threshold has the precision.
     """
     from sklearn.isotonic import IsotonicRegression
 
     check_between_0_and_1(share=share, target_precision=target_precision)
-    texts = diluted(PairSet("pairs", "", "", *_distinct(pairs)), share)
-    gold = set(texts.gold)
-    if len(gold) < FEWEST:
-        needed = int(np.ceil(FEWEST * (2 - share) / share))
-        raise DataError(
-            f"{len(gold)} translations in both lists, {FEWEST} are needed: give {needed} pairs or a larger share"
-        )
+    sides = _distinct(pairs)
+    n = len(sides[0])
+    gold = round(share * n / (2 - share))
+    if n < FEWEST or gold < FEWEST_IN_BOTH:
+        needed = max(FEWEST, int(np.ceil(FEWEST_IN_BOTH * (2 - share) / share)))
+        raise DataError(f"{n} different pairs, too few: give {needed} or a larger share")
     x, y = (
         unit(model.encode(side, part=part, language=language, partner=partner))
-        for side, language, partner in zip(
-            (texts.source_sentences, texts.target_sentences), languages, reversed(languages), strict=True
+        for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
+    )
+    if among:
+        x, y = (
+            np.concatenate([known, vectors[_new(sentences, side)]])
+            for known, side, (sentences, vectors) in zip((x, y), sides, among, strict=True)
+        )
+    near, _ = search(x, y, SPARE * neighborhood, device=device, threads=threads)
+    drawn = [
+        (np.append(source, np.arange(n, len(x))), np.append(target, np.arange(n, len(y))))
+        for source, target in _lists(n, gold)
+    ]
+    sources, margins, right = (
+        np.concatenate(column)
+        for column in zip(
+            *(_mined(x, y, near, *lists, n, margin, retrieval, neighborhood) for lists in drawn), strict=True
         )
     )
-    known = len(x)
-    if among is not None:
-        x, y = (np.concatenate(both) for both in zip((x, y), among, strict=True))
-    found, _ = mine(
-        x, y, margin=margin, retrieval=retrieval, neighborhood=neighborhood, device=device, threads=threads
-    )
-    found = Mined(*(column[found.sources < known] for column in found))
-    right = np.array(
-        [pair in gold for pair in zip(found.sources.tolist(), found.targets.tolist(), strict=True)]
-    )
-    threshold = _threshold(found.margins, right, target_precision)
+    total = gold * len(drawn)
+    threshold = _threshold(margins, right, target_precision)
     if threshold is None:
         raise DataError(
             f"no threshold has a precision of {target_precision:g}; ask for less, or take another model"
         )
-    kept = found.margins >= threshold
-    first = found.sources % 2 == 0
-    tried = np.zeros(2, dtype=int)
-    for half in (first, ~first):
-        learnt = _threshold(found.margins[half], right[half], target_precision)
+    tried = np.zeros(len(margins), dtype=bool)
+    for half in (sources % 2 == 0, sources % 2 == 1):
+        learnt = _threshold(margins[half], right[half], target_precision)
         if learnt is not None:
-            chosen = ~half & (found.margins >= learnt)
-            tried += int(right[chosen].sum()), int(chosen.sum())
-    regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(found.margins, right)
-    drawn = curve(found.margins, right, len(gold))
-    rows = np.unique(np.linspace(0, len(drawn.thresholds) - 1, POINTS).round().astype(int))
+            tried |= ~half & (margins >= learnt)
+    kept = margins >= threshold
+    regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(margins, right)
+    shown = curve(margins, right, total)
+    rows = np.unique(np.linspace(0, len(shown.thresholds) - 1, POINTS).round().astype(int))
+    found = float(right[tried].sum() / total)
     return Calibration(
         model=model.identity,
         part=part,
@@ -177,18 +189,20 @@ def calibrate(
         retrieval=retrieval,
         neighborhood=neighborhood,
         share=share,
-        sources=len(x),
-        targets=len(y),
-        gold=len(gold),
+        sources=len(drawn[0][0]),
+        targets=len(drawn[0][1]),
+        gold=gold,
+        draws=len(drawn),
         target_precision=target_precision,
         threshold=threshold,
-        precision=_with_interval(int(right[kept].sum()), int(kept.sum())),
-        recall=float(right[kept].sum() / len(gold)),
-        held_out_precision=_with_interval(*tried.tolist()),
+        precision=_with_interval(right[kept], sources[kept]),
+        recall=float(right[kept].sum() / total),
+        held_out_precision=_with_interval(right[tried], sources[tried]),
+        held_out_recall=[found, *wilson(found, n, CONFIDENCE)],
         curve={
-            "threshold": drawn.thresholds[rows].tolist(),
-            "precision": drawn.precision[rows].tolist(),
-            "recall": drawn.recall[rows].tolist(),
+            "threshold": shown.thresholds[rows].tolist(),
+            "precision": shown.precision[rows].tolist(),
+            "recall": shown.recall[rows].tolist(),
         },
         probabilities={
             "margin": regression.X_thresholds_.tolist(),
@@ -236,17 +250,72 @@ def picture(found: Calibration) -> str:
 
 
 def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """The two sides of the pairs whose sentences are both new and not blank, in turn of their first and second half."""
+    """The two sides of the pairs whose sentences are both new and not blank."""
     sides: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for source, target in ((source.strip(), target.strip()) for source, target in pairs):
         if source and target and source not in sides[0] and target not in sides[1]:
             sides[0][source] = sides[1][target] = None
-    # `diluted` gives every second pair's source to the one list, and the targets of the rest to the other.
-    halves = np.array_split(np.arange(len(sides[0])), 2)
-    order = np.empty(len(sides[0]), dtype=int)
-    order[::2], order[1::2] = halves
-    first, second = (list(side) for side in sides)
-    return [first[row] for row in order], [second[row] for row in order]
+    return list(sides[0]), list(sides[1])
+
+
+def _new(sentences: Sequence[str], known: Sequence[str]) -> np.ndarray:
+    """Which of the sentences have the letters and digits of no known one."""
+    keys = set(map(normalised, known))
+    return np.array([normalised(sentence) not in keys for sentence in sentences], dtype=bool)
+
+
+def _lists(n: int, gold: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of the pairs that are in the first and in the second list, until each pair was in both.
+
+    `gold` pairs at a time are in both lists, spread over the n. Of the others one half, in their order, is in the first
+    list and the other half in the second, in the next draw the other way round: a list has (n + gold) / 2 sentences.
+    """
+    draws = -(-n // gold)
+    order = np.argsort(np.arange(n) % draws, kind="stable")
+    for draw in range(draws):
+        both = np.zeros(n, dtype=bool)
+        both[order[np.arange(draw * gold, (draw + 1) * gold) % n]] = True
+        first = (np.arange(n) < n // 2) ^ bool(draw % 2)
+        yield np.flatnonzero(both | first), np.flatnonzero(both | ~first)
+
+
+def _mined(
+    x: np.ndarray,
+    y: np.ndarray,
+    near: Nearest,
+    source: np.ndarray,
+    target: np.ndarray,
+    n: int,
+    margin: Margin,
+    retrieval: Strategy,
+    neighborhood: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the pairs that are mined in rows of x and of y for the first n rows of x: row of x, margin, whether right."""
+    there = x[source], y[target]
+    lists = Nearest(
+        _present(near.forward[source], target, len(y), *there, neighborhood),
+        _present(near.backward[target], source, len(x), *reversed(there), neighborhood),
+    )
+    found = by_margin(*there, lists, margin, retrieval)
+    sources, targets = source[found.sources], target[found.targets]
+    known = sources < n
+    return sources[known], found.margins[known], (sources == targets)[known]
+
+
+def _present(
+    near: np.ndarray, rows: np.ndarray, size: int, x: np.ndarray, y: np.ndarray, k: int
+) -> np.ndarray:
+    """The k nearest of those neighbours (N, K) that are among rows of `size`, by their place there.
+
+    Of rows of x (N, D) in those of y, which are searched anew for rows with fewer than k such neighbours.
+    """
+    place = np.full(size, -1)
+    place[rows] = np.arange(len(rows))
+    found = place[near]
+    found = np.take_along_axis(found, np.argsort(found < 0, axis=1, kind="stable")[:, :k], axis=1)
+    if len(short := np.flatnonzero((found < 0).any(axis=1))):
+        found[short] = nearest(x[short], y, k).forward
+    return found
 
 
 def _threshold(margins: np.ndarray, right: np.ndarray, precision: float) -> float | None:
@@ -258,6 +327,14 @@ def _threshold(margins: np.ndarray, right: np.ndarray, precision: float) -> floa
     return float(found.thresholds[good[-1]]) if len(good) else None
 
 
-def _with_interval(right: int, count: int) -> list[float]:
-    """A share with its Wilson interval; [0, 0, 1] of nothing."""
-    return [right / count, *wilson(right / count, count, CONFIDENCE)] if count else [0.0, 0.0, 1.0]
+def _with_interval(right: np.ndarray, sources: np.ndarray) -> list[float]:
+    """A share of pairs with its Wilson interval; [0, 0, 1] of none.
+
+    A source may have a pair in several draws. Such pairs are not independent, so (sum m)^2 / sum m^2 of them count, of
+    m pairs of a source (Kish, "Survey Sampling", 1965).
+    """
+    if not len(right):
+        return [0.0, 0.0, 1.0]
+    times = np.unique(sources, return_counts=True)[1]
+    found = float(right.mean())
+    return [found, *wilson(found, float(times.sum() ** 2 / (times**2).sum()), CONFIDENCE)]

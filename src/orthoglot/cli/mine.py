@@ -216,9 +216,16 @@ def calibrate(
             languages=languages,
             part=part,
             share=share,
-            among=side_vectors(opened, (sides[0], sides[1]), work, languages=languages, part=part)
+            among=[
+                (side.sentences, vectors)
+                for side, vectors in zip(
+                    sides,
+                    side_vectors(opened, (sides[0], sides[1]), work, languages=languages, part=part),
+                    strict=True,
+                )
+            ]
             if among
-            else None,
+            else (),
             target_precision=precision,
             margin=margin,
             retrieval=retrieval,
@@ -229,9 +236,9 @@ def calibrate(
     if output != STANDARD:
         with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
             partial.write_text(picture(found), encoding="utf-8")
-    right, low, high = (100 * one for one in found.held_out_precision)
-    typer.echo(
-        f"{output}: threshold {found.threshold:.4f} keeps {100 * found.recall:.0f} % of {found.gold} translations; "
-        f"precision on halves that it was not learnt on {right:.1f} % [{low:.1f}, {high:.1f}]",
-        err=True,
+    shown = (
+        f"{100 * share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+        for share, low, high in (found.held_out_precision, found.held_out_recall)
     )
+    about = f"{output}: threshold {found.threshold:.4f}. Expected, from halves of the pairs that it was not learnt on"
+    typer.echo("{}: precision {}, recall {}".format(about, *shown), err=True)
