@@ -24,8 +24,9 @@ class Scores(NamedTuple):
     """What `score` says of N pairs.
 
     Attributes:
-        score: (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 with a flag; NaN if a side is blank.
-        flag: (N,) str: "", "copy", "untranslated" or "blank".
+        score: (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 of a copy or an untranslated sentence; NaN
+            if a side is blank.
+        flag: (N,) str: "", "blank", "copy", "untranslated" or "other_language"; a guess has a question mark behind it.
         similarity: (N,) float64, the cosine whatever the flag; NaN if a side is blank.
     """
 

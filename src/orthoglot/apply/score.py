@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from orthoglot.apply.model import Model
 from orthoglot.corpora.cleaning import normalised
+from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
+from orthoglot.languages import canonical
 from orthoglot.progress import Done
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
+# Behind a flag that the language parts alone give.
+GUESS = "?"
 # The score of a copy and of an untranslated sentence: no cosine is lower.
 NONE, LEAST = (COPY, UNTRANSLATED), -1.0
 # Pairs that are encoded at once, and the most whose language parts tell what the two languages look like.
@@ -27,13 +31,21 @@ ROUNDS = 10
 # A language part is taken for another language's if its angle with the mean is so many robust standard deviations above
 # the median (chosen on FLORES-200, see docs/results/scoring.md); and the least such deviation, in radians.
 FAR, LEAST_SPREAD = 2.5, 0.01
+# A sentence is in another language if the identifier finds that one so many times as probable as the expected one; and
+# the source's language is accepted without an expected one from this probability on.
+TIMES, SURE = 10, 0.9
+# The share of a side that shows which language it is in.
+MOST = 0.75
 # Of a normal distribution, its standard deviation over its median absolute deviation.
 ROBUST = 1.4826
 logger = logging.getLogger(__name__)
 
 
 class Scored(NamedTuple):
-    """A pair's score in [-1, 1], None of a blank line; why it is no translation, if so; the plain cosine."""
+    """A pair's score in [-1, 1], None of a blank line; why it is no translation, if so; the plain cosine.
+
+    A flag with a question mark is a guess and leaves the score as it is.
+    """
 
     score: float | None
     flag: str
@@ -62,30 +74,38 @@ def score(
     languages: tuple[str | None, str | None] = (None, None),
     block: int = BLOCK,
     done: Done = lambda _: None,
+    identify: bool = True,
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
-    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, "untranslated" if
-    the language part of the translation is one of the sources' (see `untranslated`), and "other_language" if it is far
-    from most of the translations' (see `other_language`); this last flag, a guess, leaves the score as it is. What the
-    languages look like is learnt from the first `block` pairs, see `means`. An encoder without a decomposer has no
-    language parts, and a method with weights for each language none that tell languages apart: then only copies are
-    found, which is logged.
+    A pair is flagged "blank" if a side has no text, and "copy" if both have the same letters and digits. A language
+    identifier flags "untranslated" a translation in the source's language, and "other_language" one in a third, see
+    `identified`; this last one keeps its score. What it lets pass, the language parts may call "untranslated?"
+    or "other_language?": see the functions of these names. Such a guess leaves the score as it is. What the language
+    parts look like is learnt from the first `block` pairs, see `means`. An encoder without a decomposer has no language
+    parts, and a method with weights for each language none that tell languages apart: then nothing is guessed, which is
+    logged.
 
     Args:
         model: as of `Model.load`.
         pairs: source and translation.
-        languages: of the two sides, where the model needs them.
+        languages: of the two sides, where the model needs them, and for the identifier, which else takes the language
+            that most sentences of the first block seem to be in.
         block: pairs in memory at once.
         done: gets how many more sentences are encoded, of two for each pair.
+        identify: whether the identifier is asked.
     """
     guarded, sides = _guards(model, len(pairs)), None
+    expected = _expected(pairs[:block], languages) if identify else None
     for start in range(0, len(pairs), block):
         some = pairs[start : start + block]
         flags = [_flag(*pair) for pair in some]
         rows = [row for row, flag in enumerate(flags) if flag != BLANK]
         found = [Scored(None, flag, None) for flag in flags]
         if rows:
+            if expected:
+                for row in rows:
+                    flags[row] = flags[row] or identified(probabilities(some[row][1]), *expected)
             source, target = (
                 _parts(model, [some[row][side] for row in rows], languages[side], languages[1 - side], done)
                 for side in (0, 1)
@@ -94,7 +114,7 @@ def score(
                 sides = sides or means(source.language, target.language)
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
                     for row in np.array(rows)[test(target.language, sides)]:
-                        flags[row] = flags[row] or name
+                        flags[row] = flags[row] or name + GUESS
             cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
             for row, cosine in zip(rows, cosines.tolist(), strict=True):
                 found[row] = Scored(LEAST if flags[row] in NONE else cosine, flags[row], cosine)
@@ -102,22 +122,47 @@ def score(
         yield from found
 
 
-def unreliable(good: Sequence[Scored], share: float) -> set[str]:
-    """The flags of a language that more than a share of good translations have.
+def identified(found: Mapping[str, float], source: frozenset[str], target: frozenset[str]) -> str:
+    """What the identifier says of a translation: "untranslated", "other_language", or "" if nothing is wrong.
 
-    In a language that the model was not fitted on, language parts may tell too little.
+    It is in another language if the most probable label is 10 times as probable as all of the target's together, and
+    untranslated if that label is one of the source's. Where no label of the target is known, it is untranslated if a
+    label of the source has a probability of 0.9.
 
     Args:
-        good: scores of good translations.
-        share: in [0, 1].
+        found: probabilities of labels, highest first.
+        source: labels of the source's language; empty if it is not known.
+        target: of the target's.
     """
-    counts = Counter(one.flag for one in good)
-    return {flag for flag in (UNTRANSLATED, OTHER) if counts[flag] > share * len(good)}
+    best, highest = next(iter(found.items()))
+    own = sum(found[label] for label in target)
+    if highest <= TIMES * own or (not target and highest < SURE):
+        return ""
+    if best in source - target:
+        return UNTRANSLATED
+    return OTHER if target else ""
 
 
-def without(flags: set[str], one: Scored) -> Scored:
-    """A score as if the flags did not exist."""
-    return Scored(one.similarity, "", one.similarity) if one.flag in flags else one
+def _expected(
+    pairs: Sequence[tuple[str, str]], languages: tuple[str | None, str | None]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The labels of both sides: those of the given languages, or the label that three quarters of a side have.
+
+    Empty for a language that the identifier does not know, which is logged.
+    """
+    sides = []
+    for number, (name, language) in enumerate(zip(("source", "target"), languages, strict=True)):
+        if language:
+            wanted = labels(canonical(language))
+        else:
+            texts = [pair[number] for pair in pairs if pair[number].strip()]
+            counts = Counter(next(iter(probabilities(text))) for text in texts)
+            wanted = frozenset(label for label, count in counts.items() if count >= MOST * len(texts))
+        if not wanted:
+            about = language or "not known (--source-language and --target-language name them)"
+            logger.warning("the identifier cannot check the language of the %s: %s", name, about)
+        sides.append(wanted)
+    return sides[0], sides[1]
 
 
 def means(source: np.ndarray, target: np.ndarray) -> Sides:
@@ -185,21 +230,20 @@ def _flag(source: str, target: str) -> str:
 def _guards(model: Model, count: int) -> bool:
     """Whether language parts can tell the two languages apart."""
     if model.decomposer is None:
-        logger.warning(
-            "%s has no decomposer: untranslated text is found only if it is a copy", model.encoder.name
-        )
+        logger.warning("%s has no decomposer: its vectors tell nothing of languages", model.encoder.name)
         return False
     try:
         model.decomposer.transform(np.ones((1, model.decomposer.dim), dtype=np.float32), "")
     except DataError:
         logger.warning(
-            "%s takes the language as given: untranslated text is found only if it is a copy",
-            model.decomposer.method,
+            "%s takes the language as given: its vectors tell nothing of languages", model.decomposer.method
         )
         return False
     if count < FEWEST:
         logger.warning(
-            "both languages are known from %d pairs on: of fewer (%d) only copies are found", FEWEST, count
+            "language parts tell languages apart from %d pairs on: of fewer (%d) they are not asked",
+            FEWEST,
+            count,
         )
     return count >= FEWEST
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from orthoglot.apply.score import Scored
 
 app = typer.Typer()
+Identify = Annotated[
+    bool,
+    typer.Option("--identify/--no-identify", help="whether a language identifier checks the translations"),
+]
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="file to write, plain, .gz or .zst; - for standard output")
 ]
@@ -36,13 +40,13 @@ def score(
     target_language: Language = None,
     device: Device = "auto",
     threads: Threads = None,
+    identify: Identify = True,
 ) -> None:
     """Score translations without references. Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
 
-    A line per pair: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank. A blank line has
-    no score.
+    A line per pair: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank. A flag with a
+    question mark is a guess. A blank line has no score.
     """
-
     check_outputs(output)
     from orthoglot.corpora.bitext import write_lines
 
@@ -54,7 +58,7 @@ def score(
         return f"{'' if one.score is None else f'{one.score:.6f}'}\t{one.flag}"
 
     pairs = _read(files)
-    scored = _scores(pairs, model, (source_language, target_language), device, threads)
+    scored = _scores(pairs, model, (source_language, target_language), device, threads, identify)
     kept = (
         lines(pair, one)
         for pair, one in zip(pairs, scored, strict=True)
@@ -79,6 +83,12 @@ def filter_pairs(
     loss: Annotated[
         float, typer.Option(min=0, max=1, help="share of the --good ones that are below the threshold")
     ] = 0.05,
+    drop_guesses: Annotated[
+        bool,
+        typer.Option(
+            "--drop-guesses", help="drop what the language parts alone take for another language, too"
+        ),
+    ] = False,
     rejected: Annotated[
         Path | None, typer.Option(help="TSV of the others, likewise: reason, score, source, translation")
     ] = None,
@@ -86,6 +96,7 @@ def filter_pairs(
     target_language: Language = None,
     device: Device = "auto",
     threads: Threads = None,
+    identify: Identify = True,
     as_json: AsJson = False,
 ) -> None:
     """Keep translations that score well. Example: orthoglot filter web.tsv --model my-labse --good dev.tsv -o ok.tsv
@@ -99,24 +110,19 @@ def filter_pairs(
         raise ConfigError("give --threshold, or --good with translations that decide it")
     pairs = _read(files)
     languages = source_language, target_language
-    samples = _read(good) if good else []
-    from orthoglot.apply.score import unreliable, without
-
-    known = list(_scores(samples, model, languages, device, threads)) if good else []
-    unheeded = unreliable(known, loss)
-    if unheeded and not as_json:
-        names = " and ".join(sorted(unheeded))
-        typer.echo(f"{names}: of no account, as more than {loss:.0%} of the good translations are", err=True)
     if good:
-        values = [without(unheeded, one) for one in known]
-        least = quantile([one.score for one in values if one.score is not None and not one.flag], loss)
+        samples = _scores(_read(good), model, languages, device, threads, identify)
+        least = quantile(
+            [one.score for one in samples if one.score is not None and not _dropped(one, drop_guesses)], loss
+        )
         if not as_json:
             typer.echo(f"threshold {least:.4f}: below it are {loss:.0%} of the good translations", err=True)
     else:
         least = threshold or 0.0
-    scored = [without(unheeded, one) for one in _scores(pairs, model, languages, device, threads)]
+    scored = list(_scores(pairs, model, languages, device, threads, identify))
     reasons = [
-        one.flag or ("" if one.score is not None and one.score >= least else "low_score") for one in scored
+        _dropped(one, drop_guesses) or ("" if one.score is not None and one.score >= least else "low_score")
+        for one in scored
     ]
     rows = list(zip(pairs, scored, reasons, strict=True))
     if rejected is not None:
@@ -128,16 +134,27 @@ def filter_pairs(
         write_lines(rejected, dropped)
     write_lines(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
+    guesses = Counter(
+        one.flag for one, reason in zip(scored, reasons, strict=True) if one.flag and not reason
+    )
     if as_json:
-        typer.echo(
-            json.dumps(
-                {"pairs": len(pairs), "threshold": least, "flags_left_out": sorted(unheeded), **counts}
-            ),
-            err=True,
-        )
+        facts = {"pairs": len(pairs), "threshold": least, **counts, "kept_though": dict(guesses)}
+        typer.echo(json.dumps(facts), err=True)
         return
-    shown = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    typer.echo(f"{len(pairs)} pairs: {shown}", err=True)
+    typer.echo(f"{len(pairs)} pairs: {_listed(counts)}", err=True)
+    if guesses:
+        typer.echo(f"of those kept: {_listed(guesses)}; --drop-guesses drops them", err=True)
+
+
+def _dropped(one: Scored, guesses: bool) -> str:
+    """The flag for which a pair is dropped; a guess counts if asked for."""
+    from orthoglot.apply.score import GUESS
+
+    return one.flag if guesses or not one.flag.endswith(GUESS) else ""
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
 def _read(files: list[Path]) -> list[tuple[str, str]]:
@@ -154,6 +171,7 @@ def _scores(
     languages: tuple[str | None, str | None],
     device: str,
     threads: int | None,
+    identify: bool,
 ) -> Iterator[Scored]:
     # Only now the libraries that take seconds: an absent text fails at once.
     import torch
@@ -165,7 +183,7 @@ def _scores(
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     opened = load(model, device=device)
     with Meter(total=2 * len(pairs), label="score", unit="sentences") as meter:
-        yield from scoring(opened, pairs, languages, done=meter.add)
+        yield from scoring(opened, pairs, languages, done=meter.add, identify=identify)
 
 
 def quantile(scores: Sequence[float], share: float) -> float:

@@ -24,9 +24,9 @@ import numpy as np
 import regex
 
 from orthoglot.corpora.characters import CharacterTable, code_points, counts, lengths
+from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.corpora.preparation_settings import CleaningSettings
-from orthoglot.errors import ConfigError
-from orthoglot.languages import canonical, unicode_scripts
+from orthoglot.languages import unicode_scripts
 
 # White space is no harm; U+FFFD stands where bytes could not be read.
 _CONTROL = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
@@ -173,9 +173,10 @@ class Language(Filter):
 
     def __init__(self, least: float, languages: Languages) -> None:
         super().__init__(least=least)
-        labels = _labels()
-        self.wanted = [labels.get(language, frozenset()) for language in languages]
-        if unknown := [code for code in languages if code and code not in labels]:
+        self.wanted = [labels(language) for language in languages]
+        if unknown := [
+            code for code, known in zip(languages, self.wanted, strict=True) if code and not known
+        ]:
             logger.warning("py3langid does not know %s: it accepts every such sentence", ", ".join(unknown))
 
     def scores(self, sides: Sides) -> np.ndarray:
@@ -280,23 +281,4 @@ def _script_letters(language: str) -> CharacterTable:
 def _probability(text: str, wanted: frozenset[str]) -> float:
     if not wanted:
         return 1.0
-    return sum(share for label, share in _identifier().rank(text) if label in wanted)
-
-
-@cache
-def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-
-@cache
-def _labels() -> dict[str, frozenset[str]]:
-    """The identifier's labels of each language of this project that it knows."""
-    found: dict[str, set[str]] = {}
-    for label in _identifier().labels:
-        try:
-            found.setdefault(canonical(label), set()).add(label)
-        except ConfigError:
-            continue
-    return {language: frozenset(labels) for language, labels in found.items()}
+    return sum(share for label, share in probabilities(text).items() if label in wanted)
