@@ -13,6 +13,7 @@ import pytest
 from generated_records import over_seeds
 from typer.testing import CliRunner
 
+from orthoglot import receipts
 from orthoglot.cli import app
 from orthoglot.cli.compare import compared, read_run
 from orthoglot.errors import DataError
@@ -135,3 +136,30 @@ def test_a_revision_is_read_through_dvc(tmp_path: Path, monkeypatch: pytest.Monk
         read_run("HEAD~1")
     with pytest.raises(DataError, match="nowhere"):
         read_run("nowhere")
+
+
+def test_a_revision_whose_records_are_damaged_in_dvcs_cache_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    evaluation(tmp_path / "made", "dream", 0.5)
+    Path("results").mkdir()
+    content = (tmp_path / "made/e/dream/records.jsonl").read_bytes()
+    Path("results/records.jsonl").write_bytes(content)
+    receipts.write(Path("results"), "0123456789abcdef")
+    for command in (
+        ["git", "init", "-q"],
+        ["dvc", "init", "-q"],
+        ["dvc", "add", "-q", "results/records.jsonl", "results/receipt"],
+        ["git", "add", "results", ".dvc"],
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "run"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    assert len(read_run("HEAD").numbers)
+    (stored,) = (
+        file for file in Path(".dvc/cache").rglob("*") if file.is_file() and file.read_bytes() == content
+    )
+    stored.chmod(0o644)
+    stored.write_bytes(content.replace(b'"value": 5', b'"value": 4', 1))
+    with pytest.raises(DataError, match=r"HEAD: results/records\.jsonl: is damaged"):
+        read_run("HEAD")
