@@ -124,6 +124,7 @@ def test_the_form_for_one_alone_translates_the_singular(
     [
         (b'msgid "a"\nmsgid_plural\nnonsense "b"\n', "not a message catalogue"),
         (header(rule="nplurals=2; plural=__import__('os');").encode(), "not a rule of plural forms"),
+        (header(rule="nplurals=2; plural=n !=!1;").encode(), "not a rule of plural forms"),
         (b'msgid "a"\nmsgstr "\xff\xfe"\n', "not a message catalogue"),
     ],
 )

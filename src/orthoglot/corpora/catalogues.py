@@ -226,6 +226,7 @@ def _form_of_one(rule: str, path: Path) -> int | None:
     try:
         form = gettext.c2py(stated)
         one, two = form(1), form(2)
-    except (ValueError, ZeroDivisionError) as error:
+    # gettext makes Python of the rule, which may be none.
+    except (ValueError, SyntaxError, ZeroDivisionError) as error:
         raise DataError(f"{path}: not a rule of plural forms: {rule!r} ({error})") from error
     return int(one) if one != two else None
