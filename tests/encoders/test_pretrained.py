@@ -19,6 +19,8 @@ from checkpoints import bert, xlmr
 from orthoglot.encoders.folder import identity, locate
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.link import link
+from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint
+from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling, PretrainedSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -314,6 +316,24 @@ def test_weights_that_are_not_finite_are_refused(value: float, checkpoint: Path,
     damaged = _with_weight(checkpoint, tmp_path / "damaged", name, value)
     with pytest.raises(DataError, match=f"its weight {name} is not finite"):
         _link(tmp_path / "e", _settings(damaged))
+
+
+def test_weights_that_are_not_finite_are_not_saved(checkpoint: Path, tmp_path: Path) -> None:
+    model, tokenizer = open_checkpoint(checkpoint, "tiny", "mean")
+    about = {"kind": "mlm", "name": "tiny", "dim": 8, "languages": [], "pooling": "mean", "max_tokens": 8}
+    save_checkpoint(model, tokenizer, tmp_path, **about)
+    with torch.no_grad():
+        model.encoder.layer[0].output.dense.weight[0, 0] = torch.nan
+    (tmp_path / "other").mkdir()
+    for save in (
+        lambda output: save_checkpoint(model, tokenizer, output, **about),
+        lambda output: save_with_layers(model, tokenizer, [], output, **about),
+    ):
+        with pytest.raises(
+            DataError, match=r"its weight encoder\.layer\.0\.output\.dense\.weight is not finite"
+        ):
+            save(tmp_path / "other")
+    assert not any((tmp_path / "other").iterdir())
 
 
 def test_large_weights_whose_sum_is_infinite_are_finite(checkpoint: Path, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ class Record:
         """
         for field in fields(self):
             given = getattr(self, field.name)
-            if not isinstance(given, TYPES[field.type]) or isinstance(given, bool):
+            if not isinstance(given, TYPES[str(field.type)]) or isinstance(given, bool):
                 raise DataError(f"no record: its {field.name} is {given!r}")
         if self.view not in get_args(View):
             raise DataError(f"no record: its view is {self.view!r}")
