@@ -182,8 +182,8 @@ def correlations(folder: Path, cache: Path, data: Path, more: Path) -> Iterator[
 
 
 def filtered(folder: Path, cache: Path, data: Path, benchmark: str) -> Iterator[dict]:
-    """How many pairs of each kind the filter drops, by pair, view and reason."""
-    from orthoglot.apply.score import score
+    """How many pairs of each kind the filter drops without an identifier, by pair, view and reason."""
+    from orthoglot.apply.score import GUESS, score
 
     for language in NTREX:
         pair = ("en", language)
@@ -193,10 +193,13 @@ def filtered(folder: Path, cache: Path, data: Path, benchmark: str) -> Iterator[
             clean = [one.similarity for one in score(model, development, pair)]
             threshold = float(np.quantile(clean, FALSE_DROP))
             counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-            scored = score(model, [(source, target) for source, target, _ in text], pair)
+            # The language parts alone, whose guesses count.
+            scored = score(model, [(source, target) for source, target, _ in text], pair, identify=False)
             for one, (_, _, kind) in zip(scored, text, strict=True):
                 counts[kind]["n"] += 1
-                reason = one.flag or ("low_score" if one.score is None or one.score < threshold else "")
+                reason = one.flag.rstrip(GUESS) or (
+                    "low_score" if one.score is None or one.score < threshold else ""
+                )
                 if reason:
                     counts[kind]["dropped"] += 1
                     counts[kind][reason] += 1

@@ -39,7 +39,7 @@ class Calibration(NamedTuple):
         retrieval: how pairs were chosen.
         neighborhood: neighbours of a margin.
         share: of the sentences of either list that have a translation in the other.
-        sources: sentences of the first list, those that it was among included.
+        sources: sentences of the first list, those of the text that it was among included.
         targets: of the second.
         gold: translations that both lists have at a time.
         draws: times that the lists were made; each pair was in both lists at least once.
@@ -114,7 +114,8 @@ def calibrate(
     used again and again, and chance decides less. The probability is an isotonic regression of right and wrong on the
     margin. Precision and probability hold for text with the same `share` of translations; with fewer, they are lower. A
     margin of a cosine over those of neighbours falls as there are more sentences, whose neighbours are nearer: a
-    threshold of small lists keeps too few pairs of large ones. `among` makes the lists as large as those to be mined.
+    threshold of small lists keeps too few pairs of large ones, and one of large lists too many of small ones. `among`
+    makes the lists as large as the texts to be mined: known sentences take the places of some of theirs.
     The sentences that are in one list only are of one half of the pairs in the first list, and of the other half in the
     second: documents in their order repeat what they say, e.g. a headline, and such pairs would count as wrong.
 
@@ -124,9 +125,9 @@ def calibrate(
         languages: of the two sides, where the model needs them.
         part: of the vectors.
         share: of the sentences of either list that shall have a translation in the other.
-        among: of both texts to be mined, their sentences and the vectors of these (n, D), rows of length 1, which are
-            added to the lists. What is mined for them does not count, as nobody knows what is right. A sentence with
-            the letters and digits of a known one of its side is left out: it may be a known translation.
+        among: of both texts to be mined, their sentences and the vectors of these (n, D), rows of length 1. What is
+            mined for them does not count, as nobody knows what is right. A sentence with the letters and digits of a
+            known one of its side is left out: it may be a known translation.
         target_precision: share of right pairs among those at or above the threshold.
         margin: as of `mine`, as are the further options.
         retrieval: as of `mine`.
@@ -156,8 +157,10 @@ def calibrate(
             for known, side, (sentences, vectors) in zip((x, y), sides, among, strict=True)
         )
     near, _ = search(x, y, SPARE * neighborhood, device=device, threads=threads)
+    # Known sentences take the places of others: lists are as long as the texts, on which margins depend.
+    lengths = [len(sentences) for sentences, _ in among] or [0, 0]
     drawn = [
-        (np.append(source, np.arange(n, len(x))), np.append(target, np.arange(n, len(y))))
+        (_filled(source, n, len(x), lengths[0]), _filled(target, n, len(y), lengths[1]))
         for source, target in _lists(n, gold)
     ]
     sources, margins, right = (
@@ -277,6 +280,12 @@ def _lists(n: int, gold: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         both[order[np.arange(draw * gold, (draw + 1) * gold) % n]] = True
         first = (np.arange(n) < n // 2) ^ bool(draw % 2)
         yield np.flatnonzero(both | first), np.flatnonzero(both | ~first)
+
+
+def _filled(known: np.ndarray, n: int, size: int, length: int) -> np.ndarray:
+    """Rows of a list: the known ones, and evenly spread of the others, n to size, until it has the length."""
+    others = min(size - n, max(0, length - len(known)))
+    return np.append(known, n + np.linspace(0, size - n - 1, others).round().astype(int))
 
 
 def _mined(
