@@ -3,8 +3,8 @@
     python benchmarks/language_guard.py --encoder ENCODER_FOLDER --cache vectors.sqlite -o docs/results/guard
 
 Identifier: all lines of NTREX as translations from English, in the language that is expected and in a related one; no
-encoder is asked. Filter: the first 800 lines of NTREX, 4 % of them replaced by each kind of noise; models, and threshold
-(5 % of the first 400 lines of FLORES-200's dev set are below it), as in calibration_quality.py.
+encoder is asked. Filter: the first 800 lines of NTREX, 4 % of them replaced by each kind of noise. Models are those of
+calibration_quality.py; 5 % of the first 400 lines of FLORES-200's dev set are below the threshold.
 Writes OUTPUT.identifier.csv and OUTPUT.filter.csv, and prints the page's tables.
 """
 
