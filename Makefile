@@ -24,7 +24,8 @@ demo: setup
 	{ preset=mini; echo "demo: $(DEMO_PACKAGES) cannot be installed ($(VENV)/demo.log): part 2 alone, the preset mini"; }; \
 	rm -rf exported/$$preset; \
 	$(IN_VENV) snakemake --cores $(CORES) --config preset=$$preset && \
-	orthoglot summary --models models/$$preset --output exported/$$preset
+	orthoglot summary --models models/$$preset --output exported/$$preset && \
+	{ [ $$preset = mini ] || dvc commit --force --quiet on_demand; }
 
 demo-page: demo
 	$(IN_VENV) python benchmarks/demo_page.py results/plots/corner.csv

@@ -26,6 +26,7 @@ from orthoglot.errors import ConfigError
 from plan import STAGES, Plan
 
 LOCK = Path(".cache/run.lock")
+ON_DEMAND = "on_demand"  # the stage of dvc.yaml whose results only a named target, or a command, makes
 
 
 class Bridge:
@@ -86,6 +87,7 @@ class Bridge:
                 f"DVC does not record {', '.join(changed)}: this run used other parameters or code than are here now"
             )
         done = [stage for stage in kept if all(map(now.done, now.keys(stage)))]
+        done += [ON_DEMAND] * (now.name == self.plan.name)
         damaged = {stage: fault for stage in done if (fault := self._fault(stage, now))}
         for stage, fault in damaged.items():
             logger.error(
@@ -135,6 +137,8 @@ class Bridge:
         for lock in Path(".snakemake/locks").glob("*.lock"):
             logger.warning(f"removing {lock}, left by a run that was killed")
             lock.unlink()
-        # DVC needs the folder even if no encoder is trained on sentence pairs.
-        Path(f"models/{self.plan.name}/tokens").mkdir(parents=True, exist_ok=True)
+        # DVC needs these folders even if no encoder is trained on sentence pairs, and nothing is made on demand.
+        name = self.plan.name
+        for folder in (f"models/{name}/tokens", "tables", f"ablation/{name}", "exported"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
         digests.save_cache()

@@ -244,7 +244,7 @@ class Plan:
         return {
             folder: self.jobs[folder].key
             for folder in self.default
-            if self.jobs[folder].verb in STAGES[stage]
+            if self.jobs[folder].verb in STAGES.get(stage, ())
         }
 
     def threads(self, key: str) -> int | None:

@@ -199,6 +199,25 @@ def test_ablations_are_targets_of_their_own(fresh: Workspace, tmp_path: Path) ->
     assert "presets.mini has no `ablations`" in refused.stdout
 
 
+def test_what_is_made_on_demand_is_versioned_as_all_other_results(done: Workspace) -> None:
+    done.run(*SNAKEMAKE, "oracle-table", "ablation_ems")
+    model = done.folder / "exported/mini/model.safetensors"
+    model.parent.mkdir()
+    model.write_bytes(b"exported")
+    assert "exported" in done.run("dvc", "status").stdout
+    done.run("dvc", "commit", "--force", "--quiet", "on_demand")
+    assert "up to date" in done.run("dvc", "status").stdout
+    for name in ("tables", "ablation", "exported"):
+        shutil.rmtree(done.folder / name)
+    done.run("dvc", "checkout", "--quiet")
+    assert done.jobs_due("oracle-table", "ablation_ems") == {}
+    assert model.read_bytes() == b"exported"
+    # A change makes none of it due by itself.
+    done.edit(loss="dream")
+    assert not [one for one in done.jobs_run("dvc", "repro") if one.startswith(("tables", "ablation"))]
+    assert "up to date" in done.run("dvc", "status").stdout
+
+
 def test_experiment_with_another_loss_runs_only_what_depends_on_it(
     experiment: tuple[Workspace, list[str]], tried: Workspace
 ) -> None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from shipped_settings import shipped_values
 from workspace import ROOT
 
+import bridge
 import plan as workflow_plan
 from orthoglot import config
 from orthoglot.errors import ConfigError
@@ -24,6 +25,7 @@ from plan import STAGES, Plan
 
 Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], Plan]]]
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+ON_DEMAND = DVC.pop(bridge.ON_DEMAND)
 RULES = {name: set(verbs) for name, verbs in STAGES.items()}
 
 
