@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from huggingface_hub.repocard_data import model_index_to_eval_results
 from safetensors.numpy import load_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Dense, Normalize
@@ -16,12 +18,15 @@ from small_checkpoint import DIM, make_pairs, write_checkpoint
 from torch import nn, tensor
 
 import orthoglot
+from orthoglot import receipts
 from orthoglot.apply import export as module
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
+from orthoglot.apply.examples import EXAMPLES, OTHERS, examples
 from orthoglot.apply.export import affine, encoder_modules, export
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import canonical
 from orthoglot.statistics.records import Record, write_records
 
 SENTENCES = [*(side for pair in make_pairs(6) for side in pair), "a01", "a01 b02 " * 30]
@@ -275,6 +280,17 @@ def test_card_tells_scores_and_licence_and_its_usage_runs(
     assert "| all | 40.0 [38.0, 42.0] | 71.2 [69.2, 73.2] | 3.0 [1.0, 5.0] | 57 |" in text
     assert "\nlicense: mit\n" in text
     assert "text en-gn: mine.tsv, 1234 pairs after cleaning" in text
+    assert 'model.encode(["A cat sleeps.", "a sentence in a language of the model"])' in text
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["datasets"] == ["mine.tsv"]
+    name, results = model_index_to_eval_results(front["model-index"])
+    assert name == "my-export"
+    # Of the exported part alone, and as the table has them.
+    assert {one.dataset_config: one.metric_value for one in results} == {
+        "en->gn": 0.7125,
+        "gn->en": 0.7125,
+        "all": 0.7125,
+    }
     assert str(tmp_path) not in text
     found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert found
@@ -282,6 +298,34 @@ def test_card_tells_scores_and_licence_and_its_usage_runs(
     exec(found[1], {})
     numbers = re.findall(r"-?\d+\.\d+", capsys.readouterr().out)
     assert [round(float(number), 3) for number in numbers[::3]] == [1.0, 1.0]
+
+
+def test_the_card_of_a_model_of_a_run_names_what_it_was_made_of(checkpoint: Path, tmp_path: Path) -> None:
+    home = tmp_path / "models/p/decomposers/tiny/seed"
+    folder = model_folder(home, checkpoint, "residual", pooling="mean", max_tokens=20)
+    described = json.loads((folder / "encoder/encoder.json").read_text())
+    described["origin"] = "intfloat/multilingual-e5-small"
+    (folder / "encoder/encoder.json").write_text(json.dumps(described))
+    decomposer("residual", DIM, identity(folder / "encoder")).save(folder)
+    counts = {"in": {"voices": 9, "mine": 5}, "kept": {"train": 1234}}
+    for name in ("bitext/en-gn", "vectors"):
+        (tmp_path / "data/p" / name).mkdir(parents=True)
+    (tmp_path / "data/p/bitext/en-gn/counts.json").write_text(json.dumps(counts))
+    receipts.write(home, "0" * 16, {f"data/p/{name}": ("k", None) for name in ("bitext/en-gn", "vectors")})
+    export(folder, tmp_path / "out")
+    text = (tmp_path / "out/README.md").read_text()
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["base_model"] == "intfloat/multilingual-e5-small"
+    assert front["datasets"] == ["mine", "voices"]
+    assert "model-index" not in front
+    assert "- text en-gn: mine; voices, 1234 pairs after cleaning\n" in text
+
+
+def test_the_example_is_in_languages_of_the_model() -> None:
+    assert examples(["de", "en", "gn"]) == ["A cat sleeps.", "Eine Katze schläft."]
+    assert examples(["gn", "sw"]) == ["Paka analala.", OTHERS[0]]
+    assert examples(["qaa"]) == [*OTHERS]
+    assert [canonical(code) for code in EXAMPLES] == [*EXAMPLES]
 
 
 def test_what_cannot_be_exported_is_refused(

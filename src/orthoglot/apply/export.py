@@ -15,7 +15,7 @@ from torch import nn
 from orthoglot import atomic
 from orthoglot.apply.arguments import check_new
 from orthoglot.apply.model import Model, opened
-from orthoglot.apply.model_card import SHOWN, decomposer_card, encoder_card
+from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Decomposer, Trained, unit
 from orthoglot.encoders.folder import card, checkpoint_folder
@@ -30,7 +30,8 @@ TOLERANCE = 1e-5
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # Short, long, other scripts, digits: what the export is compared on before it takes its place.
 PROBES = (
-    *SHOWN,
+    "A cat sleeps.",
+    "Mba'éichapa, che angirũ?",
     "猫が寝ている。",
     "In 2024, 3.5 % of it was " + "very " * 60 + "old.",
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import ModelCardData
+from huggingface_hub import EvalResult, ModelCardData
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from orthoglot import __version__
+from orthoglot import __version__, receipts
 from orthoglot.apply.encoder_copy import licence_of
+from orthoglot.apply.examples import examples
 from orthoglot.apply.fit import MADE, RECORDS
 from orthoglot.apply.measure import table
 from orthoglot.decomposers.base import Decomposer
@@ -20,8 +22,8 @@ from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
 from orthoglot.training.settings import OWN_SETTINGS
 
-# To show the use of a model with.
-SHOWN = ("A cat sleeps.", "Mba'éichapa, che angirũ?")
+# How the hub names a repository.
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -> str:
@@ -33,6 +35,7 @@ def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -
     described = card(home)
     history = home / "history.jsonl"
     epochs = [json.loads(line) for line in history.read_text().splitlines()] if history.is_file() else []
+    scores = _scores(records, identity(home), "original", None) if records else []
     return _render(
         "model_card_encoder.md.j2",
         name,
@@ -42,7 +45,15 @@ def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -
         licence=licence or licence_of(home),
         epochs=len(epochs),
         best=next((row for row in reversed(epochs) if row["best"]), None),
-        scores=table(_scores(records, identity(home), "original", None)) if records else "",
+        records=scores,
+        view="sentence",
+        corpora=sorted(
+            {
+                name
+                for text in described.get("training", {}).get("text", {}).values()
+                for name in text["corpora"]
+            }
+        ),
     )
 
 
@@ -74,11 +85,11 @@ def decomposer_card(
     made, fitted = model_folder / MADE, model_folder / RECORDS
     facts = json.loads(made.read_text(encoding="utf-8")) if made.is_file() else {}
     if records:
-        scores = table(
-            _scores(records, decomposer.identity, decomposer.method, decomposer.details.get("seed"))
-        )
+        scores = _scores(records, decomposer.identity, decomposer.method, decomposer.details.get("seed"))
     else:
-        scores = table(read_records(fitted)) if fitted.is_file() else ""
+        scores = read_records(fitted) if fitted.is_file() else []
+    text = facts.get("text") or _prepared(model_folder)
+    named = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in text.items()}
     return _render(
         "model_card_decomposer.md.j2",
         name,
@@ -89,17 +100,53 @@ def decomposer_card(
         unit=decomposer.unit,
         settings={name: decomposer.details[name] for name in OWN_SETTINGS if name in decomposer.details},
         dim=decomposer.dim,
-        languages=decomposer.languages,
+        languages=[language] if language else decomposer.languages,
         details=decomposer.details,
         encoder=card(home),
         identity=decomposer.identity,
         licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
-        kept=[
-            (pair, "; ".join(facts["bitext"][pair]), counts["kept"]["train"])
-            for pair, counts in facts.get("text", {}).items()
-        ],
-        scores=scores,
+        kept=[(pair, "; ".join(named[pair]), counts["kept"]["train"]) for pair, counts in text.items()],
+        records=scores,
+        view=part,
+        corpora=sorted({name for pair in text for name in named[pair]}),
     )
+
+
+def _prepared(model_folder: Path) -> dict[str, Any]:
+    """counts.json of each language pair that a decomposer of the workflow was fitted on, by its receipt."""
+    receipt = receipts.read(model_folder.parent)
+    # of models/PRESET/decomposers/ENCODER/METHOD/SEED
+    workspace = model_folder.resolve().joinpath("../../../../../..")
+    paths = [workspace / folder / "counts.json" for folder in receipt.inputs] if receipt else []
+    return {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()
+    }
+
+
+def _base_model(encoder: Mapping[str, Any]) -> str | None:
+    """The encoder's repository on the hub; None for one trained here, or from a folder."""
+    for name in (encoder.get("origin"), encoder.get("checkpoint")):
+        if name and HUB_ID.fullmatch(name) and not Path(name).exists():
+            return str(name)
+    return None
+
+
+def _results(records: Iterable[Record], view: str) -> list[EvalResult]:
+    """Held-out retrieval of one view as the hub lists results: shares from 0 to 1."""
+    return [
+        EvalResult(
+            task_type="sentence-similarity",
+            task_name="Retrieval of translations",
+            dataset_type="held-out",
+            dataset_name="held-out sentence pairs",
+            dataset_config=record.subset,
+            metric_type="cosine_accuracy@1",
+            metric_name="P@1",
+            metric_value=round(record.value / 100, 4),
+        )
+        for record in records
+        if record.view == view
+    ]
 
 
 def _render(
@@ -108,6 +155,10 @@ def _render(
     *,
     licence: str,
     languages: Sequence[str],
+    encoder: Mapping[str, Any],
+    records: Sequence[Record],
+    view: str,
+    corpora: Sequence[str],
     **values: Any,
 ) -> str:
     pages = Environment(
@@ -117,6 +168,10 @@ def _render(
         lstrip_blocks=True,
     )
     front = ModelCardData(
+        base_model=_base_model(encoder),
+        datasets=[*corpora] or None,
+        model_name=name,
+        eval_results=_results(records, view) or None,
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
         license=None if licence == "not stated" else licence,
@@ -125,10 +180,12 @@ def _render(
     )
     body = pages.get_template(template).render(
         name=name,
-        sentences=json.dumps(SHOWN, ensure_ascii=False),
+        sentences=json.dumps(examples(languages), ensure_ascii=False),
         version=__version__,
         licence=licence,
         languages=languages,
+        encoder=encoder,
+        scores=table(records) if records else "",
         **values,
     )
     return f"---\n{front.to_yaml()}\n---\n\n{body}"
