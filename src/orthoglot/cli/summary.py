@@ -55,19 +55,25 @@ def summary(
         )
     typer.echo(f"report: {(results / 'report.html').resolve()}")
     if models is not None and output is not None:
-        method = _export(rows, models, output, results / "records.jsonl")
+        method, refused = _export(rows, models, output, results / "records.jsonl")
         typer.echo(f"model:  {output.resolve()} (meaning vectors of {method} on {rows[0].encoder})")
+        for better, why in refused.items():
+            typer.echo(f"        not {better}, although its P@1 is higher: {why}")
 
 
-def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> str:
-    """Export the best of the first encoder's methods that one map for all languages can hold; its name."""
+def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> tuple[str, dict[str, str]]:
+    """Export the best of the first encoder's methods that one map for all languages can hold.
+
+    Returns:
+        Its name, and why better ones could not be exported.
+    """
     from orthoglot.apply.export import export
 
     logging.getLogger("orthoglot").setLevel(logging.WARNING)
     # It warns of a default prompt, which is what the model needs.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     encoder = rows[0].encoder
-    refused = ""
+    refused: dict[str, str] = {}
     for row in sorted((row for row in rows if row.encoder == encoder), key=lambda row: -row.meaning.value):
         seeds = sorted((models / "decomposers" / encoder / row.method).glob("seed*"))
         if not seeds:  # the undivided vector
@@ -75,9 +81,11 @@ def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> s
         try:
             export(seeds[0], output, records=records)
         except ConfigError as error:
-            refused = str(error)
+            # What follows says how else it can be exported.
+            refused[row.method] = str(error).removeprefix(f"method {row.method}: ").partition(";")[0]
         else:
-            return row.method
+            return row.method, refused
+    why = "; ".join(refused.values())
     raise ConfigError(
-        f"{models}: no method of {encoder} in the table can be exported {f'({refused})' if refused else ''}"
+        f"{models}: no method of {encoder} in the table can be exported {f'({why})' if why else ''}"
     )
