@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,29 @@ def test_folders_with_scores_are_compared_sentence_by_sentence(tmp_path: Path) -
     assert wide["high"] - wide["low"] > 2 * (first["high"] - first["low"])
     mine, other = (read_run(str(path)).numbers.iloc[0] for path in records)
     assert wide["high"] == pytest.approx(other["high"] - mine["low"])
+
+
+def test_results_of_two_runs_are_paired_by_the_scores_that_they_were_made_of(tmp_path: Path) -> None:
+    key = "0" * 16
+    for name, share in (("a", 0.5), ("b", 0.6)):
+        root = tmp_path / name
+        evaluation(root / "evaluations", "dream", share)
+        made = "evaluations/e/dream"
+        receipts.write(root / made, key)
+        (root / "results").mkdir()
+        shutil.copy(root / made / "records.jsonl", root / "results")
+        receipts.write(root / "results", key, {made: (key, receipts.contents(root / made, key))})
+    folders = tmp_path / "a/results", tmp_path / "b/results"
+    paired = run(*folders)
+    assert set(paired["interval"]) == {"paired"}
+    pd.testing.assert_frame_equal(paired, run(tmp_path / "a/evaluations", tmp_path / "b/evaluations"))
+    # Scores of another evaluation than the one that the report read.
+    shutil.rmtree(tmp_path / "b/evaluations")
+    evaluation(tmp_path / "b/evaluations", "dream", 0.7)
+    receipts.write(tmp_path / "b/evaluations/e/dream", key)
+    assert set(run(*folders)["interval"]) == {"apart"}
+    shutil.rmtree(tmp_path / "a/evaluations")
+    assert set(run(*folders)["interval"]) == {"apart"}
 
 
 def test_other_sentences_are_not_paired(tmp_path: Path) -> None:

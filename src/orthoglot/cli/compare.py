@@ -58,8 +58,9 @@ def compare(
 ) -> None:
     """Print what two runs measured, and B - A. Example: orthoglot compare HEAD~1 results --view meaning
 
-    A folder may be results/ or one with evaluations, e.g. evaluations/mini; of these there are scores of each
-    sentence, and the interval of the difference is paired.
+    A folder may be results/ or one with evaluations, e.g. evaluations/mini. Where both sides have the scores of each
+    sentence, in the folder itself or in the evaluations that results/ were made of, the interval of the difference is
+    paired.
     """
     wanted = {"view": view, "task": task, "method": method}
     given = {field: value for field, value in wanted.items() if value is not None}
@@ -101,7 +102,8 @@ def read_run(place: str, **wanted: str) -> Run:
             raise DataError(f"{path}: no records.jsonl in this folder")
         tables = {file: _read(file) for file in files}
         records = pd.concat(tables.values())
-        for file, table in tables.items():
+        evaluations = {file: _read(file) for file in _evaluations(path)}
+        for file, table in {**tables, **evaluations}.items():
             if (scores := file.with_name("scores.npz")).is_file():
                 scored[table["encoder"].iloc[0], table["method"].iloc[0]] = read_scores(scores)
     else:
@@ -155,6 +157,18 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
             if answer is not None:
                 found[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
     return found
+
+
+def _evaluations(results: Path) -> list[Path]:
+    """The records of the evaluations that a report was made of, if they are beside it as they were then."""
+    receipt = receipts.read(results)
+    inputs = receipt.inputs.items() if receipt else ()
+    folders = [
+        results.resolve().parent / folder
+        for folder, (key, contents) in inputs
+        if contents and receipts.contents(results.resolve().parent / folder, key) == contents
+    ]
+    return [folder / RECORDS for folder in folders if (folder / "scores.npz").is_file()]
 
 
 def _read(path: Path) -> pd.DataFrame:
