@@ -435,7 +435,7 @@ def test_a_method_that_the_report_does_not_know_is_refused(
 def test_trainings_that_ended_too_early_are_listed(
     made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    histories = [world.history("capped", method, seed) for method in ("dream", "<i>") for seed in (1, 2, 3)]
+    histories = [world.history("toy", method, seed) for method in ("dream", "<i>") for seed in (1, 2, 3)]
     for path, stopped in zip(
         histories, ["cap", "patience", "cap", "patience", "cap", "patience"], strict=True
     ):
@@ -443,15 +443,17 @@ def test_trainings_that_ended_too_early_are_listed(
     rows = [json.loads(line) | {"best": 0.0} for line in histories[4].read_text().splitlines()]
     rows[1]["best"] = 1.0
     histories[4].write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report(made.folders[:1], histories, [], "t", settings, **ABOUT, output=tmp_path)
+    report(made.folders[:3], histories, [], "t", settings, **ABOUT, output=tmp_path)
     text = (tmp_path / "report.html").read_text()
     lines = re.findall("<li>(.*?)</li>", text)
     assert lines == [
-        "dream on capped: stopped by max_epochs 5 with patience left: 2 of 3 seeds",
-        "&lt;i&gt; on capped: best epoch among the first two of 5: 1 of 3 seeds",
-        "&lt;i&gt; on capped: stopped by max_epochs 5 with patience left: 1 of 3 seeds",
+        "dream on toy: stopped by max_epochs 5 with patience left: 2 of 3 seeds",
+        "&lt;i&gt; on toy: best epoch among the first two of 5: 1 of 3 seeds",
+        "&lt;i&gt; on toy: stopped by max_epochs 5 with patience left: 1 of 3 seeds",
     ]
     assert 'href="#training"' in text
+    # It stands by the number.
+    assert re.search(r"\[[^]]+\], training may have ended too early</small>", text.partition("<nav")[0])
     assert "may have ended too early" in text
     assert "may have ended too early" not in made.page
 

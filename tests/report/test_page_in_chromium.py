@@ -44,7 +44,7 @@ document.body.append(`FOUND ${JSON.stringify(found)} END`);
 def opened(tmp_path: Path) -> tuple[str, str]:
     """The document after its scripts, and what the browser logged of them."""
     rows = [[Cell(f"word {n}"), Cell("–" if n == 3 else f"{1000 * n:,}")] for n in (2, 10, 3, *range(11, 18))]
-    empty = {name: [] for name in ("answers", "tasks", "alarms", "choices", "training_notes")}
+    empty = {name: [] for name in ("answers", "tasks", "alarms", "choices")} | {"training_notes": {}}
     gone = dict.fromkeys(("pictures", "curves", "votes", "verdict"), None)
     table = Table("Corpora", "", ["Name", "Count"], rows)
     panel = Panel(["e"], Markup("<svg></svg>"), {"a": "red"})

@@ -154,6 +154,9 @@ def test_the_first_table_has_three_columns_per_encoder() -> None:
     assert lsar[2] == ("+2.1", "[+1.0, +3.0]", "good")
     assert "| Method | a: Retrieval (x): By meaning ↑ |" in markdown([found])
     assert "Language read" not in found.note
+    doubted = headline_table(answered(), [("a", "lsar"), ("b", "dream")]).rows[1]
+    assert doubted[2].small == "[+1.0, +3.0], training may have ended too early"
+    assert doubted[1] == lsar[1]
 
 
 def test_the_first_table_shows_how_well_the_language_can_be_read_where_that_was_measured() -> None:

@@ -149,7 +149,8 @@ def report(
         ("training", losses, "no training in this run"),
     ):
         (output / "figures" / f"{figure}.svg").write_text(plots.file(drawn, missing), encoding="utf-8")
-    overview = [tables.headline_table(answer), tables.means_table(table)]
+    early = training_notes(trainings)
+    overview = [tables.headline_table(answer, early), tables.means_table(table)]
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
     (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
     corpora = {}
@@ -180,7 +181,7 @@ def report(
         hosts=tables.host_table(table, methods),
         tasks=_tasks(sections, answer, table, corners, methods, text_maps, invented),
         curves=plots.svg(losses) if losses else None,
-        training_notes=training_notes(trainings),
+        training_notes=early,
         choices=choice_notes(decomposers),
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from typing import Any, NamedTuple, cast
 
@@ -154,8 +154,13 @@ def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
     return tree
 
 
-def headline_table(found: Sequence[Row]) -> Table:
-    """A row per method; of each encoder retrieval by meaning, its change, retrieval by language, and any probe."""
+def headline_table(found: Sequence[Row], early: Collection[tuple[str, str]] = ()) -> Table:
+    """A row per method; of each encoder retrieval by meaning, its change, retrieval by language, and any probe.
+
+    Args:
+        found: of the headline.
+        early: (encoder, method) whose training may have ended too early, which stands by their change.
+    """
     probed = any(row.probe for row in found)
     headings = ["By meaning ↑", "Change", "By language ↓", *["Language read ↓"] * probed]
     by_name = {(row.encoder, row.method): row for row in found}
@@ -170,7 +175,10 @@ def headline_table(found: Sequence[Row]) -> Table:
             if row is None:
                 cells += [EMPTY] * len(headings)
                 continue
-            change = row.change and Cell(_points(row.change.value), _ends(row.change, _points), row.tone)
+            caveat = ", training may have ended too early" * ((encoder, method) in early)
+            change = row.change and Cell(
+                _points(row.change.value), _ends(row.change, _points) + caveat, row.tone
+            )
             cells += [
                 _level(row.meaning),
                 change or EMPTY,
