@@ -183,7 +183,7 @@ def test_map_of_a_discriminant_is_that_of_unit_vectors(checkpoint: Path, tmp_pat
     )
     folder = model_folder(tmp_path, checkpoint, "discriminant", pooling="mean", max_tokens=20)
     details = {"shrinkage": 0.5, "power": 0.25, "centre": "overall"}
-    details["validation"] = {"chosen": 91.5, "highest": 92.0, "nearest": 88.25}
+    details["validation"] = {"chosen": 0.915, "lowest": 0.92, "nearest": 1.25}
     described = json.loads((folder / "decomposer.json").read_text())
     described["details"] |= details
     (folder / "decomposer.json").write_text(json.dumps(described))
@@ -193,10 +193,10 @@ def test_map_of_a_discriminant_is_that_of_unit_vectors(checkpoint: Path, tmp_pat
     text = (tmp_path / "out/README.md").read_text()
     assert "its vector e, scaled to length 1, comes one linear map" in text
     assert (
-        "- settings: shrinkage 0.5, power 0.25, centre overall; P@1 of validation pairs 91.5, with the "
+        "- settings: shrinkage 0.5, power 0.25, centre overall; InfoNCE of held-out pairs 0.915, with the "
         in text
     )
-    assert "settings nearest to the undivided vector 88.25, with the best 92.0\n" in text
+    assert "settings nearest to the undivided vector 1.25, with the best 0.92\n" in text
 
 
 def test_one_map_for_all_languages_takes_no_language(checkpoint: Path, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_card_tells_scores_and_licence_and_its_usage_runs(
     )
     export(folder, tmp_path / "my-export")
     text = (tmp_path / "my-export/README.md").read_text()
-    assert "| all | 40.0 [38.0, 42.0] | 71.2 [69.2, 73.2] | 3.0 [1.0, 5.0] | 57 |" in text
+    assert "| all | 40.0 [38.0, 42.0] | 71.2 [69.2, 73.2] | 3.0 [1.0, 5.0] |  | 57 |" in text
     assert "\nlicense: mit\n" in text
     assert "text en-gn: mine.tsv, 1234 pairs after cleaning" in text
     assert 'model.encode(["A cat sleeps.", "a sentence in a language of the model"])' in text

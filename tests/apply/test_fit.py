@@ -125,7 +125,7 @@ def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
     assert read_records(root / "model/records.jsonl") == records
 
 
-def test_the_discriminant_chooses_its_settings_on_the_validation_part_and_is_exported(
+def test_the_discriminant_chooses_its_settings_and_is_exported(
     checkpoint: Path, text: Path, tmp_path: Path
 ) -> None:
     records = run(tmp_path, checkpoint, texts_by_pair([str(text)], ["en-gn"]), name="discriminant")

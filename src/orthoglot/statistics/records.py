@@ -204,9 +204,10 @@ def read_records(path: Path) -> list[Record]:
         raise DataError(f"{path}: is not UTF-8 ({error.reason})") from error
     seen = set()
     for one in records:
-        about = (*attrgetter(*NAMES)(one), one.seed)
+        # Two encoders may have one name.
+        about = (*attrgetter(*NAMES)(one), one.seed, unsign(one.signature).get("encoder"))
         if about in seen:
-            raise DataError(f"{path}: two records of {' '.join(map(str, about))}")
+            raise DataError(f"{path}: two records of {' '.join(map(str, about[:-1]))}")
         seen.add(about)
     return records
 
