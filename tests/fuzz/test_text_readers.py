@@ -19,7 +19,7 @@ from mutations import COUNT, mutations
 from orthoglot import config
 from orthoglot.corpora import opus_lock
 from orthoglot.corpora.benchmarks import collect, read_all
-from orthoglot.corpora.bitext import read_json, read_lines, read_pairs
+from orthoglot.corpora.bitext import decoded, read_json, read_lines, read_pairs
 from orthoglot.corpora.catalogues import read_catalogue
 from orthoglot.corpora.kinds import BENCHMARKS
 from orthoglot.corpora.opus import ENTRIES, read_moses_zip
@@ -215,6 +215,16 @@ def test_damaged_test_sets_are_sets_or_one_line(kind: str, tmp_path: Path) -> No
 
     assert attempt(content)
     inject(f"test set {kind}", mutations(content), attempt)
+
+
+def test_one_long_line_takes_time_in_proportion_to_its_length() -> None:
+    def read(line: bytes) -> list[str]:
+        return list(decoded((line[start : start + 512] for start in range(0, len(line), 512)), "x"))
+
+    # 32,000 chunks: copied anew with each, they would take minutes, and `inject` ends after 20 seconds.
+    inject(
+        "one long line", [b"x" * (16 << 20)], read, lambda lines: [len(line) for line in lines] != [16 << 20]
+    )
 
 
 def test_a_reader_that_fails_otherwise_is_noticed() -> None:

@@ -88,17 +88,19 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
     Raises:
         DataError: the bytes are not UTF-8, or a line has more than 16 MiB; the message gives the line of `name`.
     """
-    rest, done = b"", 0
+    rest, done = bytearray(), 0
     for chunk in chunks:
-        whole, feed, rest = (rest + chunk).rpartition(b"\n")
+        whole, feed, end = chunk.rpartition(b"\n")
         if feed:
-            lines = _text(whole, name, done).split("\n")
+            lines = _text(bytes(rest + whole), name, done).split("\n")
             done += len(lines)
             yield from lines
+            rest.clear()
+        rest += end
         if len(rest) > LONGEST:
             raise DataError(f"{name}: line {done + 1} is longer than {LONGEST >> 20} MiB: no text of lines")
     if rest:
-        yield _text(rest, name, done)
+        yield _text(bytes(rest), name, done)
 
 
 def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
