@@ -6,10 +6,8 @@ import base64
 import hashlib
 import json
 import logging
-import os
 import platform
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -107,8 +105,8 @@ def report(
 
     The figures are the page's pictures of the answer and its curves of the trainings.
 
-    The page depends on its inputs, the installed versions, the machine's name plate and the day; set
-    SOURCE_DATE_EPOCH to fix the day.
+    The page depends on its inputs, the installed versions and the kind of system alone: another run with the same
+    results writes the same bytes.
 
     Args:
         evaluations: folders that `evaluate` wrote, one per encoder and method.
@@ -232,7 +230,7 @@ def render(template: str, **values: Any) -> str:
 def facts(
     records: pd.DataFrame, licences: Mapping[str, str], methods: Mapping[str, str | None]
 ) -> dict[str, str]:
-    """What was run, on whose terms, where and with which versions."""
+    """What was run, on whose terms, on what system and with which versions."""
     whole = queries.undivided(records)
     seeds = sorted(records.loc[~records["method"].isin(whole), "seed"].dropna().unique())
     names = [queries.title(*task) for task in queries.tasks(records)]
@@ -240,10 +238,6 @@ def facts(
         names += [queries.TITLES[task]] * bool((records["task"] == task).any())
     versions = [f"{name} {version(name)}" for name in LIBRARIES]
     versions = [f"orthoglot {__version__}", f"Python {platform.python_version()}", *versions]
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    day = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
     return {
         "Encoders": ", ".join(_encoders(records)),
         "Methods": ", ".join(name for name in methods if name in set(records["method"])),
@@ -251,9 +245,8 @@ def facts(
         "Tasks": ", ".join(names),
         "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
         "Numbers": f"{len(records):,} records",
-        "Day": day.strftime("%Y-%m-%d"),
         "Versions": ", ".join(versions),
-        "Machine of this report": machine,
+        "System": f"{platform.system()} {platform.machine()}",
     }
 
 
