@@ -82,7 +82,7 @@ def save_cache() -> None:
 
 def forget() -> None:
     """Read every module again when it is next needed."""
-    for cached in (_module, _cache, code):
+    for cached in (_module, _cache, _texts, code):
         cached.cache_clear()
 
 
@@ -110,9 +110,14 @@ def reached(entry: str, names: Collection[str]) -> dict[str, str]:
 
 
 def sources(entry: str, names: frozenset[str]) -> dict[str, Any]:
-    """The modules of the code behind "module:function", and a digest of their texts as they are now."""
+    """The modules of the code behind "module:function", and a digest of their texts as this process read them."""
     modules = sorted({place.partition(":")[0] for place in reached(entry, names)})
-    return {"modules": modules, "digest": receipts.sources_digest(modules)}
+    return {"modules": modules, "digest": _texts(tuple(modules))}
+
+
+@functools.cache
+def _texts(modules: tuple[str, ...]) -> str:
+    return receipts.sources_digest(modules)
 
 
 def path_of(module: str) -> Path | None:

@@ -227,3 +227,21 @@ def test_a_stage_of_dvc_depends_on_all_code_that_its_jobs_use() -> None:
             assert used
             for path in used:
                 assert any(path == one or path.startswith(f"{one}/") for one in watched), (stage, path)
+
+
+def test_a_process_reads_the_modules_of_jobs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    digests.forget()
+    read: list[tuple[str, ...]] = []
+
+    def counted(modules: tuple[str, ...]) -> str:
+        read.append(tuple(modules))
+        return ""
+
+    monkeypatch.setattr(digests.receipts, "sources_digest", counted)
+    plan = Plan(config.check(shipped_values()))
+    jobs = [job for job in plan.jobs.values() if job.verb in ("embed", "decompose", "evaluate")]
+    for job in jobs:
+        plan.as_json(job.key)
+    assert 0 < len(read) == len(set(read)) < len(jobs)
+    digests.forget()
