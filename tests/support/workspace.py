@@ -158,7 +158,6 @@ class Workspace:
         fixed = {
             "PYTHONPATH": str(self.folder / "src"),
             "DVC_NO_ANALYTICS": "1",
-            "SOURCE_DATE_EPOCH": "1790000000",
             "OMP_NUM_THREADS": "1",
         }
         return {**os.environ, "PATH": self.path, **fixed, **more}
