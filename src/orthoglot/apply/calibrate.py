@@ -300,12 +300,12 @@ def _mined(
     neighborhood: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the pairs that are mined in rows of x and of y for the first n rows of x: row of x, margin, whether right."""
-    first, second = x[source], y[target]
+    ours, theirs = x[source], y[target]
     lists = Nearest(
-        _present(near.forward[source], target, len(y), first, second, neighborhood),
-        _present(near.backward[target], source, len(x), second, first, neighborhood),
+        _present(near.forward[source], target, len(y), ours, theirs, neighborhood),
+        _present(near.backward[target], source, len(x), theirs, ours, neighborhood),
     )
-    found = by_margin(first, second, lists, margin, retrieval)
+    found = by_margin(ours, theirs, lists, margin, retrieval)
     sources, targets = source[found.sources], target[found.targets]
     known = sources < n
     return sources[known], found.margins[known], (sources == targets)[known]
