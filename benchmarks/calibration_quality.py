@@ -147,7 +147,7 @@ def measured(encoder: Any, data: Path, language: str) -> Iterator[dict[str, Any]
     pairs = training(data, language)
     x, y = (encoder.encode([pair[side] for pair in pairs], "") for side in (0, 1))
     # Half of so few pairs choose the settings: with the default of 5 %, every setting finds all of them.
-    fitted = Decomposer("discriminant", valid_share=0.5, device="cpu").fit(x, y, "en", language).decomposer_
+    fitted = Decomposer("discriminant", device="cpu").fit(x, y, "en", language).decomposer_
     _, flores, ntrex = LANGUAGES[language]
     development = lines(data, "flores200.dev", "eng_Latn", flores, DEVELOPMENT)
     test = lines(data, "ntrex128", "eng", ntrex, LINES)
