@@ -214,7 +214,7 @@ def test_a_stage_of_dvc_depends_on_all_code_that_its_jobs_use() -> None:
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     for preset in ("demo", "mini", "real-small"):
         plan = Plan(config.load(ROOT / "params.yaml", {"preset": preset}))
-        for stage in stages:
+        for stage in STAGES:
             watched = [path for path in stages[stage]["deps"] if path.startswith("src/")]
             used = {
                 str(path.relative_to(ROOT))
