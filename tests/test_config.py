@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from referencing import Registry, Resource
 from shipped_settings import ROOT, shipped_values, write_settings
 
-from orthoglot import config, json_schema
+from orthoglot import config, json_schema, yaml_files
 from orthoglot.entries import WHOLE
 from orthoglot.errors import ConfigError
 from orthoglot.settings import Name
@@ -468,3 +468,14 @@ def test_a_value_that_grows_when_it_is_printed_is_not_printed_in_full(own: Path)
     with pytest.raises(ConfigError) as refused:
         config.load(own)
     assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize("keys", ["1 0x1", "1 1.0", "true yes", "~ null", "<< <<", "a 'a'"])
+def test_keys_of_one_value_are_one_key_however_they_are_written(keys: str, tmp_path: Path) -> None:
+    first, second = keys.split()
+    path = tmp_path / "x.yaml"
+    path.write_text(f"{first}: {{a: 1}}\n{second}: {{a: 2}}\n")
+    with pytest.raises(ConfigError, match=r"x\.yaml: .* is there twice"):
+        yaml_files.read(path)
+    path.write_text(f"{first}: {{a: 1}}\nother: {{a: 2}}\n")
+    assert len(yaml_files.read(path)) == 2

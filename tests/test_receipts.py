@@ -182,3 +182,15 @@ def test_an_input_of_another_job_or_none_says_nothing(folder: Path) -> None:
     receipts.write(result, "k", {"models/one": ("f" * 16, "0" * 64), "models/gone": (KEY, "0" * 64)})
     assert receipts.problems(Path("evaluations")) == {}
     assert json.loads(receipts.path(result, "k").read_text())["inputs"]["models/gone"] == [KEY, "0" * 64]
+
+
+def test_a_run_that_compares_sizes_alone_keeps_what_is_known(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(folder)
+    record = receipts.VERIFIED / f"{folder}.json"
+    known = record.read_text()
+    assert "weights" in known
+    monkeypatch.setenv(receipts.TRUST, "1")
+    assert receipts.read_key(folder, record=True) == KEY
+    assert record.read_text() == known

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-# Control characters, line separators, and marks that turn the direction of what follows.
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Control characters, line separators, what has no width, and marks that turn the direction of what follows.
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
 
 
 def printable(text: str) -> str:

@@ -146,7 +146,7 @@ def faults(folder: Path, record: bool = False) -> Iterator[str]:
     if receipt is None:
         yield f"{folder / NAME}: holds no readable receipt"
         return
-    seen = Record(folder) if record else None
+    seen = Record(folder) if record and not trusting() else None
     there = dict(_files(folder))
     for name, (size, digest) in receipt.files.items():
         file = there.pop(name, None)

@@ -16,12 +16,14 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys: set[Any] = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if (key.tag, key.value) in keys:
+            if isinstance(key, yaml.ScalarNode):
+                # As a value: 1 and 0x1 are one key. Two merges would be one as well.
+                value = key.value if key.tag.endswith(":merge") else self.construct_object(key)
+                if value in keys:
                     raise yaml.constructor.ConstructorError(
                         None, None, f"the key {key.value!r} is there twice", key.start_mark
                     )
-                keys.add((key.tag, key.value))
+                keys.add(value)
         return super().construct_mapping(node, deep)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from orthoglot import load
 from orthoglot.apply.calibrate import (
     Calibration,
     _lists,
+    _of_the_other_half,
     _present,
     _threshold,
     _with_interval,
@@ -300,3 +302,58 @@ def test_the_vectors_of_the_texts_are_those_that_mining_goes_on_with(
     without = CliRunner().invoke(app, [*calibrating, "--among", *texts, *options[:4]])
     assert without.exit_code == 0, without.exception
     assert not (tmp_path / "en-gn.json.checkpoint").exists()
+
+
+def test_what_is_expected_is_of_the_half_that_a_threshold_was_not_learnt_on() -> None:
+    """Even sources need a threshold of 4 for half of them to be right, odd ones one of 2."""
+    margins = np.array([9.0, 8, 7, 6, 5, 4, 3, 2, 1])
+    sources = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    right = np.array([True, True, False, True, False, True, False, False, False])
+    learnt = {
+        half: _threshold(margins[sources % 2 == half], right[sources % 2 == half], 0.75) for half in (0, 1)
+    }
+    assert learnt[0] is not None
+    assert learnt[1] is not None
+    assert learnt[0] > learnt[1]
+    tried, halves = _of_the_other_half(sources, margins, right, 0.75)
+    expected = [margin >= learnt[1 - source % 2] for source, margin in zip(sources, margins, strict=True)]
+    assert tried.tolist() == expected
+    assert halves == 2
+    # A half without a right pair has no threshold: nothing of the other half is tried.
+    tried, halves = _of_the_other_half(sources, margins, right & (sources % 2 == 1), 0.75)
+    assert halves == 1
+    assert set(sources[tried] % 2) <= {0}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threshold": "abc"},
+        {"threshold": float("nan")},
+        {"threshold": None},
+        {"threshold": True},
+        {"probabilities": {"margin": [1.0, 2.0], "probability": [7.0, 0.5]}},
+        {"probabilities": {"margin": [2.0, 1.0], "probability": [0.1, 0.5]}},
+        {"probabilities": {"margin": [1.0], "probability": [0.1, 0.5]}},
+        {"probabilities": {"margin": [], "probability": []}},
+        {"probabilities": {"margin": [1.0]}},
+        {"probabilities": 7},
+    ],
+)
+def test_a_calibration_with_impossible_numbers_is_refused(
+    changes: dict[str, Any], found: Calibration, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(found.as_json())
+    assert Calibration.load(path) == found
+    path.write_text(json.dumps({**found._asdict(), **changes}))
+    with pytest.raises(DataError, match=r"c\.json: not a calibration"):
+        Calibration.load(path)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "", "7", "null", '{"threshold": 1}', "\ud800"])
+def test_what_is_no_calibration_is_refused(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(content.encode("utf-8", "surrogatepass"))
+    with pytest.raises(DataError, match=r"c\.json: not a calibration"):
+        Calibration.load(path)

@@ -24,6 +24,7 @@ from orthoglot.apply.score import (
     GUESS,
     LEAST,
     OTHER,
+    SHORT,
     UNTRANSLATED,
     identified,
     means,
@@ -352,3 +353,48 @@ def test_bad_input_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
         error = run(models, "score", *files).exception
         assert isinstance(error, kind)
         assert message in str(error)
+
+
+def test_what_most_translations_are_copies_of_is_no_language_to_expect(
+    models: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Four of five lines are left in English: English is not taken for the language of the translations."""
+    left = [(source, source.rsplit(" ", 1)[0]) for source in SENTENCES["en"]] * 5
+    good = list(zip(SENTENCES["en"], SENTENCES["de"], strict=True))
+    model = load(models["encoder"], device="cpu")
+    for languages in ((None, None), ("en", None)):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            found = list(score(model, [*left, *good], languages))
+        assert "both sides seem to be in one language" in caplog.text
+        assert {one.flag for one in found} == {""}
+    named = list(score(model, [*left, *good], ("en", "de")))
+    assert [one.flag for one in named] == [UNTRANSLATED] * 20 + [""] * 4
+
+
+def test_of_a_short_text_the_identifier_guesses(models: dict[str, Path]) -> None:
+    model, short = load(models["encoder"], device="cpu"), "the dogs are here"
+    texts = [short, short + " and the cats are there"]
+    assert len(short) < SHORT <= len(texts[1])
+    found = list(score(model, [("Wo sind die Hunde?", text) for text in texts], ("de", "nl")))
+    assert [one.flag for one in found] == [OTHER + GUESS, OTHER]
+
+
+@pytest.mark.parametrize("verb", ["filter", "score"])
+@pytest.mark.parametrize("threshold", ["nan", "inf", "1e999"])
+def test_a_threshold_that_is_no_number_is_refused(
+    verb: str, threshold: str, models: dict[str, Path], tmp_path: Path
+) -> None:
+    write_tsv(tmp_path / "web.tsv", PAIRS[:2])
+    options = [
+        "--model",
+        str(models["discriminant"]),
+        "--threshold",
+        threshold,
+        "-o",
+        str(tmp_path / "out.tsv"),
+    ]
+    done = CliRunner().invoke(app, [verb, str(tmp_path / "web.tsv"), *options])
+    assert done.exit_code == 2
+    assert "is not finite" in done.output
+    assert not (tmp_path / "out.tsv").exists()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from orthoglot.decomposers.base import Decomposer, Languages
+from orthoglot.decomposers.base import Decomposer, Languages, unit
+from orthoglot.decomposers.choice import losses
 from orthoglot.decomposers.discriminant import DISCRIMINANT, Scatter, apply, candidates, fit
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
 from orthoglot.errors import DataError
@@ -284,3 +285,22 @@ def test_a_language_part_is_left_even_where_translations_agree_in_every_directio
     weights, _ = compute(DISCRIMINANT, close, LANGUAGES, DIM, given)
     # Two dimensions, as three means span.
     assert (np.linalg.svd(weights["language"], compute_uv=False) > 1e-4).sum() == 2
+
+
+def test_settings_are_chosen_by_pairs_that_were_left_out_of_the_fit() -> None:
+    """Of few pairs in many dimensions, what was fitted to them finds them all, which says nothing of others."""
+    rng = np.random.default_rng(3)
+    source = rng.normal(size=(40, 60))
+    block = (source, source + 2.5 * rng.normal(size=source.shape), ("en", "de"))
+    _, chosen = compute(DISCRIMINANT, [block], ["en", "de"], 60, {"power": 0.0, "centre": "overall"})
+    moments, pairs = Moments(60, ["en", "de"], products=True), PairMoments(60, products=True)
+    sides = [unit(side) for side in block[:2]]
+    moments.update(sides[0], "en")
+    moments.update(sides[1], "de")
+    pairs.update(*sides, ("en", "de"))
+    everything = (*sides, ("en", "de"))
+    found = list(candidates(moments, pairs, [everything], {"power": 0.0, "centre": "overall"}))
+    rows = np.arange(40)
+    in_sample = min(losses(*one.vectors[0], rows).mean(axis=1).min() for one in found)
+    assert in_sample < 0.1
+    assert chosen["validation"]["lowest"] > 10 * in_sample + 0.5

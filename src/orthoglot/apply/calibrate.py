@@ -88,9 +88,22 @@ class Calibration(NamedTuple):
             DataError: absent, or something else.
         """
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
+            found = cls(**json.loads(path.read_text(encoding="utf-8")))
+            margins, shares = (
+                np.array(found.probabilities[name], dtype=float) for name in ("margin", "probability")
+            )
+            numbers = np.array([found.threshold, *margins, *shares], dtype=float)
+            if not np.isfinite(numbers).all():
+                raise ValueError("a number is not finite")
+            if margins.shape != shares.shape or not len(margins) or (np.diff(margins) < 0).any():
+                raise ValueError("its margins do not rise")
+            if shares.min() < 0 or shares.max() > 1:
+                raise ValueError("a probability is outside 0 to 1")
+            if not isinstance(found.threshold, float | int) or isinstance(found.threshold, bool):
+                raise TypeError(f"its threshold is {found.threshold!r}")
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise DataError(f"{path}: not a calibration ({error})") from error
+        return found
 
 
 def calibrate(
@@ -175,16 +188,12 @@ def calibrate(
         raise DataError(
             f"no threshold has a precision of {target_precision:g}; ask for less, or take another model"
         )
-    tried = np.zeros(len(margins), dtype=bool)
-    for half in (sources % 2 == 0, sources % 2 == 1):
-        learnt = _threshold(margins[half], right[half], target_precision)
-        if learnt is not None:
-            tried |= ~half & (margins >= learnt)
+    tried, halves = _of_the_other_half(sources, margins, right, target_precision)
     kept = margins >= threshold
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(margins, right)
     shown = curve(margins, right, total)
     rows = np.unique(np.linspace(0, len(shown.thresholds) - 1, POINTS).round().astype(int))
-    found = float(right[tried].sum() / total)
+    found = float(right[tried].sum() / (total * halves / 2)) if halves else 0.0
     return Calibration(
         model=model.identity,
         part=part,
@@ -334,6 +343,19 @@ def _threshold(margins: np.ndarray, right: np.ndarray, precision: float) -> floa
     found = curve(margins, right, max(1, int(right.sum())))
     good = np.flatnonzero(found.precision >= precision)
     return float(found.thresholds[good[-1]]) if len(good) else None
+
+
+def _of_the_other_half(
+    sources: np.ndarray, margins: np.ndarray, right: np.ndarray, precision: float
+) -> tuple[np.ndarray, int]:
+    """Which pairs a threshold keeps that was learnt on the other half, even or odd sources; halves that have one."""
+    tried, halves = np.zeros(len(margins), dtype=bool), 0
+    for half in (sources % 2 == 0, sources % 2 == 1):
+        learnt = _threshold(margins[half], right[half], precision)
+        if learnt is not None:
+            tried |= ~half & (margins >= learnt)
+            halves += 1
+    return tried, halves
 
 
 def _with_interval(right: np.ndarray, sources: np.ndarray) -> list[float]:

@@ -18,7 +18,7 @@ from orthoglot.languages import canonical
 from orthoglot.progress import Done
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
-# Behind a flag that the language parts alone give.
+# Behind a flag that the language parts alone give, or the identifier to a short text.
 GUESS = "?"
 # The score of a copy and of an untranslated sentence: no cosine is lower.
 NONE, LEAST = (COPY, UNTRANSLATED), -1.0
@@ -34,6 +34,8 @@ FAR, LEAST_SPREAD = 2.5, 0.01
 # A sentence is in another language if the identifier finds that one so many times as probable as the expected one; and
 # the source's language is accepted without an expected one from this probability on.
 TIMES, SURE = 10, 0.9
+# Bytes of UTF-8 below which the identifier guesses: of translations of 5 to 19 it flags up to 4 %.
+SHORT = 20
 # The share of a side that shows which language it is in.
 MOST = 0.75
 # Of a normal distribution, its standard deviation over its median absolute deviation.
@@ -80,11 +82,11 @@ def score(
 
     A pair is flagged "blank" if a side has no text, and "copy" if both have the same letters and digits. A language
     identifier flags "untranslated" a translation in the source's language, and "other_language" one in a third, see
-    `identified`; this last one keeps its score. What it lets pass, the language parts may call "untranslated?"
-    or "other_language?": see the functions of these names. Such a guess leaves the score as it is. What the language
-    parts look like is learnt from the first `block` pairs, see `means`. An encoder without a decomposer has no language
-    parts, and a method with weights for each language none that tell languages apart: then nothing is guessed, which is
-    logged.
+    `identified`; this last one keeps its score. Of fewer than 20 bytes it guesses. What it lets pass, the language
+    parts may call "untranslated?" or "other_language?": see the functions of these names. Such a guess leaves the
+    score as it is. What the language parts look like is learnt from the first `block` pairs, see `means`. An encoder
+    without a decomposer has no language parts, and a method with weights for each language none that tell languages
+    apart: then nothing is guessed, which is logged.
 
     Args:
         model: as of `Model.load`.
@@ -105,7 +107,11 @@ def score(
         if rows:
             if expected:
                 for row in rows:
-                    flags[row] = flags[row] or identified(probabilities(some[row][1]), *expected)
+                    text = some[row][1]
+                    named = identified(probabilities(text), *expected)
+                    # Few bytes say little of a language.
+                    guess = GUESS if named and len(text.encode()) < SHORT else ""
+                    flags[row] = flags[row] or named + guess
             source, target = (
                 _parts(model, [some[row][side] for row in rows], languages[side], languages[1 - side], done)
                 for side in (0, 1)
@@ -162,6 +168,13 @@ def _expected(
             about = language or "not known (--source-language and --target-language name them)"
             logger.warning("the identifier cannot check the language of the %s: %s", name, about)
         sides.append(wanted)
+    if not languages[1] and sides[0] & sides[1]:
+        # Most translations seem to be untranslated, or in a language that the identifier takes for the source's.
+        logger.warning(
+            "the identifier is not asked: both sides seem to be in one language; --source-language and "
+            "--target-language name them"
+        )
+        return frozenset(), frozenset()
     return sides[0], sides[1]
 
 

@@ -21,6 +21,7 @@ from orthoglot.cli.options import (
     Retrieval,
     Threads,
     check_outputs,
+    finite,
     vectors_folder,
 )
 from orthoglot.errors import ConfigError
@@ -52,7 +53,9 @@ def mine(
     margin: Margin = "ratio",
     retrieval: Retrieval = "max",
     neighborhood: Neighborhood = 4,
-    threshold: Annotated[float | None, typer.Option(help="least margin to keep; all if not given")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="least margin to keep; all if not given", callback=finite)
+    ] = None,
     best: Annotated[
         int, typer.Option(min=1, help="pairs of each source sentence, with --retrieval forward")
     ] = 1,
@@ -230,6 +233,7 @@ def calibrate(
             margin=margin,
             retrieval=retrieval,
             neighborhood=neighborhood,
+            device="cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
             threads=threads,
         )
     write_lines(output, [found.as_json()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -31,6 +32,15 @@ Retrieval = Annotated[
     typer.Option(help="both ways one to one; what both propose; what one side proposes"),
 ]
 Neighborhood = Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="neighbours of a margin")]
+
+
+def finite(value: float | None) -> float | None:
+    """Refuse a number that no number is above or below, and infinity."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not finite")
+    return value
+
+
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
 Memory = Annotated[

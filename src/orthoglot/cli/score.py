@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orthoglot.cli.options import AsJson, Device, Language, ModelFolder, PairFiles, Threads, check_outputs
+from orthoglot.cli.options import (
+    AsJson,
+    Device,
+    Language,
+    ModelFolder,
+    PairFiles,
+    Threads,
+    check_outputs,
+    finite,
+)
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -35,7 +44,9 @@ def score(
     form: Annotated[
         Literal["tsv", "jsonl"], typer.Option("--format", help="tab-separated, or JSON lines")
     ] = "tsv",
-    threshold: Annotated[float | None, typer.Option(help="leave out pairs with a lower score")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="leave out pairs with a lower score", callback=finite)
+    ] = None,
     source_language: Language = None,
     target_language: Language = None,
     device: Device = "auto",
@@ -75,7 +86,9 @@ def filter_pairs(
         Path,
         typer.Option("--output", "-o", help="TSV of the pairs that pass, plain, .gz or .zst; - for stdout"),
     ],
-    threshold: Annotated[float | None, typer.Option(help="least score of a pair that passes")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="least score of a pair that passes", callback=finite)
+    ] = None,
     good: Annotated[
         list[Path] | None,
         typer.Option(help="good translations like yours, a TSV file: they decide the threshold, by --loss"),

@@ -190,12 +190,14 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 def read_records(path: Path) -> list[Record]:
     """Read what `write_records` wrote, or a report's records.parquet.
 
-    Every command that shows results reads them here.
+    Every command that shows results reads them here. Of a folder it reads records.jsonl.
 
     Raises:
         DataError: not as the job of this folder wrote it, cut, empty, anything but records, or two of one number.
         OSError: absent.
     """
+    if path.is_dir():
+        path = path / "records.jsonl"
     receipts.check_whole(path)
     try:
         read = _of_parquet if path.suffix == ".parquet" else _of_lines
