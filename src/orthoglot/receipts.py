@@ -181,7 +181,9 @@ def check_whole(place: Path) -> None:
     for name in there or [str(top)]:
         size, digest = receipt.files.get(name, (-1, ""))
         if fault := _fault(home / name, size, digest, file_digest):
-            raise DataError(f"{fault}; run snakemake again, which makes {home} again")
+            raise DataError(
+                f"{fault}; run snakemake again, which makes {home} again, or remove it and fit or copy it again"
+            )
 
 
 def contents(folder: Path, key: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,9 @@ def test_good_translations_score_high_and_others_have_a_flag(models: dict[str, P
     same = [(PAIRS[20][0], PAIRS[20][0] + " .")]
     left = [(PAIRS[n][0], PAIRS[n + 1][0]) for n in range(30, 40)]
     blank = [("", PAIRS[0][1]), (PAIRS[0][0], " ")]
-    found = list(score(load(models["discriminant"], device="cpu"), PAIRS + wrong + same + left + blank))
+    found = list(
+        score(load(models["discriminant"], device="cpu"), PAIRS + wrong + same + left + blank, identify=False)
+    )
     good, wrong_scores = found[:60], found[60:70]
     # The invented language is none that the identifier knows: language parts alone tell what is untranslated.
     assert [one.flag for one in found] == [""] * 70 + [COPY] + [UNTRANSLATED + GUESS] * 10 + [BLANK] * 2
@@ -177,7 +180,7 @@ def test_a_pair_of_another_language_keeps_its_score_and_is_filtered(
     monkeypatch.setattr("orthoglot.apply.score.other_language", lambda target, _: np.arange(len(target)) == 3)
     model = load(models["discriminant"], device="cpu")
     pairs = [*PAIRS[:29], (PAIRS[29][0], PAIRS[29][0])]
-    found = list(score(model, pairs))
+    found = list(score(model, pairs, identify=False))
     assert [row for row, one in enumerate(found) if one.flag == OTHER + GUESS] == [3]
     assert found[3].score == found[3].similarity
     write_tsv(tmp_path / "web.tsv", pairs)
@@ -279,7 +282,8 @@ def test_related_languages_of_real_text_are_told_apart(shared_data: Path) -> Non
 
 
 def run(models: dict[str, Path], verb: str, *options: str, stdin: str = "") -> Any:
-    given = [verb, *options, "--model", str(models["discriminant"]), "--threads", "1"]
+    # The text is of no language that the identifier knows.
+    given = [verb, *options, "--model", str(models["discriminant"]), "--threads", "1", "--no-identify"]
     return CliRunner().invoke(app, given, input=stdin)
 
 
@@ -398,3 +402,17 @@ def test_a_threshold_that_is_no_number_is_refused(
     assert done.exit_code == 2
     assert "is not finite" in done.output
     assert not (tmp_path / "out.tsv").exists()
+
+
+def test_a_model_of_one_language_pair_names_the_languages(models: dict[str, Path]) -> None:
+    """All translations are in a third language, which no majority can show."""
+    model = load(models["discriminant"], device="cpu")
+    assert model.decomposer is not None
+    model.decomposer = replace(model.decomposer, languages=["en", "nl"])
+    offered = list(zip(SENTENCES["en"], SENTENCES["de"], strict=True))
+    assert [one.flag for one in score(model, offered)] == [OTHER] * 4
+    back = [pair[::-1] for pair in zip(SENTENCES["en"], SENTENCES["nl"], strict=True)]
+    assert [one.flag for one in score(model, back)] == [""] * 4
+    assert [one.flag for one in score(model, offered, ("en", "de"))] == [""] * 4
+    model.decomposer = replace(model.decomposer, languages=["de", "en", "nl"])
+    assert [one.flag for one in score(model, offered)] == [""] * 4

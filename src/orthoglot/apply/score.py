@@ -91,14 +91,14 @@ def score(
     Args:
         model: as of `Model.load`.
         pairs: source and translation.
-        languages: of the two sides, where the model needs them, and for the identifier, which else takes the language
-            that most sentences of the first block seem to be in.
+        languages: of the two sides, where the model needs them, and for the identifier, which else takes those of a
+            model of one language pair, or the language that most sentences of the first block seem to be in.
         block: pairs in memory at once.
         done: gets how many more sentences are encoded, of two for each pair.
         identify: whether the identifier is asked.
     """
     guarded, sides = _guards(model, len(pairs)), None
-    expected = _expected(pairs[:block], languages) if identify else None
+    expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
     for start in range(0, len(pairs), block):
         some = pairs[start : start + block]
         flags = [_flag(*pair) for pair in some]
@@ -147,6 +147,27 @@ def identified(found: Mapping[str, float], source: frozenset[str], target: froze
     if best in source - target:
         return UNTRANSLATED
     return OTHER if target else ""
+
+
+def _named(
+    model: Model, pairs: Sequence[tuple[str, str]], languages: tuple[str | None, str | None]
+) -> tuple[str | None, str | None]:
+    """The given languages, or those of a model of one language pair, the source's first.
+
+    The source's is that of the two which more sources seem to be in than translations.
+    """
+    fitted = model.decomposer.languages if model.decomposer else []
+    if any(languages) or len(fitted) != 2:
+        return languages
+
+    def more(language: str) -> int:
+        wanted = labels(language)
+        first, second = (sum(next(iter(probabilities(text))) in wanted for text in side) for side in sides)
+        return first - second
+
+    sides = [[pair[side] for pair in pairs if all(map(str.strip, pair))] for side in (0, 1)]
+    first, second = fitted
+    return (first, second) if more(first) >= more(second) else (second, first)
 
 
 def _expected(
