@@ -206,7 +206,10 @@ def quantile(scores: Sequence[float], share: float) -> float:
         DataError: there is no score.
     """
     if not scores:
-        raise DataError("no good translation has a score")
+        raise DataError(
+            "no good translation has a score: each is blank, a copy or in another language than expected "
+            "(--target-language names it, --no-identify does not ask)"
+        )
     return sorted(scores)[min(int(share * len(scores)), len(scores) - 1)]
 
 
