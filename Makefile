@@ -30,8 +30,10 @@ demo: setup
 demo-page: demo
 	$(IN_VENV) python benchmarks/demo_page.py results/plots/corner.csv
 
+# The matrix plans in processes of its own: after other tests in one process, its plan was another once (unexplained).
 test: setup check
-	$(IN_VENV) pytest -n $(CORES) --dist loadfile
+	$(IN_VENV) pytest -n $(CORES) --dist loadfile --ignore tests/fuzz/test_fault_matrix.py
+	$(IN_VENV) pytest -n $(CORES) tests/fuzz/test_fault_matrix.py
 
 chaos: setup
 	@mkdir -p $(dir $(FAULTS)) && rm -f $(FAULTS)
