@@ -108,6 +108,23 @@ def test_the_nearest_within_one_standard_error_of_the_best() -> None:
     assert min(expected.count("near"), expected.count("far")) > 2
 
 
+def test_the_standard_error_is_that_of_a_sample() -> None:
+    """With 12 pairs the error of a sample is 4 % above that of a population; a difference between the two decides."""
+    kept = [texts(12, 0.4)]
+    source, target, _ = kept[0]
+    best = at_best_temperature([(source, target)])[0]
+
+    def is_between(other: np.ndarray) -> bool:
+        more = at_best_temperature([(source, other)])[0] - best
+        return bool(more.std() / np.sqrt(12) < more.mean() <= more.std(ddof=1) / np.sqrt(12))
+
+    rng = np.random.default_rng(0)
+    draws = (target + 0.1 * rng.normal(size=target.shape) for _ in range(3000))
+    near = next(filter(is_between, draws))
+    made = [("near", 1.0, lambda block: (block[0], near)), ("far", 2.0, as_is)]
+    assert choose(candidates(*made, kept=kept), kept)[0] == {"name": "near"}
+
+
 def test_of_equally_near_ones_the_lowest_loss_then_the_first() -> None:
     kept = [texts(300, 0.4)]
     source, target, _ = kept[0]
