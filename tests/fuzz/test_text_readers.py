@@ -221,7 +221,7 @@ def test_one_long_line_takes_time_in_proportion_to_its_length() -> None:
     def read(line: bytes) -> list[str]:
         return list(decoded((line[start : start + 512] for start in range(0, len(line), 512)), "x"))
 
-    # 32,000 chunks: copied anew with each, they would take minutes, and `inject` ends after 20 seconds.
+    # 32,000 chunks: copied anew with each, they would take minutes, and `inject` allows 20 seconds of the processor.
     inject(
         "one long line", [b"x" * (16 << 20)], read, lambda lines: [len(line) for line in lines] != [16 << 20]
     )
