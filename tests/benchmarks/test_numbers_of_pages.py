@@ -19,7 +19,6 @@ RECORDS = {
     "real.md": ("real", "evaluation"),
     "evaluation.md": ("evaluation",),
     "discriminant.md": (),
-    "alignment.md": (),
 }
 NUMBER = r"[+-]?\d+\.\d"
 SCORE = re.compile(rf"({NUMBER})(?:\\\*)?(?: \[({NUMBER}), ({NUMBER})\])?(?: ± ({NUMBER}))?")
@@ -98,6 +97,18 @@ def test_every_score_with_an_interval_in_the_text_has_a_record(page: str) -> Non
         tuple(map(plain, score)) for score in re.findall(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]", text)
     ]
     assert [score for score in found if score not in every] == []
+
+
+def test_the_table_of_alignment_is_its_records() -> None:
+    records = pd.read_csv(RESULTS / "alignment.csv").groupby(["text", "pair"], sort=False)
+    ways = ["lengths (Gale and Church)", "sentence, ratio", "meaning, ratio", "meaning, distance"]
+    page = (RESULTS / "alignment.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith(("| Acts", "| NTREX"))]
+    for row, ((text, pair), of_pair) in zip(rows, records, strict=True):
+        by_way = of_pair.set_index("way").loc[ways]
+        cells = [f"{one.f1:.1f} [{one.low:.1f}, {one.high:.1f}]" for one in by_way.itertuples()]
+        name = {"bible": "Acts and Hebrews", "ntrex": "NTREX"}[text]
+        assert row == f"| {' | '.join([name, pair, *cells])} |"
 
 
 def test_a_score_without_a_record_is_found() -> None:
