@@ -3,7 +3,8 @@
     python tests/support/same_run.py BEFORE AFTER
 
 Compares every file of data/, models/, embeddings/, evaluations/ and results/, without receipts. Digests of code
-(`trained_code`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results. Prints the files that differ, and ends with status 1 if there are any.
+(`trained_code`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results.
+Prints the files that differ, and ends with status 1 if there are any.
 """
 
 from __future__ import annotations
