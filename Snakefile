@@ -21,6 +21,7 @@ include: "workflow/rules/encoders.smk"
 include: "workflow/rules/embeddings.smk"
 include: "workflow/rules/decomposers.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/ablation.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/targets.smk"
 

@@ -24,6 +24,7 @@ import job_lines
 from orthoglot import receipts
 from orthoglot.errors import ConfigError
 from plan import STAGES, Plan
+from why import reasons
 
 LOCK = Path(".cache/run.lock")
 ON_DEMAND = "on_demand"  # the stage of dvc.yaml whose results only a named target, or a command, makes
@@ -51,7 +52,9 @@ class Bridge:
         execute, build_dag = workflow.execute, workflow._build_dag
 
         def execute_alone(*arguments: Any, **named: Any) -> Any:
-            if not workflow.output_settings.dryrun:
+            if workflow.output_settings.dryrun:
+                job_lines.install(lambda folder: "; ".join(reasons(plan, folder)))
+            else:
                 job_lines.install()
                 self._prepare()
             return execute(*arguments, **named)

@@ -1,10 +1,11 @@
-"""One line on the terminal for each job that ends; what Snakemake says besides goes to its log, .snakemake/log."""
+"""One line on the terminal for each job that ends, or would run; what Snakemake says besides goes to .snakemake/log."""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -26,10 +27,12 @@ class JobLines(logging.Formatter):
 
     Args:
         inner: Snakemake's formatter, for warnings and errors.
+        why: of a dry run, why the job that makes a folder would run; there is a line for each such job.
     """
 
-    def __init__(self, inner: logging.Formatter | None) -> None:
+    def __init__(self, inner: logging.Formatter | None, why: Callable[[str], str] | None = None) -> None:
         super().__init__()
+        self.why = why
         self.inner = inner or logging.Formatter()
         self.running: dict[int, tuple[str, float]] = {}
         self.ended: list[int] = []
@@ -39,6 +42,14 @@ class JobLines(logging.Formatter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record makes a line; keeps what later lines say."""
         event = getattr(record, "event", None)
+        if self.why is not None:
+            job = event == LogEvent.JOB_INFO and record.__dict__["output"]
+            return (
+                bool(job)
+                or event == LogEvent.RUN_INFO
+                or record.levelno >= logging.WARNING
+                or _nothing(record)
+            )
         if event == LogEvent.JOB_INFO:
             output = next(iter(record.__dict__["output"]), "")
             self.first = self.first or time.monotonic()
@@ -50,11 +61,14 @@ class JobLines(logging.Formatter):
             return not record.getMessage().startswith(FAILED_COMMAND)
         if event is not None:
             return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR)
-        return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
+        return record.levelno >= logging.WARNING or _nothing(record)
 
     def format(self, record: logging.LogRecord) -> str:
         """The line; of several jobs that ended together, a line each."""
         event = getattr(record, "event", None)
+        if event == LogEvent.JOB_INFO and self.why is not None:
+            folder = folder_of(record.__dict__["output"][0])
+            return f"due: {folder}: {self.why(folder)}"
         if event == LogEvent.JOB_ERROR:
             values = record.__dict__
             # A job that stopped before it wrote has the log of an earlier run, or none.
@@ -80,6 +94,10 @@ class JobLines(logging.Formatter):
         )
 
 
+def _nothing(record: logging.LogRecord) -> bool:
+    return str(record.msg).startswith("Nothing to be done")
+
+
 def folder_of(output: str) -> str:
     """The folder that a job makes, by its receipt."""
     path = Path(output)
@@ -91,12 +109,16 @@ def written(log: str) -> int | None:
     return Path(log).stat().st_mtime_ns if Path(log).exists() else None
 
 
-def install() -> None:
-    """Show lines of jobs instead of Snakemake's own; not where the user has asked for all that it says."""
+def install(why: Callable[[str], str] | None = None) -> None:
+    """Show lines of jobs instead of Snakemake's own; not where the user has asked for all that it says.
+
+    Args:
+        why: see `JobLines`.
+    """
     if logger.level <= logging.DEBUG:
         return
     for handler in logger.handlers:
         if handler.name == STREAM and not isinstance(handler.formatter, JobLines):
-            lines = JobLines(handler.formatter)
+            lines = JobLines(handler.formatter, why)
             handler.addFilter(lines.filter)
             handler.setFormatter(lines)

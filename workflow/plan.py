@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from checks import EncoderChecks, check_benchmarks, check_opus, check_parts
-from digests import SOURCE, code, digest, files_digest, sources
+from digests import SOURCE, code, digest, files_digest, texts
 from orthoglot import __version__, config, receipts
 from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
 from orthoglot.encoders.segmentation import open_segmenter
@@ -54,7 +54,7 @@ class Job:
         settings: decide the result.
         inputs: folders of earlier jobs, by role.
         own: the user's files that it reads, each with the entry of params.yaml that names it.
-        names: strings that select entries of registries.
+        code: the digest of each module that it runs, by name.
         files: SHA-256 of every outside file that it reads, by path.
     """
 
@@ -64,8 +64,18 @@ class Job:
     inputs: dict[str, list[str]]
     key: str
     own: Mapping[str, str]
-    names: frozenset[str]
+    code: Mapping[str, str]
     files: Mapping[str, str]
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders that it reads, in the order of the roles."""
+        return [folder for folders in self.inputs.values() for folder in folders]
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the key is a digest of, besides the keys of the inputs; a receipt states it."""
+        return {"settings": _decisive(self.settings), "code": self.code, "files": self.files}
 
     @property
     def receipt(self) -> str:
@@ -166,21 +176,18 @@ class Plan:
             for role, folders in job.inputs.items()
         }
         content = {
+            "verb": job.verb,
             "key": job.key,
             "output": job.folder,
             "settings": job.settings,
             "inputs": inputs,
-            "sources": {**sources(_entry(job.verb), job.names), "files": job.files},
+            "parts": job.parts,
+            "texts": texts(tuple(job.code)),
             # What follows is not part of the key, as it decides no result.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
+            "frozen": job.verb == "embed" and self._frozen(job),
         }
-        if job.verb == "embed" and self._frozen(job):
-            # Vectors of an earlier result are copied only if the same code made them.
-            content["code"] = code(_entry(job.verb), job.names)
-        if job.verb == "decompose":
-            # The records of the method state it.
-            content["code"] = code(_entry(job.verb), job.names)
         if job.verb == "pretrain" and self.params.curves:
             folder = f"logs/{self.name}/curves/{job.folder.removeprefix(f'models/{self.name}/')}"
             content["curves"] = {"folder": folder, "tools": self.params.curves}
@@ -301,14 +308,13 @@ class Plan:
     ) -> str:
         """Plan a job; `selects` names entries of registries that it uses without its settings naming them."""
         own = own or {}
-        names = frozenset([*_strings(settings), *selects])
-        keys = {role: {one: self.jobs[one].key for one in folders} for role, folders in inputs.items()}
-        run = code(_entry(verb), names)
-        found = files_digest([*own, *files])
-        key = digest([verb, folder, _decisive(settings), run, found, keys])
+        modules = code(verb, frozenset([*_strings(settings), *selects]))
         # Relative, so that a workspace may be moved.
-        read = dict(zip(map(os.path.relpath, [*own, *files]), found, strict=True))
-        self.jobs[folder] = Job(verb, folder, settings, inputs, key, own, names, read)
+        paths = [*own, *files]
+        read = dict(zip(map(os.path.relpath, paths), files_digest(paths), strict=True))
+        job = Job(verb, folder, settings, inputs, "", own, modules, read)
+        keys = {role: {name: self.jobs[name].key for name in folders} for role, folders in inputs.items()}
+        self.jobs[folder] = replace(job, key=digest([verb, folder, job.parts, keys]))
         return folder
 
     def _corpora(self) -> None:
@@ -505,7 +511,7 @@ class Plan:
                 "name": name,
                 # Reports read the host; training does not.
                 "method": method.model_dump(exclude={"host"}),
-                "recipe": self.preset.decomposition.model_dump() if method.terms else None,
+                "decomposition": self.preset.decomposition.model_dump() if method.terms else None,
                 # A method without terms is the same for every seed.
                 "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
                 "train_pairs": self.preset.embedding.train_pairs,
@@ -644,10 +650,6 @@ class Plan:
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
-
-
-def _entry(verb: str) -> str:
-    return f"orthoglot.cli.jobs:{verb}"
 
 
 def _decisive(settings: Any) -> Any:

@@ -34,11 +34,14 @@ class Receipt(NamedTuple):
         files: size and SHA-256 of every file, by its path in the folder.
         inputs: of every folder that the job read, its key and `contents` as they were then; None for contents that
             nobody compared.
+        parts: what the key was made from, besides the keys of the inputs: settings, digests of modules and of the
+            user's files.
     """
 
     key: str
     files: Mapping[str, tuple[int, str]]
     inputs: Mapping[str, tuple[str, str | None]]
+    parts: Mapping[str, Mapping[str, object]]
 
 
 class Record:
@@ -78,18 +81,24 @@ def path(folder: Path, key: str) -> Path:
     return folder / NAME / f"{key}.json"
 
 
-def write(folder: Path, key: str, inputs: Mapping[str, tuple[str, str | None]] | None = None) -> None:
+def write(
+    folder: Path,
+    key: str,
+    inputs: Mapping[str, tuple[str, str | None]] | None = None,
+    parts: Mapping[str, object] | None = None,
+) -> None:
     """Write the receipt of `folder`; call it last.
 
     Args:
         folder: with all files of the result.
         key: of the job.
         inputs: key and `contents` of each folder that the job read.
+        parts: what else the key was made from, as `Receipt` has it.
     """
     files = {name: (file.stat().st_size, file_digest(file)) for name, file in _files(folder)}
     place = path(folder, key)
     place.parent.mkdir()
-    content = {"key": key, "files": files, "inputs": dict(inputs or {})}
+    content = {"key": key, "files": files, "inputs": dict(inputs or {}), "parts": dict(parts or {})}
     content["sha256"] = _sha256(_json(content))
     place.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
@@ -102,7 +111,8 @@ def read(folder: Path) -> Receipt | None:
         whole = content.pop("sha256") == _sha256(_json(content)) and place.name == f"{content['key']}.json"
         files = {str(name): (int(size), str(digest)) for name, (size, digest) in content["files"].items()}
         inputs = {str(folder): (str(key), then) for folder, (key, then) in content["inputs"].items()}
-        return Receipt(str(content["key"]), files, inputs) if whole else None
+        parts = {str(name): dict(values) for name, values in content.get("parts", {}).items()}
+        return Receipt(str(content["key"]), files, inputs, parts) if whole else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 

@@ -23,14 +23,14 @@ from typer.testing import CliRunner
 
 from orthoglot import __version__, receipts
 from orthoglot.cli import app, main
-from orthoglot.cli.jobs import Job
 from orthoglot.errors import DataError
+from orthoglot.jobs.job import Job
 
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
 VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
 
 
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command in this process: each new one takes seconds to import its libraries."""
     status: str | int | None = 0
     with (
@@ -38,6 +38,7 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
         redirect_stderr(StringIO()) as error,
         chdir(cwd or "."),
         mock.patch.object(sys, "argv", ["orthoglot", *arguments]),
+        mock.patch.object(sys, "stdin", StringIO(typed)),
         mock.patch.dict(os.environ),
     ):
         try:
@@ -48,19 +49,18 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
     return subprocess.CompletedProcess(arguments, status or 0, out.getvalue(), error.getvalue())
 
 
-def write_job(folder: Path, settings: dict[str, Any], **more: Any) -> None:
-    """A job file in `folder`; the output is to be `out`."""
-    sources = {"modules": [], "digest": receipts.sources_digest([]), "files": {}}
-    job = {"key": "k", "output": "out", "inputs": {}, "sources": sources, "settings": settings}
-    (folder / "job.json").write_text(json.dumps({**job, **more}))
+def job_text(verb: str, settings: dict[str, Any], files: dict[str, str] | None = None, **more: Any) -> str:
+    """A job whose output is to be `out`, and which reads some files of the user's."""
+    parts = {"settings": settings, "code": {"orthoglot.errors": "c0de"}, "files": files or {}}
+    job = {"verb": verb, "key": "k", "output": "out", "inputs": {}, "settings": settings, "parts": parts}
+    return json.dumps({**job, "texts": receipts.sources_digest(["orthoglot.errors"]), **more})
 
 
 def run_job(
     folder: Path, verb: str, settings: dict[str, Any], **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a verb in `folder` on a job file of its own."""
-    write_job(folder, settings, **more)
-    return run(verb, "job.json", cwd=folder)
+    """Run a job in `folder`."""
+    return run("job", cwd=folder, typed=job_text(verb, settings, **more))
 
 
 def error_line(result: subprocess.CompletedProcess[str]) -> str:
@@ -71,7 +71,7 @@ def error_line(result: subprocess.CompletedProcess[str]) -> str:
     return last
 
 
-def test_help_lists_the_verbs_without_loading_torch() -> None:
+def test_help_lists_no_job_of_the_workflow_and_loads_no_torch() -> None:
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
         "text = CliRunner().invoke(app, ['--help']).output\n"
@@ -79,38 +79,29 @@ def test_help_lists_the_verbs_without_loading_torch() -> None:
         "assert not heavy, heavy\nprint(text)"
     )
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    verbs = [
-        "generate",
-        "fetch",
-        "benchmark",
-        "prepare",
-        "pretrain",
-        "embed",
-        "decompose",
-        "evaluate-job",
-        "report",
-    ]
-    places = [text.index(f" {verb} ") for verb in verbs]
-    assert places == sorted(places)
+    assert " mine " in text
+    assert not any(f" {verb} " in text for verb in ("job", "train-together", "decompose", "embed"))
 
 
-def test_job_file_that_is_none_is_a_configuration_error(tmp_path: Path) -> None:
-    (tmp_path / "job.json").write_text("{}")
-    result = run("embed", str(tmp_path / "job.json"))
+def test_a_job_that_is_none_is_a_configuration_error() -> None:
+    result = run("job", typed="{}")
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-    assert "not a job file" in result.stderr
+    assert "not a job of the workflow" in result.stderr
 
 
-def test_fetch_without_a_network_names_what_is_missing(tmp_path: Path) -> None:
+def test_fetch_without_a_network_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_opus(tmp_path / "opus", "Voices", {("ay", "en"): [("maya", "one")]})
     with OpusServer(tmp_path / "opus") as server:
-        write_job(tmp_path, VOICES, api=server.api)
-        result = run("fetch", "job.json", "--offline", cwd=tmp_path)
+        monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
+        result = run_job(tmp_path, "fetch", VOICES, api=server.api)
         assert not server.requests
         assert result.returncode == 3
         assert "Voices/v1/en-ay: not in .cache/opus, and ORTHOGLOT_OFFLINE is set" in error_line(result)
-        assert run("fetch", "job.json", cwd=tmp_path).returncode == 0
+        monkeypatch.delenv("ORTHOGLOT_OFFLINE")
+        assert run_job(tmp_path, "fetch", VOICES, api=server.api).returncode == 0
 
 
 def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> None:
@@ -133,7 +124,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     result = run_job(tmp_path, "prepare", settings, inputs={"benchmarks": {}, "roots": {}})
     assert result.returncode == 4
     assert "absent.tsv" in error_line(result)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json", "out"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "out"]
     assert (old / "kept.txt").read_text() == "old"
 
 
@@ -141,7 +132,7 @@ def test_no_network_is_status_3_and_leaves_nothing(tmp_path: Path) -> None:
     result = run_job(tmp_path, "fetch", VOICES, api="http://127.0.0.1:9/")
     assert result.returncode == 3
     assert "http://127.0.0.1:9/: cannot be reached" in error_line(result)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json"]
+    assert [path.name for path in tmp_path.iterdir()] == [".cache"]
 
 
 @pytest.mark.parametrize("lacking", ["/opusapi/", "/aym-en.txt.zip"])
@@ -176,37 +167,30 @@ MINI = {
 
 def test_a_job_whose_code_or_text_was_edited_since_the_plan_was_made_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("as planned\n")
-    modules = ["orthoglot.errors"]
-    sources = {
-        "modules": modules,
-        "digest": receipts.sources_digest(modules),
-        "files": {"own.txt": receipts.file_digest(tmp_path / "own.txt")},
-    }
-    edited = run_job(tmp_path, "generate", MINI, sources={**sources, "digest": "0" * 64})
+    files = {"own.txt": receipts.file_digest(tmp_path / "own.txt")}
+    edited = run_job(tmp_path, "generate", MINI, files=files, texts="0" * 64)
     assert edited.returncode == 4
     assert "out: its code has changed" in error_line(edited)
     (tmp_path / "own.txt").write_text("edited\n")
-    edited = run_job(tmp_path, "generate", MINI, sources=sources)
+    edited = run_job(tmp_path, "generate", MINI, files=files)
     assert edited.returncode == 4
     assert "own.txt: has changed" in error_line(edited)
     assert not (tmp_path / "out").exists()
     (tmp_path / "own.txt").write_text("as planned\n")
-    assert run_job(tmp_path, "generate", MINI, sources=sources).returncode == 0
+    assert run_job(tmp_path, "generate", MINI, files=files).returncode == 0
     assert (tmp_path / "out/receipt/k.json").is_file()
 
 
 def test_text_edited_while_the_job_is_at_work_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("as planned\n")
     files = {"own.txt": receipts.file_digest(tmp_path / "own.txt")}
-    sources = {"modules": [], "digest": receipts.sources_digest([]), "files": files}
-    write_job(tmp_path, {}, sources=sources)
 
     def work(output: Path) -> None:
         (output / "result").write_text("of the edited text\n")
         Path("own.txt").write_text("edited\n")
 
     with chdir(tmp_path), pytest.raises(DataError, match=r"own\.txt: has changed"):
-        Job(Path("job.json")).run(work)
+        Job(job_text("generate", {}, files)).run(work)
     assert not (tmp_path / "out").exists()
 
 
@@ -219,15 +203,15 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
         "retrieval_pairs": 100,
         "graded_items": 10,
     }
-    write_job(tmp_path, settings)
 
     def at_most_ten_kilobytes_a_file() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
     result = subprocess.run(
-        [str(ORTHOGLOT), "generate", str(tmp_path / "job.json")],
+        [str(ORTHOGLOT), "job"],
         cwd=tmp_path,
+        input=job_text("generate", settings),
         preexec_fn=at_most_ten_kilobytes_a_file,
         capture_output=True,
         text=True,
@@ -236,7 +220,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "File too large" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".cache", "job.json"]
+    assert [path.name for path in tmp_path.iterdir()] == [".cache"]
 
 
 def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:

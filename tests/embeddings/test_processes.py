@@ -19,7 +19,6 @@ import torch
 from process_work import die, note, refuse
 
 from orthoglot import receipts
-from orthoglot.cli.jobs import embed as embed_verb
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
@@ -28,6 +27,8 @@ from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import DataError
+from orthoglot.jobs import embed as embed_verb
+from orthoglot.jobs.job import Job
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "old", "new", "red", "runs", "sleeps", "sees", "under"]
 SETTINGS = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)
@@ -121,13 +122,15 @@ def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
         key: str, train_pairs: int, output: str = "out", code: str = "same", processes: int = 1
     ) -> EmbeddingStore:
         inputs = {"encoder": {"encoder": "k"}, "bitext": {"en-de": "k"}, "benchmarks": {}}
-        sources = {"modules": [], "digest": receipts.sources_digest([]), "files": {}}
+        parts = {"settings": {}, "code": {f"orthoglot.encoders.{code}": code}, "files": {}}
+        texts = receipts.sources_digest([*parts["code"]])
         settings = {"batch_tokens": 64, "train_pairs": train_pairs}
-        content = {"key": key, "output": output, "settings": settings, "inputs": inputs, "sources": sources}
-        Path("job.json").write_text(json.dumps(content | {"code": code}))
+        content = {"verb": "embed", "key": key, "output": output, "settings": settings, "inputs": inputs}
+        described = Job(json.dumps({**content, "parts": parts, "texts": texts, "frozen": code != "trained"}))
+        described.processes = processes
         with caplog.at_level("INFO"):
             caplog.clear()
-            embed_verb(Path("job.json"), processes=processes)
+            embed_verb.run(described)
         return EmbeddingStore.open(Path(output), identity(Path("encoder")))
 
     fewer = job("first", 40)
@@ -141,8 +144,8 @@ def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
     # Sentences that were encoded in other batches differ by rounding.
     difference = np.abs(more.vectors - fresh.vectors).max(axis=1) / np.abs(fresh.vectors).max(axis=1)
     assert difference.max() <= 1e-5
-    # A job whose code is not that of the store, or that names none, copies nothing; nor one from a damaged store.
-    for code in ("other", ""):
+    # A job whose code is not that of the store, or of a trained encoder, copies nothing; nor one of a damaged store.
+    for code in ("other", "trained"):
         job(f"with {code}", 40, code=code)
         assert "copied" not in caplog.text
     job("first", 40)

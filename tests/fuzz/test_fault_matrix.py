@@ -18,8 +18,8 @@ from faults import Count
 from workspace import Workspace, programs
 
 from orthoglot import config, receipts
-from orthoglot.cli.jobs import Job
 from orthoglot.errors import DataError
+from orthoglot.jobs.job import Job
 from plan import Plan
 
 
@@ -71,12 +71,18 @@ def files(folder: Path) -> dict[Path, bytes]:
 
 def read_by_a_job(folder: Path, key: str) -> dict[Path, bytes] | None:
     """What the next job reads of a folder; None if it refuses to read."""
-    sources = {"modules": [], "digest": receipts.sources_digest([]), "files": {}}
-    job = {"key": "k", "output": "out", "inputs": {"some": {str(folder): key}}, "settings": {}}
-    Path("job.json").write_text(json.dumps({**job, "sources": sources}))
+    parts = {"settings": {}, "code": {}, "files": {}}
+    job = {
+        "verb": "some",
+        "key": "k",
+        "output": "out",
+        "inputs": {"some": {str(folder): key}},
+        "settings": {},
+    }
+    text = json.dumps({**job, "parts": parts, "texts": receipts.sources_digest([])})
     read: dict[Path, bytes] = {}
     try:
-        Job(Path("job.json")).run(lambda output: read.update(files(folder)))
+        Job(text).run(lambda output: read.update(files(folder)))
     except DataError:
         return None
     return read

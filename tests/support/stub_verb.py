@@ -1,4 +1,4 @@
-"""Stands for the command `orthoglot` in a workspace: every verb writes fixed bytes that depend on what it reads.
+"""Stands for the command `orthoglot job` in a workspace: every verb writes fixed bytes that depend on what it reads.
 
 A verb waits as long as a file `.cache/wait/FOLDER` exists, with an empty file "started" in its unfinished folder.
 """
@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from orthoglot.cli.jobs import Job
 from orthoglot.errors import DataError
+from orthoglot.jobs.job import Job
 
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet metrics.json plots/corner.csv plots/curves.csv "
@@ -22,7 +22,8 @@ FILES = {
 
 
 def main() -> None:
-    verb, job = sys.argv[1], Job(Path(sys.argv[2]))
+    job = Job(sys.stdin.read())
+    verb = job.verb
 
     def work(output: Path) -> None:
         read = hashlib.sha256(repr((verb, str(job.output), job.settings)).encode())

@@ -15,10 +15,11 @@ import pytest
 from shipped_settings import shipped_values
 
 from orthoglot import config, receipts
-from orthoglot.cli import jobs as verbs
 from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
+from orthoglot.jobs import pretrain, tokenise
+from orthoglot.jobs.job import LOCKS, Job
 from plan import Plan
 
 SMALL: dict[str, Any] = {"batch_size": 8, "steps": 4, "validate_every": 2, "warmup_steps": 1, "threads": 1}
@@ -155,23 +156,21 @@ def test_what_a_training_needs_is_pinned_to_a_commit_like_any_checkpoint(
 def run(plan: Plan, output: str, bitext: Path) -> Path:
     """Run the tokenise job of a training, and itself, as their rules do, on text of the test's own."""
     tokenise_for(plan, output, bitext)
-    verbs.pretrain(write_job(plan, output, bitext))
+    pretrain.run(Job(job_text(plan, output, bitext)))
     return Path(output)
 
 
 def tokenise_for(plan: Plan, output: str, bitext: Path) -> None:
     (tokens,) = plan.jobs[output].inputs["tokens"]
-    verbs.tokenise(write_job(plan, tokens, bitext))
+    tokenise.run(Job(job_text(plan, tokens, bitext)))
 
 
-def write_job(plan: Plan, folder: str, bitext: Path) -> Path:
-    """A job file that reads the test's own text."""
+def job_text(plan: Plan, folder: str, bitext: Path) -> str:
+    """A job that reads the test's own text."""
     content = json.loads(plan.as_json(plan.jobs[folder].key))
     receipts.write(bitext, "0" * 16) if not (bitext / receipts.NAME).exists() else None
     content["inputs"]["bitext"] = {str(bitext): "0" * 16}
-    path = Path(folder.replace("/", ".") + ".json")
-    path.write_text(json.dumps(content))
-    return path
+    return json.dumps(content)
 
 
 @pytest.fixture
@@ -223,9 +222,10 @@ def test_the_lock_outlives_a_verb_that_is_killed_alone(
     plan, output = planned(values, "ems-mini"), "models/mini/encoders/ems-mini"
     tokenise_for(plan, output, bitext)
     job = plan.jobs[output]
-    written = write_job(plan, output, bitext)
-    verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "pretrain", str(written)])
-    lock = verbs.LOCKS / f"{job.folder}.lock"
+    Path("job.json").write_text(job_text(plan, output, bitext))
+    with open("job.json") as typed:
+        verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "job"], stdin=typed)
+    lock = LOCKS / f"{job.folder}.lock"
 
     def held() -> bool:
         with lock.open() as file:

@@ -1,10 +1,16 @@
 # What all rules share. The plan (workflow/plan.py) knows each job by its key, a digest of settings, code and inputs.
-# The output of a rule is the receipt of a folder, FOLDER/receipt/KEY.json; it exists when the job with this key is done.
-# Inputs only give the order. Jobs that most others wait for go first (priority).
+# A rule makes a folder. What Snakemake sees of it is its receipt, FOLDER/receipt/KEY.json, which exists when the job with
+# this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
+# Jobs that most others wait for go first (priority).
+import re
 import shlex
 
 
 wildcard_constraints:
+    **dict.fromkeys(
+        "preset corpus benchmark pair language tokens encoder method paper variant seed".split(),
+        "[^/]+",
+    ),
     key="[0-9a-f]{16}",
 
 
@@ -17,41 +23,65 @@ shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; {TO_LOG}; ")
 workflow.global_resources.setdefault("gpu", 1)
 
 
-def of(role, folder=None):
-    """Input function: the receipts of a job's inputs with this role. The wildcards name the job by its key."""
-    return lambda wildcards: receipts_of(
-        plan.job(folder) if folder else plan.of_key(wildcards.key), role
-    )
+def made(folder):
+    """The output of a rule: the receipt of a folder such as "data/{preset}/bitext/{pair}"."""
+    return f"{folder}/receipt/{{key}}.json"
 
 
-def job(folder=None):
-    """Parameter function: the job as its verb reads it."""
-    return lambda wildcards: plan.as_json(
-        plan.job(folder).key if folder else wildcards.key
-    )
+def log_of(folder):
+    """The log of the job that makes a folder."""
+    return f"logs/{folder}.{{key}}.log"
 
 
-def receipts_of(job, role):
-    """Receipts of a job's inputs, whose times do not count.
+def done(*folders, by=None):
+    """Input function: the receipts of those folders, such as "data/{preset}/bitext/{pair}", that the job reads.
 
-    None for a job that is done, so that an input that is made again does not repeat it. For a job that must run again
-    although its receipt exists, times count: Snakemake would forget it if one of its inputs is made again, too.
+    `by` is the folder that the job makes, for a rule without wildcards.
     """
-    settings = workflow.dag_settings
-    needed = [plan.jobs[folder] for folder in job.inputs.get(role, [])]
-    found = [one.receipt for one in needed]
-    if not plan.done(job.folder):
-        return found if Path(job.receipt).exists() else ancient(found)
-    if {job.verb, job.receipt} & set(settings.forcerun):
-        return found
-    present = (
-        settings.forceall
-        or settings.forcerun
-        or all(plan.done(one.folder) for one in needed)
+    names = "|".join(re.sub(r"{\w+}", "[^/]+", folder) for folder in folders)
+    return lambda wildcards: receipts_of(
+        plan.job(by) if by else plan.of_key(wildcards.key), names
     )
-    return ancient(found) if present else []
+
+
+def job(wildcards):
+    """Parameter function: the job as `orthoglot job` reads it."""
+    return plan.as_json(wildcards.key)
+
+
+def job_of(folder):
+    """Parameter function: likewise, for a rule without wildcards."""
+    return lambda wildcards: plan.as_json(plan.job(folder).key)
 
 
 def gpu(wildcards):
     """Resource function: how many GPUs the job takes."""
     return plan.gpus(wildcards.key)
+
+
+def cores(wildcards):
+    """Resource function: how many threads the job of an encoder takes."""
+    return plan.threads(wildcards.key) or workflow.cores
+
+
+def receipts_of(job, names):
+    """Receipts of a job's inputs, whose times do not count.
+
+    A job that is done has none, so that an input that is made again does not repeat it. Where a job must run again
+    although its receipt exists, times count: Snakemake would forget the job if one of its inputs is made again, too.
+    """
+    settings = workflow.dag_settings
+    needed = [
+        plan.jobs[folder] for folder in job.folders if re.fullmatch(names, folder)
+    ]
+    receipts = [one.receipt for one in needed]
+    if not plan.done(job.folder):
+        return receipts if Path(job.receipt).exists() else ancient(receipts)
+    if {job.verb, job.receipt} & set(settings.forcerun):
+        return receipts
+    present = (
+        settings.forceall
+        or settings.forcerun
+        or all(plan.done(one.folder) for one in needed)
+    )
+    return ancient(receipts) if present else []

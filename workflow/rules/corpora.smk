@@ -1,11 +1,9 @@
-# data/PRESET/invented/CORPUS: invented languages with every kind of gold label
+# Invented languages with every kind of gold label
 rule generate:
     output:
-        "{folder}/receipt/{key}.json",
+        made("data/{preset}/invented/{corpus}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="data/[^/]+/invented/[^/]+",
+        log_of("data/{preset}/invented/{corpus}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -13,19 +11,17 @@ rule generate:
         mem_mb=2000,
         runtime=60,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot generate - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# data/PRESET/opus/CORPUS: archives from OPUS, the only job that uses the network
+# Archives from OPUS, the only job that uses the network
 rule fetch:
     output:
-        "{folder}/receipt/{key}.json",
+        made("data/{preset}/opus/{corpus}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="data/[^/]+/opus/[^/]+",
+        log_of("data/{preset}/opus/{corpus}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 4  # archives that it fetches at once
@@ -33,21 +29,19 @@ rule fetch:
         mem_mb=2000,
         runtime=720,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot fetch - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# data/PRESET/benchmarks/BENCHMARK: a test set in the form that all tasks read
+# A test set in the form that all tasks read
 rule benchmark:
     input:
-        sources=of("roots"),
+        sources=done("data/{preset}/invented/{corpus}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("data/{preset}/benchmarks/{benchmark}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="data/[^/]+/benchmarks/[^/]+",
+        log_of("data/{preset}/benchmarks/{benchmark}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -55,22 +49,20 @@ rule benchmark:
         mem_mb=2000,
         runtime=60,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot benchmark - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# data/PRESET/bitext/PAIR: clean sentence pairs without those of the benchmarks, in three splits
+# Clean sentence pairs without those of the benchmarks, in three splits
 rule prepare:
     input:
-        sources=of("roots"),
-        benchmarks=of("benchmarks"),
+        sources=done("data/{preset}/invented/{corpus}", "data/{preset}/opus/{corpus}"),
+        benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("data/{preset}/bitext/{pair}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="data/[^/]+/bitext/[^/]+",
+        log_of("data/{preset}/bitext/{pair}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -78,23 +70,21 @@ rule prepare:
         mem_mb=4000,
         runtime=60,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot prepare - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# data/PRESET/text/LANGUAGE: clean text without translations, in shards
+# Clean text without translations, in shards
 rule shard:
     input:
-        sources=of("roots"),
-        bitext=of("bitext"),
-        benchmarks=of("benchmarks"),
+        sources=done("data/{preset}/invented/{corpus}", "data/{preset}/opus/{corpus}"),
+        bitext=done("data/{preset}/bitext/{pair}"),
+        benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("data/{preset}/text/{language}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="data/[^/]+/text/[^/]+",
+        log_of("data/{preset}/text/{language}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -102,6 +92,6 @@ rule shard:
         mem_mb=4000,
         runtime=60,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot shard - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"

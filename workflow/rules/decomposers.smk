@@ -1,15 +1,13 @@
-# models/PRESET/decomposers/ENCODER/METHOD: a folder seedN for each seed
+# A method fitted to an encoder's vectors, in a folder seedN for each seed
 rule decompose:
     input:
-        encoder=of("encoder"),
-        embeddings=of("embeddings"),
-        bitext=of("bitext"),
+        encoder=done("models/{preset}/encoders/{encoder}"),
+        vectors=done("embeddings/{preset}/{encoder}"),
+        bitext=done("data/{preset}/bitext/{pair}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("models/{preset}/decomposers/{encoder}/{method}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="models/[^/]+/decomposers/[^/]+/[^/]+",
+        log_of("models/{preset}/decomposers/{encoder}/{method}"),
     priority: 1
     conda:
         "../envs/orthoglot.yaml"
@@ -19,6 +17,6 @@ rule decompose:
         runtime=720,
         gpu=gpu,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot decompose - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -1,24 +1,22 @@
-# embeddings/PRESET/ENCODER, ablation/PRESET/KIND/VARIANT/SEED/embeddings: a vector for each distinct sentence
+# A vector for each distinct sentence
 rule embed:
     input:
-        encoder=of("encoder"),
-        bitext=of("bitext"),
-        benchmarks=of("benchmarks"),
+        encoder=done("models/{preset}/encoders/{encoder}"),
+        bitext=done("data/{preset}/bitext/{pair}"),
+        benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("embeddings/{preset}/{encoder}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="embeddings/[^/]+/[^/]+|ablation/[^/]+/.+/embeddings",
+        log_of("embeddings/{preset}/{encoder}"),
     priority: 2
     conda:
         "../envs/orthoglot.yaml"
-    threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
+    threads: cores
     resources:
         mem_mb=lambda wildcards, threads: 6000 + 2000 * threads,
         runtime=720,
         gpu=gpu,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot embed - --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"

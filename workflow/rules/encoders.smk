@@ -1,51 +1,46 @@
-# models/PRESET/tokens/DIGEST: text as token ids, for all trainings that tokenise alike
+# Text as token ids, for all trainings that tokenise alike
 rule tokenise:
     input:
-        bitext=of("bitext"),
-        text=of("corpora"),
-        start=of("start"),
+        bitext=done("data/{preset}/bitext/{pair}"),
+        text=done("data/{preset}/text/{language}"),
+        start=done("models/{preset}/encoders/{encoder}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("models/{preset}/tokens/{tokens}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="(models|ablation)/[^/]+/tokens/[^/]+",
+        log_of("models/{preset}/tokens/{tokens}"),
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
-    threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
+    threads: cores
     resources:
         mem_mb=8000,
         runtime=240,
     params:
-        job=job(),
+        job=job,
     shell:
-        "RAYON_NUM_THREADS={threads} orthoglot tokenise - --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "RAYON_NUM_THREADS={threads} orthoglot job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# models/PRESET/encoders/ENCODER, ablation/PRESET/KIND/VARIANT/SEED/encoder: a trained or linked encoder
+# A trained encoder, or one that was trained elsewhere
 rule pretrain:
     input:
-        bitext=of("bitext"),
-        text=of("corpora"),
-        tokens=of("tokens"),
-        start=of("start"),
-        teacher=of("teacher"),
+        bitext=done("data/{preset}/bitext/{pair}"),
+        text=done("data/{preset}/text/{language}"),
+        tokens=done("models/{preset}/tokens/{tokens}"),
+        before=done("models/{preset}/encoders/{encoder}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("models/{preset}/encoders/{encoder}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="models/[^/]+/encoders/[^/]+|ablation/[^/]+/.+/encoder",
+        log_of("models/{preset}/encoders/{encoder}"),
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
-    threads: lambda wildcards: plan.threads(wildcards.key) or workflow.cores
+    threads: cores
     resources:
         mem_mb=16000,
         runtime=1440,
         gpu=gpu,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot pretrain - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"

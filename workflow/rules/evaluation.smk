@@ -1,17 +1,15 @@
-# evaluations/PRESET/ENCODER/METHOD, ablation/PRESET/KIND/VARIANT/SEED/evaluation: scores of every task, view and seed
+# Scores of every task, part and seed
 rule evaluate:
     input:
-        encoder=of("encoder"),
-        embeddings=of("embeddings"),
-        decomposers=of("decomposers"),
-        bitext=of("bitext"),
-        benchmarks=of("benchmarks"),
+        encoder=done("models/{preset}/encoders/{encoder}"),
+        vectors=done("embeddings/{preset}/{encoder}"),
+        decomposers=done("models/{preset}/decomposers/{encoder}/{method}"),
+        bitext=done("data/{preset}/bitext/{pair}"),
+        benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
     output:
-        "{folder}/receipt/{key}.json",
+        made("evaluations/{preset}/{encoder}/{method}"),
     log:
-        "logs/{folder}.{key}.log",
-    wildcard_constraints:
-        folder="evaluations/[^/]+/[^/]+/[^/]+|ablation/[^/]+/.+/evaluation",
+        log_of("evaluations/{preset}/{encoder}/{method}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -20,19 +18,19 @@ rule evaluate:
         runtime=240,
         gpu=gpu,
     params:
-        job=job(),
+        job=job,
     shell:
-        "orthoglot evaluate-job - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# results/: all records, their tables and figures, and one HTML page
+# All records, their tables and figures, and one HTML page
 rule report:
     input:
-        evaluations=of("evaluations", "results"),
-        decomposers=of("decomposers", "results"),
-        encoders=of("encoders", "results"),
-        bitext=of("bitext", "results"),
-        text=of("text", "results"),
+        evaluations=done("evaluations/{preset}/{encoder}/{method}", by="results"),
+        decomposers=done("models/{preset}/decomposers/{encoder}/{method}", by="results"),
+        encoders=done("models/{preset}/encoders/{encoder}", by="results"),
+        bitext=done("data/{preset}/bitext/{pair}", by="results"),
+        text=done("data/{preset}/text/{language}", by="results"),
     output:
         plan.job("results").receipt,
         page=report(
@@ -60,6 +58,6 @@ rule report:
         mem_mb=8000,
         runtime=60,
     params:
-        job=job("results"),
+        job=job_of("results"),
     shell:
-        "orthoglot report - <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"

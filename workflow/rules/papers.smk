@@ -5,9 +5,12 @@ for folder in plan.tables():
         name:
             f"tabulate_{Path(folder).name}"
         input:
-            results=of("results", folder),
-            evaluations=of("evaluations", folder),
-            encoders=of("encoders", folder),
+            results=done("results", by=folder),
+            variants=done(
+                "ablation/{preset}/{paper}/{variant}/{seed}/encoder",
+                "ablation/{preset}/{paper}/{variant}/{seed}/evaluation",
+                by=folder,
+            ),
         output:
             plan.job(folder).receipt,
             report(
@@ -24,6 +27,6 @@ for folder in plan.tables():
             mem_mb=8000,
             runtime=60,
         params:
-            job=job(folder),
+            job=job_of(folder),
         shell:
-            "orthoglot tabulate - <<< {params.job:q} 2>&1 | to_log {log:q}"
+            "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -1,4 +1,4 @@
-"""The command line: one command per workflow rule (`jobs`), and the commands for people."""
+"""The command line: the commands for people, and `job` for the workflow."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from orthoglot.cli import (
     doctor,
     evaluate,
     fit,
-    jobs,
+    job,
     mine,
     network,
     score,
     show,
     summary,
     tools,
+    why,
 )
 from orthoglot.errors import ConfigError, DataError, OfflineError, one_line, printable
 
@@ -36,9 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Train multilingual sentence encoders, split their vectors into meaning and language, measure both.",
 )
-for job in jobs.app.registered_commands:
-    job.rich_help_panel = "Jobs of the workflow"
-app.add_typer(jobs.app)
+app.add_typer(job.app)
 app.add_typer(evaluate.app)
 app.add_typer(fit.app)
 app.add_typer(tools.app)
@@ -48,6 +47,7 @@ app.add_typer(compare.app)
 app.add_typer(corpora.app)
 app.add_typer(doctor.app)
 app.add_typer(summary.app)
+app.add_typer(why.app)
 app.add_typer(mine.app)
 app.add_typer(score.app)
 

@@ -1,0 +1,38 @@
+"""`orthoglot job`: what the rules of the workflow run."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orthoglot.cli.network import allow_hub
+from orthoglot.jobs.job import Job
+
+app = typer.Typer()
+
+
+@app.command(hidden=True)
+def job(
+    processes: Annotated[int, typer.Option(min=1, help="on a CPU, with one thread each")] = 1,
+) -> None:
+    """Do one job of the workflow: JSON on standard input, as workflow/plan.py makes it."""
+    described = Job(sys.stdin.read())
+    described.processes = processes
+    if described.verb == "pretrain" and "checkpoint" in described.settings["encoder"]:
+        allow_hub()
+    import_module(f"orthoglot.jobs.{described.verb}").run(described)
+
+
+@app.command(hidden=True)
+def train_together(
+    file: Annotated[Path, typer.Argument(help="JSON of a job that trains an encoder")],
+    output: Annotated[Path, typer.Argument(help="an empty folder")],
+) -> None:
+    """Be one of the processes of a training: `pretrain` starts them through torchrun."""
+    from orthoglot.jobs.pretrain import train
+
+    train(Job(file.read_text(encoding="utf-8")), output)

@@ -1,0 +1,1 @@
+"""The jobs of the workflow: a module for each verb, whose `run` makes the output folder of a job."""

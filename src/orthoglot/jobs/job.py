@@ -1,0 +1,135 @@
+"""One job of the workflow: it leaves the complete output folder with its receipt, or nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from orthoglot import atomic, receipts
+from orthoglot.errors import ConfigError, DataError
+
+logger = logging.getLogger("orthoglot")
+LOCKS = Path(".cache/locks")
+
+
+class Job:
+    """What one verb has to do.
+
+    Args:
+        text: JSON, as workflow/plan.py makes it: verb, settings, input folders, output folder, key.
+    Raises:
+        ConfigError: anything else.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            content = json.loads(text)
+            self.verb: str = content["verb"]
+            self.key: str = content["key"]
+            self.output = Path(content["output"])
+            self.settings: dict[str, Any] = content["settings"]
+            self._inputs: dict[str, dict[str, str]] = content["inputs"]
+            self.parts: dict[str, Any] = content["parts"]
+            self._texts: str = content["texts"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"not a job of the workflow ({error})") from error
+        self.device: str = content.get("device", "auto")
+        self.api: str = content.get("api", "")
+        self.curves: dict[str, Any] = content.get("curves", {})
+        self.frozen: bool = content.get("frozen", False)
+        self.processes = 1
+        self.checkpoint = Path("checkpoints") / self.key
+
+    def folders(self, role: str) -> list[Path]:
+        """The input folders with this role."""
+        return [Path(folder) for folder in self._inputs.get(role, {})]
+
+    def folder(self, role: str) -> Path:
+        """The only input folder with this role."""
+        (folder,) = self.folders(role)
+        return folder
+
+    def seeds(self, role: str) -> list[Path]:
+        """The folders seed1, seed2, ... in the input folders with this role, by number."""
+        return [
+            seed
+            for folder in self.folders(role)
+            for seed in sorted(folder.glob("seed*"), key=lambda one: int(one.name.removeprefix("seed")))
+        ]
+
+    def previous(self) -> Path | None:
+        """The output folder as an earlier job left it; None if there is none, or one that is damaged."""
+        return self.output if receipts.read_key(self.output, record=True) else None
+
+    def run(self, work: Callable[[Path], None]) -> None:
+        """Let `work` fill the output folder, then write its receipt.
+
+        Raises:
+            DataError: an input folder is not the result of the job in the plan, or is damaged; the code of the job
+                or an outside file has changed since the plan was made.
+        """
+        self._check_sources()
+        inputs = self._check_inputs()
+        # The objects of imported libraries stay: looking at them again and again takes half the time of tokenising.
+        gc.freeze()
+        with self._lock() as waited:
+            if not waited or receipts.read_key(self.output, record=True) != self.key:
+                with atomic.building(self.output) as output:
+                    work(output)
+                    self._check_sources()
+                    # What was damaged while the job ran may have been read.
+                    self._check_inputs()
+                    receipts.write(output, self.key, inputs, self.parts)
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        logger.info("done: %s", self.output)
+
+    def _check_inputs(self) -> dict[str, tuple[str, str | None]]:
+        """Compare every input folder with its receipt; its key and contents, for the receipt of this job."""
+        read: dict[str, tuple[str, str | None]] = {}
+        for folder, key in (one for folders in self._inputs.values() for one in folders.items()):
+            receipts.check(Path(folder), key, record=True)
+            read[folder] = (key, None if receipts.trusting() else receipts.contents(Path(folder), key))
+        return read
+
+    def code(self, *rooms: str) -> str:
+        """A digest of the modules that the job runs, or of those in some rooms such as "encoders"."""
+        code: dict[str, str] = self.parts["code"]
+        chosen = [name for name in sorted(code) if not rooms or name.split(".")[1] in rooms]
+        text = json.dumps({name: code[name] for name in chosen})
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _check_sources(self) -> None:
+        """Refuse code and outside files that are not those that the key was made from."""
+        again = "has changed since this run began; run snakemake again"
+        if receipts.sources_digest([*self.parts["code"]]) != self._texts:
+            raise DataError(f"{self.output}: its code {again}")
+        for path, digest in self.parts["files"].items():
+            if receipts.file_digest(Path(path)) != digest:
+                raise DataError(f"{path}: {again}")
+
+    @contextmanager
+    def _lock(self) -> Iterator[bool]:
+        """Be the only process that makes this folder; yields whether another one made it meanwhile.
+
+        A killed workflow may leave the process of a job running.
+        """
+        path = LOCKS / f"{self.output}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "w") as self.lock:
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                waited = False
+            except BlockingIOError:
+                logger.info("%s: another process makes it; waiting", self.output)
+                fcntl.flock(self.lock, fcntl.LOCK_EX)
+                waited = True
+            yield waited

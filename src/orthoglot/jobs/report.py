@@ -1,0 +1,38 @@
+"""Gather all records into tables, figures and one HTML report."""
+
+from __future__ import annotations
+
+import logging
+
+from orthoglot.jobs.job import Job
+from orthoglot.report import page
+from orthoglot.tasks.settings import EvaluationSettings
+
+logger = logging.getLogger(__name__)
+
+
+def run(job: Job) -> None:
+    """Do the job."""
+    settings = job.settings
+    histories = [
+        path
+        for folder in [*job.folders("encoders"), *job.seeds("decomposers")]
+        if (path := folder / "history.jsonl").exists()
+    ]
+    job.run(
+        lambda output: page.report(
+            job.folders("evaluations"),
+            histories,
+            [folder / "counts.json" for folder in job.folders("bitext")],
+            settings["title"],
+            EvaluationSettings.model_validate(settings["evaluation"]),
+            methods=dict(settings["methods"]),
+            selected=settings["selected"],
+            text=[folder / "counts.json" for folder in job.folders("text")],
+            decomposers=job.seeds("decomposers"),
+            invented=settings["invented"],
+            licences=settings["licences"],
+            output=output,
+        )
+    )
+    logger.info("report: %s", (job.output / "report.html").resolve())

@@ -1,0 +1,107 @@
+"""Why a job runs again, and that the rules read what the plan says; with stub verbs."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sys
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from workspace import Workspace, programs
+
+from orthoglot import config
+from plan import Plan
+
+DREAM = "models/mini/decomposers/ems-mini/dream"
+SCORES = "evaluations/mini/ems-mini/dream"
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    folder = tmp_path_factory.mktemp("why")
+    workspace = Workspace.make(folder / "w", programs(folder / "bin", "stub_verb.py"))
+    workspace.run("snakemake", "--cores", "2")
+    return workspace
+
+
+@pytest.fixture
+def changed(ran: Workspace, tmp_path: Path) -> Workspace:
+    return ran.copy(tmp_path / "w")
+
+
+def why(workspace: Workspace, folder: str) -> list[str]:
+    return workspace.run(sys.executable, "-m", "orthoglot", "why", folder).stdout.splitlines()
+
+
+def test_a_result_that_is_up_to_date_says_so(ran: Workspace) -> None:
+    assert why(ran, "results") == ["results is the result of its job; nothing has changed"]
+
+
+def test_a_setting_is_named_with_both_values_where_it_is_read_and_after(changed: Workspace) -> None:
+    changed.edit(presets__mini__decomposition__max_epochs=60)
+    line = "decomposition.max_epochs 2 -> 60"
+    assert why(changed, DREAM) == [line]
+    assert why(changed, SCORES) == [f"{line} ({DREAM})"]
+    assert why(changed, "data/mini/bitext/qaa-qab")[0].endswith("nothing has changed")
+    dry = changed.run("snakemake", "-n", "--cores", "2").stdout
+    assert f"due: {DREAM}: {line}\n" in dry
+    assert f"due: {SCORES}: {line} ({DREAM})\n" in dry
+    assert "rule decompose" not in dry
+
+
+def test_a_module_is_named_by_its_file(changed: Workspace) -> None:
+    module = changed.folder / "src/orthoglot/objectives/dream.py"
+    module.write_text(module.read_text() + "\n\nNEW = 1\n")
+    assert why(changed, DREAM) == ["objectives/dream.py"]
+    module.write_text(module.read_text().replace("\n\nNEW = 1\n", "\n# a comment\n"))
+    assert why(changed, DREAM)[0].endswith("nothing has changed")
+
+
+def test_files_of_the_user_and_damage_are_named(changed: Workspace) -> None:
+    text = changed.folder / "texts/mine.en-de.tsv"
+    text.write_text("".join(f"one more line {n}\teine Zeile mehr {n}\n" for n in range(9)))
+    mine = {"kind": "local", "pairs": ["en-de"], "files": ["texts/mine.{pair}.tsv"], "licence": "own"}
+    changed.edit(corpora__mine=mine, presets__mini__corpora=["mini", "mine"])
+    assert why(changed, "data/mini/bitext/en-de") == ["it has not been made"]
+    changed.run("snakemake", "--cores", "2", "data/mini/bitext/en-de")
+    text.write_text("another line\teine andere Zeile\n")
+    assert why(changed, "data/mini/bitext/en-de") == ["texts/mine.en-de.tsv"]
+    (changed.folder / "data/mini/bitext/qaa-qab/content").unlink()
+    assert why(changed, "data/mini/bitext/qaa-qab") == ["data/mini/bitext/qaa-qab/content: is absent"]
+
+
+def test_a_folder_that_no_job_makes_and_another_place_are_refused(ran: Workspace, tmp_path: Path) -> None:
+    command = sys.executable, "-m", "orthoglot", "why"
+    refused = ran.run(*command, "data/mine", check=False)
+    assert refused.returncode == 2
+    assert "params.yaml asks for no data/mine" in refused.stdout
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    elsewhere = Workspace(tmp_path).run(*command, "results", check=False)
+    assert elsewhere.returncode != 0
+
+
+def test_every_rule_reads_exactly_the_folders_of_the_plan(tmp_path: Path) -> None:
+    """What a pattern of a rule left out would not be waited for."""
+    fresh = Workspace.make(tmp_path / "w", programs(tmp_path / "bin", "stub_verb.py"))
+    with chdir(fresh.folder):
+        plan = Plan(config.load(Path("params.yaml")))
+    targets = ["all", "ablation", "oracle-table", "xrete"]
+    text = fresh.run("snakemake", "--detailed-summary", "--cores", "2", "--", *targets).stdout
+    table = text[text.index("output_file") :].splitlines()
+    waited_for = {
+        row["output_file"]: {
+            file for file in (row["input-file(s)"] or "").split(",") if file not in ("", "-")
+        }
+        for row in csv.DictReader(table, delimiter="\t")
+    }
+    checked = {job.verb for job in plan.jobs.values() if job.receipt in waited_for}
+    # A rule of several files has no row for its receipt; what it reads is checked when it runs.
+    assert checked == {job.verb for job in plan.jobs.values()} - {"report", "tabulate"}
+    for job in plan.jobs.values():
+        if job.receipt in waited_for:
+            assert waited_for[job.receipt] == {plan.jobs[folder].receipt for folder in job.folders}, (
+                job.folder
+            )
