@@ -3,7 +3,7 @@
     python tests/support/same_run.py BEFORE AFTER
 
 Compares every file of data/, models/, embeddings/, evaluations/ and results/, without receipts. Digests of code
-(`trained_code`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results.
+(`trained_code`, `code`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results.
 Prints the files that differ, and ends with status 1 if there are any.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 FOLDERS = ("data", "models", "embeddings", "evaluations", "results")
-CODE = re.compile(rb"trained_code:[0-9a-f]+|orthoglot:[0-9.a-z]+")
+CODE = re.compile(rb"trained_code:[0-9a-f]+|orthoglot:[0-9.a-z]+|\"code\": \"[0-9a-f]{16}\"")
 
 
 def files(workspace: Path) -> dict[str, Path]:
