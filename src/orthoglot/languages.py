@@ -77,6 +77,22 @@ _INVENTED = {"qac": "Cyrl", "qad": "Grek", "qae": "Hira", "qaf": "Deva"}
 # Scripts without spaces between words; those of the second set have spaces between phrases.
 _WITHOUT_SPACES = {"Hans", "Hant", "Hira", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
 _SPACES_BETWEEN_PHRASES = {"Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
+# English names that people write in place of a code.
+_NAMES = """
+    afrikaans=af albanian=sq amharic=am arabic=ar armenian=hy assamese=as aymara=ay azerbaijani=az basque=eu
+    belarusian=be bengali=bn bosnian=bs breton=br bulgarian=bg burmese=my catalan=ca cebuano=ceb chinese=zh
+    croatian=hr czech=cs danish=da dutch=nl english=en esperanto=eo estonian=et filipino=tl finnish=fi
+    french=fr galician=gl georgian=ka german=de greek=el guarani=gn gujarati=gu haitian=ht hausa=ha
+    hebrew=he hindi=hi hungarian=hu icelandic=is igbo=ig indonesian=id irish=ga italian=it japanese=ja
+    javanese=jv kannada=kn kazakh=kk khmer=km kinyarwanda=rw korean=ko kurdish=ku kyrgyz=ky lao=lo latin=la
+    latvian=lv lingala=ln lithuanian=lt macedonian=mk malagasy=mg malay=ms malayalam=ml maltese=mt
+    mandarin=zh maori=mi marathi=mr mongolian=mn nepali=ne norwegian=no occitan=oc oriya=or oromo=om
+    pashto=ps persian=fa polish=pl portuguese=pt punjabi=pa quechua=qu romanian=ro russian=ru samoan=sm
+    sanskrit=sa serbian=sr shona=sn sindhi=sd sinhala=si slovak=sk slovenian=sl somali=so spanish=es
+    sundanese=su swahili=sw swedish=sv tagalog=tl tajik=tg tamil=ta tatar=tt telugu=te thai=th tibetan=bo
+    tigrinya=ti turkish=tr turkmen=tk ukrainian=uk urdu=ur uyghur=ug uzbek=uz vietnamese=vi welsh=cy
+    wolof=wo xhosa=xh yiddish=yi yoruba=yo zulu=zu
+"""
 # Names that stand for several scripts of Unicode.
 _PARTS = {
     "Hang": ("Hang", "Hani"),
@@ -138,6 +154,8 @@ def canonical(code: str) -> str:
         return _CANONICAL[plain]
     if _PRIVATE_USE.fullmatch(plain):
         return plain
+    if named := dict(entry.split("=") for entry in _NAMES.split()).get(code.lower()):
+        raise ConfigError(f"unknown language code {code!r}: the code of {code} is {named}")
     near = get_close_matches(plain, _CANONICAL, n=5, cutoff=0.5)
     hint = f"; near ones are {', '.join(near)}" if near else ""
     raise ConfigError(f"unknown language code {code!r}: write ISO 639-1, else ISO 639-3{hint}")

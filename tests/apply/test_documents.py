@@ -42,7 +42,7 @@ def run(encoder: Path, tmp_path: Path) -> Callable[..., Any]:
         output = tmp_path / "pairs.tsv"
         output.unlink(missing_ok=True)
         given = [str(tmp_path / "en"), str(tmp_path / "gn"), "--model", str(encoder), "-o", str(output)]
-        result = CliRunner().invoke(app, ["mine", *given, "--threads", "1", *options])
+        result = CliRunner().invoke(app, ["align", *given, "--threads", "1", *options])
         rows = [line.split("\t") for line in output.read_text().splitlines()] if output.exists() else []
         return result.exception or result.exit_code, rows
 
@@ -138,29 +138,32 @@ def test_documents_of_one_sentence(run: Callable[..., Any], tmp_path: Path) -> N
     assert [tuple(row[1:]) for row in rows] == PAIRS[:3]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--retrieval", "max"], "--retrieval is of texts"),
-        (["--best", "2"], "--best is of texts"),
-        (["--margin", "absolute"], "needs a --threshold"),
-    ],
-)
-def test_options_of_texts_are_refused(
-    options: list[str], message: str, run: Callable[..., Any], folders: Path
-) -> None:
-    error, rows = run(*options)
+def test_a_margin_without_a_neutral_value_needs_a_threshold(run: Callable[..., Any], folders: Path) -> None:
+    error, rows = run("--margin", "absolute")
     assert isinstance(error, ConfigError)
-    assert message in str(error)
+    assert "needs a --threshold" in str(error)
     assert rows == []
 
 
-def test_a_folder_and_a_file_are_refused(run: Callable[..., Any], tmp_path: Path) -> None:
-    write(tmp_path / "en", "a.txt", SOURCES)
-    (tmp_path / "gn").write_text("Mba'éichapa\n")
-    error, _ = run()
-    assert isinstance(error, ConfigError)
-    assert "en is a folder and the other one is not" in str(error)
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("mine here there", "here is a folder: orthoglot align pairs the documents of two folders"),
+        ("mine text there", "there is a folder: orthoglot align pairs the documents of two folders"),
+        ("align here text", "text is a file: orthoglot mine finds translations in two files"),
+        ("align absent there", "absent does not exist"),
+    ],
+)
+def test_files_and_folders_name_the_command_that_is_for_them(
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("here", "there"):
+        write(tmp_path / folder, "a.txt", SOURCES)
+    Path("text").write_text("Mba'éichapa\n")
+    error = CliRunner().invoke(app, [*command.split(), "--model", "model", "-o", "pairs.tsv"]).exception
+    assert isinstance(error, ConfigError | DataError)
+    assert str(error) == message
 
 
 @pytest.mark.parametrize(

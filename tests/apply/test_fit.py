@@ -247,8 +247,10 @@ def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
     }
     monkeypatch.setattr(module, "decompose", forbidden)
     run(tmp_path, checkpoint, texts)
+    (tmp_path / "work").rename(tmp_path / "later")  # the text would be prepared anew
     with pytest.raises(ConfigError, match=r"model: holds another model \(seed, en-gn\); remove it"):
         run(tmp_path, checkpoint, texts, name="centering")
+    (tmp_path / "later").rename(tmp_path / "work")
     assert {path: path.read_bytes() for path in before} == before
     shutil.rmtree(tmp_path / "model")
     with pytest.raises(NotAgain):  # the vectors are found
@@ -411,12 +413,13 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
     (tmp_path / "model/precious.txt").write_text("mine")
     with pytest.raises(ConfigError, match="exists and was not written by orthoglot fit"):
         run(tmp_path, checkpoint, texts)
-    assert (tmp_path / "model/precious.txt").read_text() == "mine"
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["precious.txt"]
+    (tmp_path / "model/fit.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"fit\.json is damaged; remove it or name another folder"):
+        run(tmp_path, checkpoint, texts)
     shutil.rmtree(tmp_path / "model")
     with pytest.raises(DataError, match=r"absent\.tsv does not exist"):
         run(tmp_path, checkpoint, texts_by_pair([str(tmp_path / "absent.tsv")], ["en-gn"]))
-    with pytest.raises(ConfigError, match="does not say how it pools"):
-        run(tmp_path, checkpoint, texts, encoder=Checkpoint(str(checkpoint)))
     with pytest.raises(ConfigError, match="no such folder, and as a hub id it needs a commit"):
         run(tmp_path, checkpoint, texts, encoder=Checkpoint("nobody/nothing", pooling="mean"))
     with pytest.raises(OfflineError, match="hf download nobody/nothing"):
@@ -426,6 +429,9 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
             texts,
             encoder=Checkpoint("nobody/nothing", revision="0" * 40, pooling="mean"),
         )
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match="does not say how it pools"):
+        run(tmp_path, checkpoint, texts, encoder=Checkpoint(str(checkpoint)))
     few = write_tsv(tmp_path / "few.tsv", make_pairs(8))
     with pytest.raises(DataError, match="too few to measure; raise the test share"):
         run(

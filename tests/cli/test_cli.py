@@ -17,12 +17,13 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import typer
 from opus_server import OpusServer, write_opus
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
-from orthoglot import __version__, receipts
-from orthoglot.cli import app, main
+from orthoglot import __version__, cli, receipts
+from orthoglot.cli import COMMANDS, app, main
 from orthoglot.errors import DataError
 from orthoglot.jobs.job import Job
 
@@ -63,6 +64,22 @@ def run_job(
     return run("job", cwd=folder, typed=job_text(verb, settings, **more))
 
 
+def help_of(*words: str) -> str:
+    """The help of a command, or of all; it imports no library that takes seconds."""
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
+        f"text = CliRunner().invoke(app, {[*words, '--help']}).output\n"
+        "slow = {'torch', 'transformers', 'pandas', 'sklearn', 'scipy', 'numpy'} & {*sys.modules}\n"
+        "assert not slow, slow\nprint(text)"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def commands() -> dict[str, Any]:
+    """All commands by name."""
+    return typer.main.get_command(app).commands  # type: ignore[attr-defined,no-any-return]
+
+
 def error_line(result: subprocess.CompletedProcess[str]) -> str:
     """The cause of a failure: the last line, and the only one of its kind."""
     *before, last = result.stderr.splitlines()
@@ -71,16 +88,45 @@ def error_line(result: subprocess.CompletedProcess[str]) -> str:
     return last
 
 
-def test_help_lists_no_job_of_the_workflow_and_loads_no_torch() -> None:
-    code = (
-        "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
-        "text = CliRunner().invoke(app, ['--help']).output\n"
-        "heavy = [m for m in ('torch', 'transformers', 'pandas', 'sklearn', 'pydantic') if m in sys.modules]\n"
-        "assert not heavy, heavy\nprint(text)"
+def test_help_lists_daily_commands_first_no_job_and_loads_no_library_that_takes_seconds() -> None:
+    text = help_of()
+    listed = [name for names in COMMANDS.values() for name in names.replace("_", "-").split()]
+    places = [
+        text.index(name) for name in ("Every day", " mine ", "Results", " compare ", "Set up", " schema ")
+    ]
+    assert places == sorted(places)
+    shown = {words[1] for line in text.splitlines() if len(words := line.split()) > 1}
+    assert {*listed} <= shown
+    jobs = {name for name, command in commands().items() if command.hidden}
+    assert jobs == {"job", "train-together"}
+    assert not jobs & shown
+    assert {*listed, *jobs} == set(commands())
+
+
+def test_every_file_of_the_room_is_a_command_of_its_name_or_shared() -> None:
+    files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
+    assert files == {*" ".join(COMMANDS.values()).split(), "__init__", "job", "network", "options"}
+
+
+@pytest.mark.parametrize(
+    ("words", "offered", "not_offered"),
+    [
+        ("orthoglot mi", {"mine"}, {"align", "job"}),
+        ("orthoglot mine --ma", {"--margin"}, {"--model", "--join"}),
+        ("orthoglot mine --margin ", {"ratio", "distance", "absolute"}, {"max"}),
+    ],
+)
+def test_a_shell_completes_commands_options_and_values(
+    words: str, offered: set[str], not_offered: set[str]
+) -> None:
+    count = words.count(" ")
+    asked = {"_ORTHOGLOT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    done = subprocess.run(
+        [ORTHOGLOT], env={**os.environ, **asked}, capture_output=True, text=True, check=True
     )
-    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert " mine " in text
-    assert not any(f" {verb} " in text for verb in ("job", "train-together", "decompose", "embed"))
+    found = set(done.stdout.split())
+    assert offered <= found, done
+    assert not found & not_offered
 
 
 def test_a_job_that_is_none_is_a_configuration_error() -> None:
@@ -227,7 +273,16 @@ def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("one\n")
     result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
     assert result.returncode == 2
-    assert result.stderr.splitlines()[-1].endswith("holds neither encoder.json nor decomposer.json")
+    assert error_line(result).endswith(
+        "holds neither encoder.json nor decomposer.json; a model is a folder that orthoglot fit --output wrote"
+    )
+    result = run("encode", "absent", str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert error_line(result) == (
+        "orthoglot: absent: no such folder; a model is a folder that orthoglot fit --output wrote"
+    )
+    (tmp_path / "config.json").write_text("{}")
+    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    assert f"but a checkpoint: give it to orthoglot fit --encoder {tmp_path};" in error_line(result)
     assert not (tmp_path / "o.npy").exists()
 
 
@@ -256,7 +311,7 @@ VERBS = {
     "filter": "filter {input} --model {model} --threshold 0.5 -o {output}",
     "evaluate": "evaluate {model} --benchmark {input} -o {output}",
     "unbias": "unbias v.npy --model {model} --languages {input} -o {output}",
-    "fit": "fit --encoder {model} --bitext {input} --pair en-gn --output {output}",
+    "fit": "fit --encoder {folder} --bitext {input} --pair en-gn --output {output}",
 }
 # The output of `fit` is a folder.
 OTHER_LINES = {
@@ -323,15 +378,9 @@ def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_second
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "fit", "evaluate", "export", "unbias", "langs"])
+@pytest.mark.parametrize("verb", [*VERBS, "align", "export", "langs"])
 def test_help_has_an_example_and_loads_no_library_that_takes_seconds(verb: str) -> None:
-    code = (
-        "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
-        f"text = CliRunner().invoke(app, ['{verb}', '--help']).output\n"
-        "heavy = [m for m in ('torch', 'transformers', 'pandas', 'sklearn', 'scipy', 'numpy') if m in sys.modules]\n"
-        "assert not heavy, heavy\nprint(text)"
-    )
-    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    text = help_of(verb)
     assert f"Example: orthoglot {verb} " in " ".join(text.split())
 
 
@@ -390,10 +439,10 @@ def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> No
     assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in error_line(result)
 
 
-def test_langs_refuses_a_code_that_nobody_writes(tmp_path: Path) -> None:
-    result = run("langs", "english", cwd=tmp_path)
+def test_langs_refuses_a_word_and_names_its_code(tmp_path: Path) -> None:
+    result = run("langs", "Guarani", cwd=tmp_path)
     assert result.returncode == 2, result.stderr
-    assert "unknown language code 'english'" in error_line(result)
+    assert error_line(result).endswith("unknown language code 'Guarani': the code of Guarani is gn")
 
 
 def test_langs_needs_no_repository(tmp_path: Path) -> None:

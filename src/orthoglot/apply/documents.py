@@ -70,7 +70,7 @@ def read_folders(source: Path, target: Path) -> Folders:
     return Folders(pairs, only, empty)
 
 
-def mine_folders(
+def align_folders(
     model: Model,
     folders: Folders,
     output: Path,

@@ -22,7 +22,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.folder import card, identity
+from orthoglot.encoders.folder import card, identity, locate
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import Record, read_records, write_records
@@ -72,19 +72,34 @@ def fit(
         ConfigError: `output` is something else or another model, or a setting is wrong.
         DataError: text that cannot be read, or leaves too little to train or to measure on.
     """
-    if output.exists() and not (output / MADE).is_file():
-        raise ConfigError(f"{output}: exists and was not written by orthoglot fit; name another folder")
     digests = {
         pair: [[digest(Path(path)) for path in text.paths] for text in texts]
         for pair, texts in bitext.items()
     }
+    planned = {
+        "bitext": {pair: [text.name for text in texts] for pair, texts in bitext.items()},
+        "sha256": digests,
+        "cleaning": CLEANING.model_dump(),
+        "splits": splits.model_dump(),
+        "method": {"name": name, **method.model_dump()},
+        "recipe": recipe.model_dump(),
+        "seed": seed,
+        "orthoglot": __version__,
+    }
+    # Before any work: a missing encoder, and an output that is something else.
+    if not (Path(encoder.place) / "encoder.json").is_file():
+        locate(encoder.place, encoder.revision)
+    if output.exists():
+        made = _made(output)
+        if any(made.get(part) != json.loads(json.dumps(value)) for part, value in planned.items()):
+            raise _other_model(output)
     languages = sorted({code for pair in bitext for code in parse_pair(pair)})
     folders = []
     for pair, texts in bitext.items():
         settings = PrepareSettings(pair=pair, sources=texts, cleaning=CLEANING, splits=splits)
-        made = _key(digests[pair], settings.cleaning.model_dump(), splits.model_dump())
         folder = checkpoint / "bitext" / pair
-        _stage(folder, made, partial(prepare, settings, []))
+        key = _key(digests[pair], planned["cleaning"], planned["splits"])
+        _stage(folder, key, partial(prepare, settings, []))
         folders.append(folder)
     test = held_out(folders)
     # Only now: text that cannot be used costs no copy.
@@ -93,32 +108,22 @@ def fit(
     home = checkpoint / ENCODER
     maker = identity(home)
     embedding = EmbeddingSettings(train_pairs=EVERYTHING)
-    encoded = _key(maker, digests, CLEANING.model_dump(), splits.model_dump(), embedding.model_dump())
-    described = {
+    encoded = _key(maker, digests, planned["cleaning"], planned["splits"], embedding.model_dump())
+    described = planned | {
         "encoder": {
             "name": card(home)["name"],
             "identity": maker,
             "licence": encoder.licence or licence_of(home),
         },
         "languages_new_to_the_encoder": unseen,
-        "bitext": {pair: [text.name for text in texts] for pair, texts in bitext.items()},
-        "sha256": digests,
         "text": {folder.name: json.loads((folder / "counts.json").read_text()) for folder in folders},
-        "cleaning": CLEANING.model_dump(),
-        "splits": splits.model_dump(),
-        "method": {"name": name, **method.model_dump()},
-        "recipe": recipe.model_dump(),
-        "seed": seed,
-        "orthoglot": __version__,
     }
     key = _key(encoded, described)
     if receipts.read_key(output) == key:
         logger.info("%s: done already", output)
         return read_records(output / RECORDS)
     if output.exists():
-        raise ConfigError(
-            f"{output}: holds another model ({_about(output)}); remove it or name another folder"
-        )
+        raise _other_model(output)  # of another encoder
     vectors = checkpoint / "embeddings"
     _stage(
         vectors,
@@ -164,13 +169,24 @@ def digest(path: Path) -> str:
         raise DataError(f"{path} does not exist") from error
 
 
-def _about(model: Path) -> str:
-    """Method and language pairs of a fitted model."""
+def _made(model: Path) -> dict[str, Any]:
+    """What `fit` wrote of a model.
+
+    Raises:
+        ConfigError: the folder holds no such model, or a damaged one.
+    """
+    if not (model / MADE).is_file():
+        raise ConfigError(f"{model}: exists and was not written by orthoglot fit; name another folder")
     try:
-        made = json.loads((model / MADE).read_text(encoding="utf-8"))
-        return f"{made['method']['name']}, {', '.join(made['bitext'])}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return f"{MADE} is damaged"
+        return dict(json.loads((model / MADE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(f"{model}: {MADE} is damaged; remove it or name another folder") from error
+
+
+def _other_model(model: Path) -> ConfigError:
+    made = _made(model)
+    about = f"{made.get('method', {}).get('name')}, {', '.join(made.get('bitext', {}))}"
+    return ConfigError(f"{model}: holds another model ({about}); remove it or name another folder")
 
 
 def _stage(folder: Path, key: str, work: Callable[[Path], None]) -> None:

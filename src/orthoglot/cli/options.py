@@ -1,24 +1,43 @@
-"""Options that several verbs share."""
+"""Options that several commands share, and what these commands do with them."""
 
 from __future__ import annotations
 
 import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from orthoglot.errors import ConfigError
 
-ModelFolder = Annotated[
-    Path, typer.Option(help="a folder of orthoglot fit, or an encoder's or a decomposer's")
-]
+if TYPE_CHECKING:
+    from orthoglot.apply.model import Model
+
+STANDARD = Path("-")  # input or output
+
+
+def finite(value: float | None) -> float | None:
+    """Refuse a number that no number is above or below, and infinity."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not finite")
+    return value
+
+
+def output(description: str) -> Any:
+    """The option --output, or -o, of what a command writes."""
+    return typer.Option("--output", "-o", help=description)
+
+
+MODEL = "a folder of orthoglot fit, or an encoder's or a decomposer's"
+ModelFolder = Annotated[Path, typer.Option(help=MODEL)]
+ModelArgument = Annotated[Path, typer.Argument(help=MODEL)]
 Language = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
+Partner = Annotated[str | None, typer.Option(help="code of the other language, for a model centred per pair")]
 Part = Annotated[
     Literal["sentence", "meaning", "language"] | None,
     typer.Option(help="which vectors; meaning, or sentence of an encoder"),
@@ -32,31 +51,64 @@ Retrieval = Annotated[
     typer.Option(help="both ways one to one; what both propose; what one side proposes"),
 ]
 Neighborhood = Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="neighbours of a margin")]
-
-
-def finite(value: float | None) -> float | None:
-    """Refuse a number that no number is above or below, and infinity."""
-    if value is not None and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is not finite")
-    return value
-
-
+Threshold = Annotated[
+    float | None, typer.Option(help="least margin to keep; all if not given", callback=finite)
+]
+Numbers = Annotated[bool, typer.Option("--numbers", help="add the line numbers of both sides")]
+Checkpoint = Annotated[
+    Path | None, typer.Option(help="keep the vectors here; OUTPUT.checkpoint, removed when done")
+]
+Identify = Annotated[
+    bool,
+    typer.Option("--identify/--no-identify", help="whether a language identifier checks the translations"),
+]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
-Memory = Annotated[
-    float,
-    typer.Option(
-        min=0.01, help="GiB for the search where it is not exact; less takes longer. Vectors are on disk"
-    ),
+Licence = Annotated[str, typer.Option(help="of the encoder; as its README says if not given")]
+Params = Annotated[
+    Path | None,
+    typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
 ]
+Preset = Annotated[str | None, typer.Option(help="the one that params.yaml selects if not given")]
 PairFiles = Annotated[
     list[Path],
     typer.Argument(help="one TSV file, or source and translation; plain, .gz or .zst; - for standard input"),
 ]
-
-
+RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")]
+PairsOutput = Annotated[Path, output("TSV to write: margin, source, target; - for stdout")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
-STANDARD = Path("-")  # input or output
+
+
+class Opened(NamedTuple):
+    """A model, the part of its vectors that a command takes, and where it searches: device and threads."""
+
+    model: Model
+    part: str
+    search: dict[str, Any]
+
+
+def open_model(folder: Path, device: str, threads: int | None, part: str | None = None) -> Opened:
+    """Open a model with so many threads of the CPU, all there are if None.
+
+    Call it last: the libraries that it imports take seconds, and a wrong option or absent text fails before.
+    """
+    import torch
+
+    from orthoglot import load
+
+    threads = use_threads(threads)
+    model = load(folder, device=device)
+    place = "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"
+    return Opened(model, part or model.usual_part, {"device": place, "threads": threads})
+
+
+def use_threads(threads: int | None) -> int:
+    """Let PyTorch compute in so many threads, all that this process may use if None; returns their number."""
+    import torch
+
+    threads = threads or len(os.sched_getaffinity(0))
+    torch.set_num_threads(threads)
+    return threads
 
 
 def check_outputs(*outputs: Path | None) -> None:
@@ -101,3 +153,12 @@ def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
         folder = output.with_name(output.name + ".checkpoint")
         yield folder
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def print_table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> None:
+    """Print cells in columns, two blanks between them; the columns numbered in `right` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    signs = [">" if place in set(right) else "<" for place in range(len(widths))]
+    for row in rows:
+        cells = (f"{cell:{sign}{width}}" for cell, sign, width in zip(row, signs, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())

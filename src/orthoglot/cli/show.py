@@ -1,34 +1,31 @@
-"""The verbs that print settings: `show` and `schema`."""
+"""`orthoglot show`: an entry of the settings in full."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from orthoglot.cli import options
+
 if TYPE_CHECKING:
-    from orthoglot.config import Params
-
-app = typer.Typer()
-
+    from orthoglot.config import Params as Settings
 
 Kind = Literal["preset", "corpus", "benchmark", "encoder", "method", "variant"]
 
 
-@app.command()
 def show(
     kind: Annotated[Kind, typer.Argument(help="what to show")],
     name: Annotated[
         str | None, typer.Argument(help="an entry, KIND.NAME of a variant; all are listed if not given")
     ] = None,
-    params: Annotated[
-        Path | None,
-        typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
-    ] = None,
+    params: options.Params = None,
 ) -> None:
-    """Print an entry of params.yaml or the catalogue in full. Example: orthoglot show encoder ems-mini"""
+    """Print an entry of params.yaml or the catalogue in full.
+
+    Example: orthoglot show encoder ems-mini
+    """
     import yaml
 
     from orthoglot import config
@@ -36,30 +33,16 @@ def show(
 
     entries = _entries(config.load(config.file_of(params)), kind)
     if name is None:
-        width = max(map(len, entries), default=0)
-        for entry, values in entries.items():
-            typer.echo(f"{entry.ljust(width)}  {_summary(kind, values)}".rstrip())
+        options.print_table([(entry, _summary(kind, values)) for entry, values in entries.items()])
         return
     known(name, entries, kind)
-    options: dict[str, Any] = {
-        "sort_keys": False,
-        "allow_unicode": True,
-        "width": 110,
-        "default_flow_style": None,
-    }
-    typer.echo(yaml.safe_dump({name: entries[name]}, **options), nl=False)
+    text = yaml.safe_dump(
+        {name: entries[name]}, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
+    )
+    typer.echo(text, nl=False)
 
 
-@app.command()
-def schema(file: Annotated[Literal["params", "catalogue"], typer.Argument(help="of which file")]) -> None:
-    """Print the JSON schema of params.yaml or the catalogue. Example: orthoglot schema params"""
-    from orthoglot.json_schema import catalogue_schema, params_schema
-
-    made = params_schema() if file == "params" else catalogue_schema()
-    typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
-
-
-def _entries(settings: Params, kind: Kind) -> dict[str, dict[str, Any]]:
+def _entries(settings: Settings, kind: Kind) -> dict[str, dict[str, Any]]:
     """All entries of one kind in full, by name."""
     if kind == "variant":
         return {

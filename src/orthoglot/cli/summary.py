@@ -14,10 +14,7 @@ from orthoglot.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from orthoglot.report.headline import Row
 
-app = typer.Typer()
 
-
-@app.command()
 def summary(
     results: Annotated[Path, typer.Argument(help="the folder of a report")] = Path("results"),
     models: Annotated[
@@ -25,7 +22,9 @@ def summary(
     ] = None,
     output: Annotated[Path | None, typer.Option(help="a new folder for that export")] = None,
 ) -> None:
-    """Print a run's answer in 10 lines, and export a model. Example: orthoglot summary --models models/demo --output m
+    """Print a run's answer in 10 lines, and export a model.
+
+    Example: orthoglot summary --models models/demo --output m
 
     The model gives the meaning vectors of the table's method with the highest P@1 by meaning on the first encoder, of
     those that are one map for all languages.

@@ -9,13 +9,9 @@ from typing import Annotated
 
 import typer
 
-from orthoglot import config
 from orthoglot.errors import ConfigError
 
-app = typer.Typer()
 
-
-@app.command()
 def why(
     folder: Annotated[Path, typer.Argument(help="a result of the workflow, such as results")],
     preset: Annotated[str | None, typer.Option(help="as in --config preset=NAME")] = None,
@@ -23,10 +19,14 @@ def why(
 ) -> None:
     """Say why the job that makes a folder would run again: settings, code and files that have changed.
 
+    Example: orthoglot why results
+
     A change of an earlier job names this job in brackets.
     """
     if not Path("workflow/why.py").is_file():
         raise ConfigError("workflow/why.py does not exist; run this in the folder of the Snakefile")
+    from orthoglot import config
+
     sys.path.insert(0, "workflow")
     chosen = {name: value for name, value in (("preset", preset), ("loss", loss)) if value}
     plan = import_module("plan").Plan(config.load(Path("params.yaml"), chosen))

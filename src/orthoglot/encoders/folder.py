@@ -219,5 +219,5 @@ def check_revision(checkpoint: str, revision: str) -> None:
     if not Path(checkpoint).is_dir() and not COMMIT.fullmatch(revision):
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
-            f" as revision, not {revision!r}"
+            f" as revision, not {revision!r}; orthoglot checkpoint NAME fetches an encoder of the catalogue"
         )

@@ -1,0 +1,61 @@
+"""`orthoglot licences`: what a model trained on a preset may be used for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from orthoglot.cli import options
+from orthoglot.cli.plan import corpora_of
+from orthoglot.errors import ConfigError
+
+
+def licences(
+    preset: options.Preset = None,
+    commercial: Annotated[
+        bool, typer.Option(help="fail if a corpus forbids commercial use, or if that is not known")
+    ] = False,
+    as_json: options.AsJson = False,
+    params: options.Params = None,
+) -> None:
+    """Say what a model trained on a preset may be used for.
+
+    Example: orthoglot licences --preset ems-62
+    """
+    from orthoglot.corpora.licences import terms
+
+    name, _, corpora = corpora_of(preset, params)
+    stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}
+    found = {entry: terms(licence) for entry, licence in stated.items()}
+    if as_json:
+        listed = {entry: {"licence": stated[entry], **one._asdict()} for entry, one in found.items()}
+        typer.echo(json.dumps({"preset": name, "corpora": listed}, indent=1))
+    else:
+        lines = [("corpus", "licence", "commercial use", "name the source", "share alike", "stated by")]
+        lines += [(entry, stated[entry], *one) for entry, one in found.items()]
+        options.print_table(lines)
+        typer.echo(f"\nA model trained on {name}:")
+        for question, answers in (
+            ("commercial use", [one.commercial for one in found.values()]),
+            ("name the sources", [one.attribution for one in found.values()]),
+            ("share alike", [one.share_alike for one in found.values()]),
+        ):
+            typer.echo(f"  {question}: {_answer(question, answers)}")
+    forbidding = [entry for entry, one in found.items() if one.commercial == "no"]
+    unknown = [entry for entry, one in found.items() if one.commercial == "unknown"]
+    if commercial and (forbidding or unknown):
+        verb = "forbids" if len(forbidding) == 1 else "forbid"
+        reasons = [f"{', '.join(forbidding)} {verb} it"] * bool(forbidding)
+        reasons += [f"it is not known of {', '.join(unknown)}"] * bool(unknown)
+        raise ConfigError(f"presets.{name}: commercial use: {'; '.join(reasons)}")
+
+
+def _answer(question: str, answers: Sequence[str]) -> str:
+    """What holds for a mixture: the strictest answer; a licence that is not known leaves it open."""
+    strict = "no" if question == "commercial use" else "yes"
+    if strict in answers:
+        return strict
+    return "unknown" if "unknown" in answers else {"no": "yes", "yes": "no"}[strict]

@@ -1,0 +1,97 @@
+"""`orthoglot plan`: what the text of a preset takes, before it is fetched."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orthoglot.cli import options
+
+if TYPE_CHECKING:
+    from orthoglot.config import CorpusSettings
+    from orthoglot.config import Preset as PresetSettings
+    from orthoglot.corpora.forecast import Estimate, Total
+
+
+def plan(
+    preset: options.Preset = None,
+    as_json: options.AsJson = False,
+    megabits: Annotated[float, typer.Option(min=0.001, help="of the connection, per second")] = 100.0,
+    params: options.Params = None,
+) -> None:
+    """Say what the text of a preset takes, without a network.
+
+    Example: orthoglot plan --preset ems-62
+    """
+    from orthoglot.corpora.forecast import estimates, total
+
+    name, chosen, corpora = corpora_of(preset, params)
+    rows = [row for row in estimates(corpora, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
+    whole = total(rows)
+    fetching = whole.download * 8 / (megabits * 1e6) / 3600
+    if as_json:
+        totals = {**asdict(whole), "download_hours": fetching}
+        typer.echo(
+            json.dumps({"preset": name, "rows": [asdict(row) for row in rows], "total": totals}, indent=1)
+        )
+        return
+    lines = [("corpus", "pair", "sentence pairs", "download", "disk", "hours", "licence")]
+    for entry, group in groupby(rows, lambda row: row.corpus):
+        members = list(group)
+        lines += [(entry, row.pair, *_amounts(row), row.licence) for row in members]
+        lines.append((entry, "all", *_amounts(total(members)), members[0].release))
+    lines.append(("all", "all", *_amounts(whole), ""))
+    options.print_table(lines, right=range(2, 6))
+    typer.echo(
+        f"\n{name}: the download takes {_hours(fetching)} h at {megabits:g} Mbit/s, preparing it then "
+        f"{_hours(whole.hours)} h on one core, less where language pairs run side by side."
+    )
+    if whole.unknown:
+        typer.echo(f"Not counted: {whole.unknown} lines with ?, whose size the catalogue does not have.")
+    for row in rows:
+        if len(row.archives) > 1:
+            typer.echo(f"{row.corpus} has {row.pair} in several spellings: {_sizes(row.archives)}.")
+        if row.left_out:
+            typer.echo(
+                f"{row.corpus} leaves out of {row.pair}: {_sizes(row.left_out)}; `spellings` can name them."
+            )
+    for entry in (entry for entry in chosen.corpora if entry not in corpora):
+        typer.echo(f"{entry} brings nothing: other corpora have its language pairs, or `languages` has none.")
+
+
+def corpora_of(
+    preset: str | None, params: Path | None
+) -> tuple[str, PresetSettings, dict[str, CorpusSettings]]:
+    """A preset's name, the preset, and the corpora of which something is left."""
+    from orthoglot import config
+
+    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    return settings.preset, settings.selected, settings.corpora_of(settings.preset)
+
+
+def _amounts(row: Estimate | Total) -> tuple[str, str, str, str]:
+    pairs = "?" if row.pairs is None else f"{row.pairs:,}"
+    return pairs, _amount(row.download), _amount(row.disk), "?" if row.hours is None else _hours(row.hours)
+
+
+def _sizes(archives: dict[str, int]) -> str:
+    return ", ".join(f"{spelled} {pairs:,}" for spelled, pairs in archives.items())
+
+
+def _amount(count: int | None) -> str:
+    """Bytes in the largest unit that leaves a number of 1 or more."""
+    if count is None:
+        return "?"
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.2f}"

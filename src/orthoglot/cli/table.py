@@ -1,0 +1,25 @@
+"""`orthoglot table`: a paper's tables with a run's numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orthoglot.cli import options
+
+
+def table(
+    paper: Annotated[str, typer.Argument(help="oracle or seed")],
+    records: options.RecordsFile,
+    output: Annotated[Path, typer.Argument(help="folder for <paper>-table.md, .html, .csv and .json")],
+) -> None:
+    """Write a paper's tables with a run's numbers.
+
+    Example: orthoglot table oracle results/records.jsonl tables
+    """
+    from orthoglot.papers.table import write_records
+    from orthoglot.statistics.records import read_records
+
+    write_records(paper, read_records(records), output)
