@@ -107,13 +107,8 @@ def align_folders(
         for size in range(1, join + 1):
             texts = [text for document in documents for text in document.joined(size)]
             file = checkpoint / f"{SIDES[side]}-{size}.npy"
-            known: dict[str, Any] = {
-                "part": part,
-                "language": languages[side],
-                "partner": languages[1 - side],
-            }
-            found = text_vectors(model, texts, file, **known) if texts else vectors[side][0][:0]
-            vectors[side].append(found)
+            how: dict[str, Any] = {"part": part, "language": languages[side], "partner": languages[1 - side]}
+            vectors[side].append(text_vectors(model, texts, file, **how) if texts else vectors[side][0][:0])
     rows, kinds, paired = [], Counter[str](), np.zeros(2, dtype=int)
     with Meter(total=len(folders.pairs), label="align", unit="documents") as meter:
         blocks = zip(_split(vectors[0], sides[0]), _split(vectors[1], sides[1]), strict=True)

@@ -123,10 +123,10 @@ class Decomposer(TransformerMixin, BaseEstimator):
             )
         device = resolve_device(self.device)
         with cpu_threads(self.threads):
-            found, self.history_ = fit_decomposer(
+            fitted, self.history_ = fit_decomposer(
                 method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
             )
-        self.decomposer_ = replace(found, details={"estimator": self.get_params(), **found.details})
+        self.decomposer_ = replace(fitted, details={"estimator": self.get_params(), **fitted.details})
         return self._describe()
 
     def transform(
@@ -176,11 +176,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
             raise ConfigError(f"threads {self.threads}: must be at least 1")
         try:
             return DecompositionSettings(
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                max_epochs=self.max_epochs,
-                patience=self.patience,
-                stopping=self.stopping,
+                **{name: getattr(self, name) for name in DecompositionSettings.model_fields}
             )
         except ValidationError as error:
             raise ConfigError(describe(error)) from error

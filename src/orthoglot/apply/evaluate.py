@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,25 +128,22 @@ def evaluate(
     """
     views: dict[str, View] = {ORIGINAL: lambda vectors, _: vectors}
     if text:
-        fitted = _fitted(
-            model, text, benchmarks, dict.fromkeys([CENTERING, *([method] if method else [])]), languages
+        methods = dict.fromkeys([CENTERING, *([method] if method else [])])
+        for name, fitted in _fitted(model, text, benchmarks, methods, languages).items():
+            views[name] = _meaning(fitted, languages)
+    if (decomposer := model.decomposer) is not None:
+        views[f"{MODEL} ({decomposer.method})"] = lambda vectors, side: (
+            decomposer.transform(vectors, languages[side] or "", languages[1 - side]).meaning
         )
-        views |= {name: _meaning(one, languages) for name, one in fitted.items()}
-    if (own := model.decomposer) is not None:
-
-        def meaning(vectors: np.ndarray, side: int) -> np.ndarray:
-            return own.transform(vectors, languages[side] or "", languages[1 - side]).meaning
-
-        views[f"{MODEL} ({own.method})"] = meaning
     rows: list[Row] = []
-    for one in benchmarks:
-        sides = _encode(model, (one.source, one.target), languages)
-        keys = keys_of(one.source)
-        found = {
-            name: _scores(one, [view(vectors, side) for side, vectors in enumerate(sides)], keys)
+    for benchmark in benchmarks:
+        sides = _encode(model, (benchmark.source, benchmark.target), languages)
+        keys = keys_of(benchmark.source)
+        scores = {
+            name: _scores(benchmark, [view(vectors, side) for side, vectors in enumerate(sides)], keys)
             for name, view in views.items()
         }
-        rows += _rows(one, found)
+        rows += _rows(benchmark, scores)
     return rows
 
 
@@ -206,39 +204,32 @@ def _scores(benchmark: Benchmark, sides: Sequence[np.ndarray], keys: np.ndarray)
 
 
 def _rows(benchmark: Benchmark, found: dict[str, dict[str, Scores]]) -> list[Row]:
-    columns = [
-        Column(f"{benchmark.name}: {name}, {measure}", scores, Spearman() if measure == SPEARMAN else mean())
+    columns = {
+        (name, measure): Column(
+            f"{benchmark.name}: {name}, {measure}", scores, Spearman() if measure == SPEARMAN else mean()
+        )
         for name, measures in found.items()
         for measure, scores in measures.items()
-    ]
-    drawn = resample(columns, resamples=RESAMPLES, generator=np.random.default_rng(SEED))
-    places = {
-        place: number
-        for number, place in enumerate((name, one) for name, some in found.items() for one in some)
     }
+    drawn = resample([*columns.values()], resamples=RESAMPLES, generator=np.random.default_rng(SEED))
+    values = dict(zip(columns, map(float, drawn.values), strict=True))
+    draws = dict(zip(columns, drawn.draws, strict=True))
     rows = []
-    for (name, measure), number in places.items():
-        scores, value = columns[number].scores, float(drawn.values[number])
-        keys = [scores.keys[~left_out(scores.values)]]
-        if np.isnan(value):
-            raise DataError(
-                f"{columns[number].name}: all predictions or all grades are equal, no correlation"
-            )
-        level = (
-            percentile(value, drawn.draws[number], confidence=CONFIDENCE, keys=keys)
-            if measure == SPEARMAN
-            else proportion({name: scores}, confidence=CONFIDENCE)
-        )
+    for (name, measure), column in columns.items():
+        if np.isnan(value := values[name, measure]):
+            raise DataError(f"{column.name}: all predictions or all grades are equal, no correlation")
+        keys = [column.scores.keys[~left_out(column.scores.values)]]
+        interval = partial(percentile, confidence=CONFIDENCE, keys=keys)
         gain: Interval | None = None
         if name != ORIGINAL:
-            base = places[ORIGINAL, measure]
-            gain = percentile(
-                value - float(drawn.values[base]),
-                drawn.draws[number] - drawn.draws[base],
-                confidence=CONFIDENCE,
-                keys=keys,
+            gain = interval(
+                value - values[ORIGINAL, measure], draws[name, measure] - draws[ORIGINAL, measure]
             )
-            gain = gain if measure == SPEARMAN else not_empty(gain, CONFIDENCE)
+        if measure == SPEARMAN:
+            level = interval(value, draws[name, measure])
+        else:
+            level = proportion({name: column.scores}, confidence=CONFIDENCE)
+            gain = gain and not_empty(gain, CONFIDENCE)
         rows.append(Row(benchmark.name, name, measure, _percent(level), gain and _percent(gain), level.n))
     return rows
 

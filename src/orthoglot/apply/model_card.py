@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +35,19 @@ def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -
     described = card(home)
     history = home / "history.jsonl"
     epochs = [json.loads(line) for line in history.read_text().splitlines()] if history.is_file() else []
-    scores = _scores(records, identity(home), "original", None) if records else []
+    texts = described.get("training", {}).get("text", {}).values()
     return _render(
         "model_card_encoder.md.j2",
-        name,
+        view="sentence",
+        records=_scores(records, identity(home), "original", None) if records else [],
+        corpora={corpus for text in texts for corpus in text["corpora"]},
+        name=name,
         encoder=described,
         languages=described["languages"],
         identity=identity(home),
         licence=licence or licence_of(home),
         epochs=len(epochs),
         best=next((row for row in reversed(epochs) if row["best"]), None),
-        records=scores,
-        view="sentence",
-        corpora=sorted(
-            {
-                name
-                for text in described.get("training", {}).get("text", {}).values()
-                for name in text["corpora"]
-            }
-        ),
     )
 
 
@@ -92,7 +86,10 @@ def decomposer_card(
     named = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in text.items()}
     return _render(
         "model_card_decomposer.md.j2",
-        name,
+        view=part,
+        records=scores,
+        corpora={corpus for pair in text for corpus in named[pair]},
+        name=name,
         part=part,
         language=language,
         method=decomposer.method,
@@ -106,9 +103,6 @@ def decomposer_card(
         identity=decomposer.identity,
         licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
         kept=[(pair, "; ".join(named[pair]), counts["kept"]["train"]) for pair, counts in text.items()],
-        records=scores,
-        view=part,
-        corpora=sorted({name for pair in text for name in named[pair]}),
     )
 
 
@@ -131,9 +125,11 @@ def _base_model(encoder: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _results(records: Iterable[Record], view: str) -> list[EvalResult]:
-    """Held-out retrieval of one view as the hub lists results: shares from 0 to 1."""
-    return [
+def _render(
+    template: str, *, view: str, records: Sequence[Record], corpora: Collection[str], **values: Any
+) -> str:
+    """A card: facts for the hub, with held-out retrieval by one view as shares from 0 to 1, then the text."""
+    results = [
         EvalResult(
             task_type="sentence-similarity",
             task_name="Retrieval of translations",
@@ -147,44 +143,26 @@ def _results(records: Iterable[Record], view: str) -> list[EvalResult]:
         for record in records
         if record.view == view
     ]
-
-
-def _render(
-    template: str,
-    name: str,
-    *,
-    licence: str,
-    languages: Sequence[str],
-    encoder: Mapping[str, Any],
-    records: Sequence[Record],
-    view: str,
-    corpora: Sequence[str],
-    **values: Any,
-) -> str:
+    front = ModelCardData(
+        base_model=_base_model(values["encoder"]),
+        datasets=sorted(corpora) or None,
+        model_name=values["name"],
+        eval_results=results or None,
+        library_name="sentence-transformers",
+        pipeline_tag="sentence-similarity",
+        license=None if values["licence"] == "not stated" else values["licence"],
+        language=list(values["languages"]) or None,
+        tags=["sentence-transformers", "sentence-similarity", "feature-extraction"],
+    )
     pages = Environment(
         loader=PackageLoader("orthoglot.apply", "."),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    front = ModelCardData(
-        base_model=_base_model(encoder),
-        datasets=[*corpora] or None,
-        model_name=name,
-        eval_results=_results(records, view) or None,
-        library_name="sentence-transformers",
-        pipeline_tag="sentence-similarity",
-        license=None if licence == "not stated" else licence,
-        language=list(languages) or None,
-        tags=["sentence-transformers", "sentence-similarity", "feature-extraction"],
-    )
     body = pages.get_template(template).render(
-        name=name,
-        sentences=json.dumps(examples(languages), ensure_ascii=False),
+        sentences=json.dumps(examples(values["languages"]), ensure_ascii=False),
         version=__version__,
-        licence=licence,
-        languages=languages,
-        encoder=encoder,
         scores=table(records) if records else "",
         **values,
     )
@@ -193,12 +171,12 @@ def _render(
 
 def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Record]:
     """Held-out retrieval of one encoder's method; `maker` is the encoder's identity, as names may repeat."""
-    found = [
+    scores = [
         record
         for record in read_records(path)
         if (record.task, record.metric, record.method, record.seed) == ("heldout", P_AT_1, method, seed)
         and unsign(record.signature).get("encoder") == maker
     ]
-    if not found:
+    if not scores:
         raise ConfigError(f"{path}: holds no held-out retrieval of {method} with encoder {maker[:16]}")
-    return found
+    return scores

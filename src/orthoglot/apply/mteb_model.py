@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ScoringFunction
 
 from orthoglot.apply.model import Model
-from orthoglot.decomposers.base import META, WEIGHTS, unit
-from orthoglot.encoders.folder import identity
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 
@@ -36,20 +34,14 @@ class MtebModel(AbsEncoder):
         Raises:
             ConfigError, DataError: as `orthoglot.load`.
         """
-        folder = Path(folder)
         self.model = Model.load(folder, device)
+        self.part = part or self.model.usual_part
         encoder, decomposer = self.model.encoder, self.model.decomposer
-        self.part = part or ("meaning" if decomposer else "sentence")
-        if decomposer is None:
-            steps, revision = [encoder.name], identity(folder)
-        else:
-            steps = [encoder.name, decomposer.method]
-            files = (folder / META).read_bytes() + (folder / WEIGHTS).read_bytes()
-            revision = hashlib.sha256(files).hexdigest()
+        steps = [encoder.name, *([decomposer.method] if decomposer else []), self.part]
         self.mteb_model_meta = ModelMeta.create_empty(
             {
-                "name": "orthoglot/" + "-".join([*steps, self.part]),
-                "revision": revision,
+                "name": f"orthoglot/{'-'.join(steps)}",
+                "revision": self.model.identity,
                 "embed_dim": encoder.dim,
                 "framework": ["PyTorch"],
                 "similarity_fn_name": ScoringFunction.COSINE,
@@ -75,10 +67,8 @@ class MtebModel(AbsEncoder):
         Args:
             inputs: batches, whose "text" is a list.
             task_metadata: has the languages of each subset.
-            hf_split: not used, like `prompt_type` and further options of mteb.
             hf_subset: name of the subset or column.
-            prompt_type: see `hf_split`.
-            kwargs: see `hf_split`.
+            hf_split, prompt_type, kwargs: not used.
         Returns:
             (n, D) float32. Meaning and language have length 1, as in an export; the sentence is the encoder's own.
         Raises:
