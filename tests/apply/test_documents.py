@@ -11,27 +11,16 @@ from typing import Any
 
 import pytest
 import zstandard
-from small_checkpoint import make_pairs, write_checkpoint
+from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
 from orthoglot.apply.documents import printable, read_folders
-from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.model import Model
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
 
 PAIRS = make_pairs(24)
 SOURCES, TARGETS = [source for source, _ in PAIRS], [target for _, target in PAIRS]
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("documents")
-    folder = root / "encoder"
-    folder.mkdir()
-    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.001)
-    copy_encoder(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20), ["en", "gn"], folder)
-    return folder
 
 
 @pytest.fixture

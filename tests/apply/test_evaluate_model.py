@@ -10,42 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from small_checkpoint import make_pairs, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import load
-from orthoglot.apply.arguments import texts_by_pair
-from orthoglot.apply.encoder_copy import Checkpoint
 from orthoglot.apply.evaluate import evaluate, read
-from orthoglot.apply.fit import fit
 from orthoglot.cli import app
-from orthoglot.config import method_named
-from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.training.settings import DecompositionSettings
 
 PAIRS = make_pairs(50, seed=9)
 TEXT = make_pairs(500)
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def model(models: dict[str, Path]) -> Path:
     """The discriminant on a tiny encoder."""
-    root = tmp_path_factory.mktemp("evaluate")
-    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.1)
-    fit(
-        Checkpoint(str(checkpoint), pooling="mean", max_tokens=20),
-        texts_by_pair([str(write_tsv(root / "text.tsv", TEXT))], ["en-gn"]),
-        "discriminant",
-        method_named("discriminant"),
-        DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=1, patience=1),
-        SplitSettings(seed=1, valid=0.1, test=0.1, max_train=0, max_valid=0, max_test=0),
-        seed=1,
-        device="cpu",
-        checkpoint=root / "work",
-        output=root / "model",
-    )
-    return root / "model"
+    return models["discriminant"]
 
 
 def graded(path: Path) -> list[float]:

@@ -199,33 +199,15 @@ def test_map_of_a_discriminant_is_that_of_unit_vectors(checkpoint: Path, tmp_pat
     assert "settings nearest to the undivided vector 1.25, with the best 0.92\n" in text
 
 
-def test_one_map_for_all_languages_takes_no_language(checkpoint: Path, tmp_path: Path) -> None:
-    folder = model_folder(tmp_path, checkpoint, "residual", pooling="mean", max_tokens=20)
-    with pytest.raises(ConfigError, match="has one map for all languages; leave --language out"):
-        export(folder, tmp_path / "out", language="en")
-
-
-def test_map_per_language_needs_the_language(checkpoint: Path, tmp_path: Path) -> None:
+def test_the_map_of_a_language_gives_its_vectors(checkpoint: Path, tmp_path: Path) -> None:
     folder = model_folder(tmp_path, checkpoint, "centering", pooling="mean", max_tokens=20)
-    with pytest.raises(ConfigError, match=r"maps each language its own way.*--language: en, gn"):
-        export(folder, tmp_path / "out")
-    with pytest.raises(DataError, match="no weights of language 'sw'"):
-        export(folder, tmp_path / "out", language="swh")
     export(folder, tmp_path / "out", language="grn")
     ours = unit(orthoglot.load(folder, "cpu").encode(SENTENCES, language="gn"))
     np.testing.assert_allclose(opened(tmp_path / "out").encode(SENTENCES), ours, atol=1e-6)
     assert "use it for text of that language alone" in (tmp_path / "out/README.md").read_text()
 
 
-def test_parts_that_are_not_linear_are_not_exported(checkpoint: Path, tmp_path: Path) -> None:
-    folder = model_folder(tmp_path, checkpoint, "sparse_autoencoder", pooling="mean", max_tokens=20)
-    with pytest.raises(ConfigError, match="no linear maps of the vector"):
-        export(folder, tmp_path / "out")
-
-
-def test_centering_per_pair_takes_the_other_language_and_is_not_exported(
-    checkpoint: Path, tmp_path: Path
-) -> None:
+def test_centering_per_pair_takes_the_other_language(checkpoint: Path, tmp_path: Path) -> None:
     folder = model_folder(tmp_path, checkpoint, "pair_centering", pooling="mean", max_tokens=20)
     means = load_file(folder / "weights.safetensors")["means"]
     model = orthoglot.load(folder, "cpu")
@@ -235,8 +217,6 @@ def test_centering_per_pair_takes_the_other_language_and_is_not_exported(
     vectors = model.encode(SENTENCES, part="sentence")
     found = orthoglot.Decomposer.load(folder).transform(vectors, "eng", partner="grn")
     np.testing.assert_array_equal(found, vectors - means[0, 1])
-    with pytest.raises(ConfigError, match="depends on the other language"):
-        export(folder, tmp_path / "out", language="en")
 
 
 def test_card_tells_scores_and_licence_and_its_usage_runs(
@@ -249,32 +229,14 @@ def test_card_tells_scores_and_licence_and_its_usage_runs(
         "text": {"en-gn": {"kept": {"train": 1234}}},
     }
     (folder / "fit.json").write_text(json.dumps(made))
-    shared = {
-        "task": "heldout",
-        "dataset": "test",
-        "encoder": "tiny",
-        "method": "seed",
-        "seed": 1,
-        "metric": "P@1",
-    }
     values = {"sentence": 40.0, "meaning": 71.25, "language": 3.0}
-    write_records(
-        folder / "records.jsonl",
-        [
-            Record(
-                **shared,
-                subset=subset,
-                view=view,
-                value=value,
-                low=value - 2,
-                high=value + 2,
-                n=57,
-                signature="",
-            )
-            for subset in ("en->gn", "gn->en", "all")
-            for view, value in values.items()
-        ],
-    )
+    about = ("tiny", "seed", 1, "P@1")
+    records = [
+        Record("heldout", "test", subset, view, *about, value, value - 2, value + 2, 57, "")
+        for subset in ("en->gn", "gn->en", "all")
+        for view, value in values.items()
+    ]
+    write_records(folder / "records.jsonl", records)
     export(folder, tmp_path / "my-export")
     text = (tmp_path / "my-export/README.md").read_text()
     assert "| all | 40.0 [38.0, 42.0] | 71.2 [69.2, 73.2] | 3.0 [1.0, 5.0] |  | 57 |" in text
@@ -328,22 +290,39 @@ def test_the_example_is_in_languages_of_the_model() -> None:
     assert [canonical(code) for code in EXAMPLES] == [*EXAMPLES]
 
 
-def test_what_cannot_be_exported_is_refused(
+@pytest.mark.parametrize(
+    ("architecture", "options", "message"),
+    [
+        ("residual", {"part": "sentence"}, "unknown part 'sentence'; known: meaning, language"),
+        ("residual", {"language": "en"}, "has one map for all languages; leave --language out"),
+        ("centering", {}, r"maps each language its own way.*--language: en, gn"),
+        ("centering", {"language": "swh"}, "no weights of language 'sw'"),
+        ("pair_centering", {"language": "en"}, "depends on the other language"),
+        ("sparse_autoencoder", {}, "no linear maps of the vector"),
+    ],
+)
+def test_what_no_export_can_hold_is_refused(
+    architecture: str, options: dict[str, str], message: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = model_folder(tmp_path, checkpoint, architecture, pooling="mean", max_tokens=20)
+    with pytest.raises((ConfigError, DataError), match=message):
+        export(folder, tmp_path / "out", **options)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_wrong_folders_and_other_vectors_are_refused(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = model_folder(tmp_path, checkpoint, "residual", pooling="mean", max_tokens=20)
-    with pytest.raises(ConfigError, match="unknown part 'sentence'; known: meaning, language"):
-        export(folder, tmp_path / "out", part="sentence")
-    with pytest.raises(ConfigError, match="holds neither"):
-        export(tmp_path, tmp_path / "out")
-    (tmp_path / "there").mkdir()
-    with pytest.raises(ConfigError, match="exists; remove it first"):
-        export(folder, tmp_path / "there")
-    home = tmp_path / "laser"
-    home.mkdir()
-    (home / "encoder.json").write_text(json.dumps({"kind": "laser", "name": "laser"}))
-    with pytest.raises(ConfigError, match="BiLSTM"):
-        export(home, tmp_path / "out")
+    (tmp_path / "laser").mkdir()
+    (tmp_path / "laser/encoder.json").write_text(json.dumps({"kind": "laser", "name": "laser"}))
+    for given, output, message in (
+        (tmp_path, "out", "holds neither"),
+        (folder, "laser", "exists; remove it first"),
+        (tmp_path / "laser", "out", "BiLSTM"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            export(given, tmp_path / output)
     monkeypatch.setattr(
         module, "affine", lambda *_: (np.eye(DIM, dtype=np.float32), np.ones(DIM, np.float32))
     )

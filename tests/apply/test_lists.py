@@ -9,27 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small_checkpoint import make_pairs, write_checkpoint
+from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
 import orthoglot
-from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.cli import app
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 
 PAIRS = make_pairs(40, seed=3)
 DOCS = Path(__file__).resolve().parents[2] / "docs/use.md"
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("lists")
-    folder = root / "encoder"
-    folder.mkdir()
-    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.001)
-    copy_encoder(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20), ["en", "gn"], folder)
-    return folder
 
 
 def test_mine_gives_positions_in_the_lists(encoder: Path, tmp_path: Path) -> None:

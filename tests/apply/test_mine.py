@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from small_checkpoint import make_pairs, write_checkpoint
+from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
 from orthoglot import load, receipts
-from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import distinct, mine
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.cli import app
@@ -27,16 +26,6 @@ from orthoglot.tasks.neighbours import nearest
 
 PAIRS = make_pairs(90)
 BOTH, ONLY_SOURCE, ONLY_TARGET = PAIRS[:30], PAIRS[30:60], PAIRS[60:]
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("mine")
-    folder = root / "encoder"
-    folder.mkdir()
-    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.001)
-    copy_encoder(Checkpoint(str(checkpoint), pooling="mean", max_tokens=20), ["en", "gn"], folder)
-    return folder
 
 
 @pytest.fixture

@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from small_checkpoint import make_pairs, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import load
-from orthoglot.apply.arguments import texts_by_pair
-from orthoglot.apply.encoder_copy import Checkpoint
-from orthoglot.apply.fit import fit
 from orthoglot.apply.score import (
     BLANK,
     COPY,
@@ -34,40 +31,11 @@ from orthoglot.apply.score import (
     untranslated,
 )
 from orthoglot.cli import app
-from orthoglot.config import method_named
 from orthoglot.corpora.language_identifier import labels, probabilities
-from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.training.settings import DecompositionSettings
 
 PAIRS = make_pairs(60, seed=5)
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The discriminant and centering on a tiny encoder, and that encoder alone."""
-    root = tmp_path_factory.mktemp("score")
-    checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.1)
-    text = write_tsv(root / "en-gn.tsv", make_pairs(500))
-    recipe = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=1, patience=1)
-    splits = SplitSettings(seed=1, valid=0.1, test=0.1, max_train=0, max_valid=0, max_test=0)
-    for method in ("discriminant", "centering"):
-        fit(
-            Checkpoint(str(checkpoint), pooling="mean", max_tokens=20),
-            texts_by_pair([str(text)], ["en-gn"]),
-            method,
-            method_named(method),
-            recipe,
-            splits,
-            seed=1,
-            device="cpu",
-            checkpoint=root / "work",
-            output=root / method,
-        )
-    return {name: root / name for name in ("discriminant", "centering")} | {
-        "encoder": root / "discriminant/encoder"
-    }
 
 
 def test_good_translations_score_high_and_others_have_a_flag(models: dict[str, Path]) -> None:
