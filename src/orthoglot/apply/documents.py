@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.apply.align import Link, align
-from orthoglot.apply.mine import about_pairs, write_pairs, write_summary
+from orthoglot.apply.align import Link
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.corpora.bitext import read_lines
 from orthoglot.errors import DataError
-from orthoglot.progress import Meter
 
 PACKED = (".gz", ".zst")
-SIDES = ("source", "target")
 
 
 class Document(NamedTuple):
@@ -70,71 +66,41 @@ def read_folders(source: Path, target: Path) -> Folders:
     return Folders(pairs, only, empty)
 
 
-def align_folders(
+def document_vectors(
     model: Model,
-    folders: Folders,
-    output: Path,
+    documents: Sequence[Document],
     checkpoint: Path,
+    side: str,
     *,
-    languages: tuple[str | None, str | None] = (None, None),
-    part: str = "meaning",
-    join: int = 2,
-    numbers: bool = False,
-    **options: Any,
-) -> dict[str, Any]:
-    """Write the pairs, margin TAB source TAB target, in the documents' order, and OUTPUT.json with a summary of them.
+    join: int,
+    part: str,
+    language: str | None,
+    partner: str | None,
+) -> Iterator[list[np.ndarray]]:
+    """Vectors of each document: of its sentences, and of each joined with up to `join` - 1 after it, an array a size.
 
-    Vectors are in files of `checkpoint`, not in memory; an interrupted call goes on from them.
-
-    Args:
-        model: as of `Model.load`.
-        folders: the documents.
-        output: TSV file.
-        checkpoint: folder of the vectors; it stays.
-        languages: of the two sides, where the model needs them.
-        part: of the vectors.
-        join: sentences of one side in a pair; 2 finds 1-1, 1-2 and 2-1, 3 also 1-3, 3-1 and 2-2.
-        numbers: add the document and the line numbers of source and target, with commas, as three more columns.
-        options: of `orthoglot.apply.align.align`.
-    Returns:
-        The summary: documents, unmatched and empty ones by name, sentences of each side and those of them in no pair,
-        pairs by kind, and what `orthoglot.apply.mine.about_pairs` counts.
+    They are in files of `checkpoint`, named by `side`, see `text_vectors`.
     """
     checkpoint.mkdir(parents=True, exist_ok=True)
-    sides = [[pair[side] for pair in folders.pairs.values()] for side in (0, 1)]
-    vectors: list[list[np.ndarray]] = [[], []]
-    for side, documents in enumerate(sides):
-        for size in range(1, join + 1):
-            texts = [text for document in documents for text in document.joined(size)]
-            file = checkpoint / f"{SIDES[side]}-{size}.npy"
-            how: dict[str, Any] = {"part": part, "language": languages[side], "partner": languages[1 - side]}
-            vectors[side].append(text_vectors(model, texts, file, **how) if texts else vectors[side][0][:0])
-    rows, kinds, paired = [], Counter[str](), np.zeros(2, dtype=int)
-    with Meter(total=len(folders.pairs), label="align", unit="documents") as meter:
-        blocks = zip(_split(vectors[0], sides[0]), _split(vectors[1], sides[1]), strict=True)
-        for (name, pair), (x, y) in zip(folders.pairs.items(), blocks, strict=True):
-            links = align(x, y, **options)
-            rows += [_row(name, pair, link) for link in links]
-            kinds.update(f"{link.a}-{link.b}" for link in links)
-            paired += np.sum([link[2:4] for link in links] or [(0, 0)], axis=0)
-            meter.add()
-    write_pairs(output, (row if numbers else row[:3] for row in rows))
-    summary: dict[str, Any] = {"documents": len(folders.pairs), "empty": [*map(printable, folders.empty)]}
-    for side, documents in enumerate(sides):
-        total = sum(len(document.sentences) for document in documents)
-        summary[SIDES[side]] = {
-            "sentences": total,
-            "left_out": total - int(paired[side]),
-            "unmatched": [*map(printable, folders.unmatched[side])],
-        }
-    summary |= {
-        "kinds": dict(sorted(kinds.items())),
-        **about_pairs([(row[1], row[2]) for row in rows], np.array([float(row[0]) for row in rows])),
-        "options": {"part": part, "languages": languages, "join": join, **options},
-        "model": model.identity,
-    }
-    write_summary(output, summary)
-    return summary
+    vectors: list[np.ndarray] = []
+    for size in range(1, join + 1):
+        texts = [text for document in documents for text in document.joined(size)]
+        file = checkpoint / f"{side}-{size}.npy"
+        vectors.append(
+            text_vectors(model, texts, file, part=part, language=language, partner=partner)
+            if texts
+            else vectors[0][:0]
+        )
+    return _split(vectors, documents)
+
+
+def row_of(name: str, documents: tuple[Document, Document], link: Link) -> list[str]:
+    """A link for people: margin, both texts, the document's name and both sides' line numbers."""
+    spans = slice(link.source, link.source + link.a), slice(link.target, link.target + link.b)
+    both = list(zip(documents, spans, strict=True))
+    texts = [" ".join(document.sentences[span]) for document, span in both]
+    lines = [",".join(map(str, document.lines[span])) for document, span in both]
+    return [f"{link.margin:.6f}", *texts, printable(name), *lines]
 
 
 def printable(name: str) -> str:
@@ -167,12 +133,3 @@ def _split(vectors: Sequence[np.ndarray], documents: Sequence[Document]) -> Iter
         stops = [start + max(len(document.sentences) - joined, 0) for joined, start in enumerate(starts)]
         yield [one[start:stop] for one, start, stop in zip(vectors, starts, stops, strict=True)]
         starts = stops
-
-
-def _row(name: str, documents: tuple[Document, Document], link: Link) -> list[str]:
-    """Margin, both texts, the document's name and both sides' line numbers."""
-    spans = slice(link.source, link.source + link.a), slice(link.target, link.target + link.b)
-    both = list(zip(documents, spans, strict=True))
-    texts = [" ".join(document.sentences[span]) for document, span in both]
-    lines = [",".join(map(str, document.lines[span])) for document, span in both]
-    return [f"{link.margin:.6f}", *texts, printable(name), *lines]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +38,10 @@ class Side(NamedTuple):
     lines: list[int]
     total: int
     blank: int
+
+    def counts(self) -> dict[str, int]:
+        """Lines, blank ones and distinct sentences, for a summary."""
+        return {"lines": self.total, "blank": self.blank, "distinct": len(self.sentences)}
 
 
 def distinct(lines: Sequence[str], name: str) -> Side:
@@ -133,67 +137,6 @@ def side_vectors(
     return source, target
 
 
-def mine_text(
-    model: Model,
-    source: Side,
-    target: Side,
-    output: Path,
-    checkpoint: Path,
-    *,
-    languages: tuple[str | None, str | None] = (None, None),
-    part: str = "meaning",
-    numbers: bool = False,
-    probability: Callable[[np.ndarray], np.ndarray] | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Write the pairs, margin TAB source TAB target, by falling margin, and OUTPUT.json with a summary of them.
-
-    Vectors are in files of `checkpoint`, not in memory; an interrupted call goes on from them.
-
-    Args:
-        model: as of `Model.load`.
-        source: first text.
-        target: second text.
-        output: TSV file.
-        checkpoint: folder of the vectors; it stays.
-        languages: of the two texts, where the model needs them.
-        part: of the vectors.
-        numbers: add the line numbers of source and target as two more columns.
-        probability: of a translation at each margin, see `Calibration`; one more column.
-        options: of `mine`.
-    Returns:
-        The summary: lines, blank ones and distinct sentences of each text, pairs, copies among them (the same text on
-        both sides), the ratio of lengths (median, and the 5 and 95 % quantiles), and a histogram of the margins.
-    """
-    vectors = side_vectors(model, (source, target), checkpoint, languages=languages, part=part)
-    pairs, facts = mine(*vectors, **options)
-    rows = list(zip(*(column.tolist() for column in pairs), strict=True))
-    chances = probability(pairs.margins) if probability else pairs.margins
-    write_pairs(
-        output,
-        (
-            [
-                f"{margin:.6f}",
-                source.sentences[i],
-                target.sentences[j],
-                *([str(source.lines[i]), str(target.lines[j])] if numbers else []),
-                *([f"{chance:.4f}"] if probability else []),
-            ]
-            for (i, j, margin), chance in zip(rows, chances.tolist(), strict=True)
-        ),
-    )
-    summary = {
-        "source": _counts(source),
-        "target": _counts(target),
-        **about_pairs([(source.sentences[i], target.sentences[j]) for i, j, _ in rows], pairs.margins),
-        "options": {"part": part, "languages": languages, **options},
-        "model": model.identity,
-        **facts,
-    }
-    write_summary(output, summary)
-    return summary
-
-
 def write_pairs(output: Path, rows: Iterable[Sequence[str]]) -> None:
     """Write rows as TSV; a tab in a cell becomes a space."""
     write_lines(output, ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows))
@@ -205,10 +148,6 @@ def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
         return
     with replacing(output.with_name(output.name + ".json")) as partial:
         partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _counts(side: Side) -> dict[str, int]:
-    return {"lines": side.total, "blank": side.blank, "distinct": len(side.sentences)}
 
 
 def about_pairs(pairs: Sequence[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,26 +47,65 @@ def align(
         raise ConfigError("--margin absolute needs a --threshold here")
 
     # Only now the libraries that take seconds.
-    from orthoglot.apply.documents import align_folders, read_folders
+    import numpy as np
 
-    documents = read_folders(source, target)
+    from orthoglot.apply.align import align as linked
+    from orthoglot.apply.documents import document_vectors, printable, read_folders, row_of
+    from orthoglot.apply.mine import about_pairs, write_pairs, write_summary
+    from orthoglot.progress import Meter
+
+    folders = read_folders(source, target)
     opened = options.open_model(model, device, threads, part)
+    how: dict[str, Any] = {
+        "margin": margin,
+        "neighborhood": neighborhood,
+        "threshold": threshold,
+        **opened.search,
+    }
+    languages = source_language, target_language
+    rows: list[list[str]] = []
+    kinds, paired = Counter[str](), [0, 0]
     with options.vectors_folder(checkpoint, output) as work:
-        summary = align_folders(
-            opened.model,
-            documents,
-            output,
-            work,
-            languages=(source_language, target_language),
-            part=opened.part,
-            join=join,
-            numbers=numbers,
-            margin=margin,
-            neighborhood=neighborhood,
-            threshold=threshold,
-            **opened.search,
-        )
-    unmatched = sum(map(len, documents.unmatched))
+        sides = [
+            document_vectors(
+                opened.model,
+                [pair[side] for pair in folders.pairs.values()],
+                work,
+                name,
+                join=join,
+                part=opened.part,
+                language=languages[side],
+                partner=languages[1 - side],
+            )
+            for side, name in enumerate(("source", "target"))
+        ]
+        with Meter(total=len(folders.pairs), label="align", unit="documents") as meter:
+            for (name, pair), x, y in zip(folders.pairs.items(), *sides, strict=True):
+                for link in linked(x, y, **how):
+                    rows.append(row_of(name, pair, link))
+                    kinds[f"{link.a}-{link.b}"] += 1
+                    paired = [paired[0] + link.a, paired[1] + link.b]
+                meter.add()
+        write_pairs(output, (row if numbers else row[:3] for row in rows))
+        summary: dict[str, Any] = {
+            "documents": len(folders.pairs),
+            "empty": [*map(printable, folders.empty)],
+        }
+        for side, name in enumerate(("source", "target")):
+            total = sum(len(pair[side].sentences) for pair in folders.pairs.values())
+            summary[name] = {
+                "sentences": total,
+                "left_out": total - paired[side],
+                "unmatched": [*map(printable, folders.unmatched[side])],
+            }
+        summary |= {
+            "kinds": dict(sorted(kinds.items())),
+            **about_pairs([(row[1], row[2]) for row in rows], np.array([float(row[0]) for row in rows])),
+            "options": {"part": opened.part, "languages": languages, "join": join, **how},
+            "model": opened.model.identity,
+        }
+        write_summary(output, summary)
+    unmatched = sum(map(len, folders.unmatched))
     without = f"; {unmatched} files without a partner" if unmatched else ""
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
-    typer.echo(f"{summary['pairs']} pairs: {output}{without}{about}", err=True)
+    typer.echo(f"{len(rows)} pairs: {output}{without}{about}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -61,10 +61,12 @@ def mine(
     texts = [list(read_lines(path)) for path in (source, target)]
 
     # Only now the libraries that take seconds.
+    from orthoglot.apply import mine as mining
     from orthoglot.apply.calibrate import Calibration
-    from orthoglot.apply.mine import distinct, mine_text
 
-    sides = [distinct(lines, str(path)) for lines, path in zip(texts, (source, target), strict=True)]
+    ours, theirs = (
+        mining.distinct(lines, str(path)) for lines, path in zip(texts, (source, target), strict=True)
+    )
     opened = options.open_model(model, device, threads, part)
     known = Calibration.load(calibration) if calibration else None
     if known:
@@ -74,24 +76,44 @@ def mine(
                 f"{calibration}: made with another model, part, margin, retrieval or neighborhood"
             )
         threshold = known.threshold if threshold is None else threshold
+    shared: dict[str, Any] = {"part": opened.part, "languages": (source_language, target_language)}
+    how: dict[str, Any] = {
+        "margin": margin,
+        "retrieval": retrieval,
+        "neighborhood": neighborhood,
+        "threshold": threshold,
+        "best": best,
+        "memory": memory,
+        **opened.search,
+    }
     with options.vectors_folder(checkpoint, output) as work:
-        summary = mine_text(
-            opened.model,
-            sides[0],
-            sides[1],
+        vectors = mining.side_vectors(opened.model, (ours, theirs), work, **shared)
+        pairs, facts = mining.mine(*vectors, **how)
+        chances = known.probability(pairs.margins) if known else pairs.margins
+        mined = list(zip(*(column.tolist() for column in (*pairs, chances)), strict=True))
+        mining.write_pairs(
             output,
-            work,
-            languages=(source_language, target_language),
-            part=opened.part,
-            numbers=numbers,
-            probability=known.probability if known else None,
-            margin=margin,
-            retrieval=retrieval,
-            neighborhood=neighborhood,
-            threshold=threshold,
-            best=best,
-            memory=memory,
-            **opened.search,
+            (
+                [
+                    f"{value:.6f}",
+                    ours.sentences[i],
+                    theirs.sentences[j],
+                    *([str(ours.lines[i]), str(theirs.lines[j])] if numbers else []),
+                    *([f"{chance:.4f}"] if known else []),
+                ]
+                for i, j, value, chance in mined
+            ),
         )
+        summary = {
+            "source": ours.counts(),
+            "target": theirs.counts(),
+            **mining.about_pairs(
+                [(ours.sentences[i], theirs.sentences[j]) for i, j, *_ in mined], pairs.margins
+            ),
+            "options": {**shared, **how},
+            "model": opened.model.identity,
+            **facts,
+        }
+        mining.write_summary(output, summary)
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
-    typer.echo(f"{summary['pairs']} pairs: {output}{about}", err=True)
+    typer.echo(f"{len(mined)} pairs: {output}{about}", err=True)
