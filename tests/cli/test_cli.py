@@ -31,6 +31,9 @@ ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
 VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
 
 
+NO_MODEL = "a model is a folder that orthoglot fit --output wrote"
+
+
 def run(*arguments: str, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command in this process: each new one takes seconds to import its libraries."""
     status: str | int | None = 0
@@ -273,13 +276,9 @@ def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("one\n")
     result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
     assert result.returncode == 2
-    assert error_line(result).endswith(
-        "holds neither encoder.json nor decomposer.json; a model is a folder that orthoglot fit --output wrote"
-    )
+    assert error_line(result).endswith(f"holds neither encoder.json nor decomposer.json; {NO_MODEL}")
     result = run("encode", "absent", str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
-    assert error_line(result) == (
-        "orthoglot: absent: no such folder; a model is a folder that orthoglot fit --output wrote"
-    )
+    assert error_line(result) == f"orthoglot: absent: no such folder; {NO_MODEL}"
     (tmp_path / "config.json").write_text("{}")
     result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
     assert f"but a checkpoint: give it to orthoglot fit --encoder {tmp_path};" in error_line(result)
@@ -353,6 +352,8 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
         ("export model here.en", "here.en: exists; remove it first or name another folder"),
         ("export model here.en/new", "here.en/new cannot be written: {place}/here.en is a file"),
         ("unbias absent.npy --model model -o new.npy", "absent.npy does not exist"),
+        ("unbias here.en --model model -o new.npy", "model: no such folder; " + NO_MODEL),
+        ("export model new", "model: no such folder; " + NO_MODEL),
         (
             "mine here.en here.en --model model --best 3 -o new",
             "best: several pairs of a sentence need retrieval 'forward'",

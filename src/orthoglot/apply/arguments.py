@@ -45,6 +45,20 @@ def check_new(folder: Path) -> None:
         raise ConfigError(f"{folder}: exists; remove it first or name another folder")
 
 
+def check_model(folder: Path) -> None:
+    """Refuse a folder that is no model, with what to do.
+
+    Raises:
+        ConfigError: it holds neither encoder.json nor decomposer.json.
+    """
+    if any((folder / name).is_file() for name in ("encoder.json", "decomposer.json")):
+        return
+    fault = "holds neither encoder.json nor decomposer.json" if folder.is_dir() else "no such folder"
+    if (folder / "config.json").is_file():
+        fault += f", but a checkpoint: give it to orthoglot fit --encoder {folder}"
+    raise ConfigError(f"{folder}: {fault}; a model is a folder that orthoglot fit --output wrote")
+
+
 def check_best(best: int, retrieval: str, neighborhood: int) -> None:
     """Refuse several pairs of a sentence where mining does not propose them.
 

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from tqdm import tqdm
 
+from orthoglot.apply.arguments import check_model
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
@@ -31,11 +32,7 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
         ConfigError: the folder holds no decomposer, or one that was fitted on vectors alone.
         DataError: the encoder is absent, or another one than the decomposer was trained on.
     """
-    if not (folder / META).is_file():
-        fault = f"holds neither encoder.json nor {META}" if folder.is_dir() else "no such folder"
-        if (folder / "config.json").is_file():
-            fault += f", but a checkpoint: give it to orthoglot fit --encoder {folder}"
-        raise ConfigError(f"{folder}: {fault}; a model is a folder that orthoglot fit --output wrote")
+    check_model(folder)
     decomposer = load_decomposer(folder)
     if not decomposer.identity:
         raise ConfigError(f"{folder}: fitted on vectors alone; open it with orthoglot.Decomposer.load")

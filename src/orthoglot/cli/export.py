@@ -32,10 +32,11 @@ def export(
 
     Example: orthoglot export my-labse my-labse-meaning
     """
-    from orthoglot.apply.arguments import check_new
+    from orthoglot.apply.arguments import check_model, check_new
 
     check_new(output)  # before the slow imports
     options.check_place(output)
+    check_model(model)
 
     from orthoglot.apply.export import export as exporting
 

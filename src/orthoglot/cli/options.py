@@ -91,7 +91,13 @@ def open_model(folder: Path, device: str, threads: int | None, part: str | None 
     """Open a model with so many threads of the CPU, all there are if None.
 
     Call it last: the libraries that it imports take seconds, and a wrong option or absent text fails before.
+
+    Raises:
+        ConfigError: see `check_model`.
     """
+    from orthoglot.apply.arguments import check_model
+
+    check_model(folder)
     import torch
 
     from orthoglot import load
