@@ -156,23 +156,19 @@ def test_files_and_folders_name_the_command_that_is_for_them(
 
 
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("files", "lines", "message"),
     [
-        (["en/a.txt", "gn/b.txt"], "no file has the same name"),
-        (["en/a.txt", "en/a.txt.gz", "gn/a.txt"], "have one name"),
+        ("en/a.txt gn/b.txt", SOURCES, "no file has the same name"),
+        ("en/a.txt en/a.txt.gz gn/a.txt", SOURCES, "have one name"),
+        ("en/a.txt gn/a.txt", ["", " "], "no document has text on both sides"),
     ],
 )
-def test_folders_without_documents_are_refused(files: list[str], message: str, tmp_path: Path) -> None:
-    for name in files:
-        write(tmp_path, name, SOURCES)
+def test_folders_without_documents_are_refused(
+    files: str, lines: list[str], message: str, tmp_path: Path
+) -> None:
+    for name in files.split():
+        write(tmp_path, name, lines)
     with pytest.raises(DataError, match=message):
-        read_folders(tmp_path / "en", tmp_path / "gn")
-
-
-def test_documents_without_text_are_refused(tmp_path: Path) -> None:
-    for name in ("en/a.txt", "gn/a.txt"):
-        write(tmp_path, name, ["", " "])
-    with pytest.raises(DataError, match="no document has text on both sides"):
         read_folders(tmp_path / "en", tmp_path / "gn")
 
 

@@ -17,7 +17,7 @@ from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
 from orthoglot import load, receipts
-from orthoglot.apply.mine import distinct, mine
+from orthoglot.apply.mine import mine
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
@@ -162,14 +162,21 @@ def test_candidates_are_the_best_of_each_row_by_a_loop() -> None:
         np.testing.assert_allclose(pairs.margins[pairs.sources == i], margins[i, expected], atol=1e-6)
 
 
-def test_options_that_contradict_each_other_are_refused() -> None:
-    x = np.eye(5, dtype=np.float32)
-    with pytest.raises(ConfigError, match="forward"):
-        mine(x, x, best=2)
-    with pytest.raises(ConfigError, match="neighborhood"):
-        mine(x, x, retrieval="forward", best=5, neighborhood=4)
-    with pytest.raises(DataError, match="no line has text"):
-        distinct(["", " "], "x")
+EYE = np.eye(5, dtype=np.float32)
+DAMAGED = np.where(np.arange(5)[:, None] == 2, np.float32(np.nan), EYE)
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (EYE, {"best": 2}, "need retrieval 'forward'"),
+        (EYE, {"retrieval": "forward", "best": 5, "neighborhood": 4}, "best 5 is above neighborhood 4"),
+        (DAMAGED, {}, r"y: vector 2 \(from 0\) is not finite"),
+    ],
+)
+def test_what_cannot_be_mined_is_refused(y: np.ndarray, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ConfigError, DataError), match=message):
+        mine(EYE, y, **options)
 
 
 @pytest.mark.parametrize("command", ["mine", "encode"])
@@ -190,14 +197,6 @@ def test_weights_that_are_not_finite_give_no_pairs_and_no_vectors(
     assert isinstance(done.exception, DataError)
     assert "is not finite" in str(done.exception)
     assert not output.exists()
-
-
-def test_vectors_that_are_not_finite_are_not_searched() -> None:
-    vectors = np.eye(4, dtype=np.float32)
-    damaged = vectors.copy()
-    damaged[2, 1] = np.nan
-    with pytest.raises(DataError, match=r"y: vector 2 \(from 0\) is not finite"):
-        mine(vectors, damaged)
 
 
 def test_stored_vectors_that_are_not_finite_are_not_taken_up(encoder: Path, tmp_path: Path) -> None:
