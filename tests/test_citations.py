@@ -1,4 +1,4 @@
-"""Citations of docs/papers.md lead somewhere, and the functions named there exist."""
+"""Citations of pages and links between them lead somewhere, and the functions named in docs/papers.md exist."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ CITING = (
     "tests",
     "docs",
     "benchmarks",
+    "schemas",
     "README.md",
     "params.yaml",
+    "pyproject.toml",
+    "Makefile",
     "catalogue",
     "CHANGELOG.md",
 )
-TEXT = {".py", ".md", ".smk", ".yaml", ".yml", ".toml", ".j2"}
+TEXT = {".py", ".md", ".smk", ".yaml", ".yml", ".toml", ".j2", ".json", ".csv"}
 
 
 @cache
@@ -33,7 +36,7 @@ def sources() -> dict[str, str]:
     for name in CITING:
         place = ROOT / name
         for path in [place] if place.is_file() else sorted(place.rglob("*")):
-            if path.suffix in TEXT and path != Path(__file__).resolve():
+            if (path.suffix in TEXT or path.name == "Makefile") and path != Path(__file__).resolve():
                 found[str(path.relative_to(ROOT))] = path.read_text(encoding="utf-8")
     return found
 
@@ -64,24 +67,31 @@ def resolve(name: str) -> Any:
     raise AttributeError(name)
 
 
-def test_every_citation_leads_to_an_anchor() -> None:
-    cited = [
-        f"{path}: {anchor}"
-        for path, text in sources().items()
-        for anchor in re.findall(r"docs/papers\.md#([\w-]*\w)(?![\w-]*\{)", text)
-        if anchor not in anchors(PAPERS)
-    ]
-    assert cited == []
+def test_every_citation_leads_to_a_page_and_an_anchor() -> None:
+    page = re.compile(r"(?<![\w/])((?:docs/[\w./-]+|tests/worked-examples)\.md)(?:#([\w-]*\w)(?![\w-]*\{))?")
+    cited = [(path, *names) for path, text in sources().items() for names in page.findall(text)]
+    assert len(cited) > 300
+    assert [
+        f"{path}: {name}#{anchor}"
+        for path, name, anchor in cited
+        if not (ROOT / name).is_file() or (anchor and anchor not in anchors(ROOT / name))
+    ] == []
 
 
-def test_anchors_are_unique() -> None:
-    named = re.findall(r'<a id="([^"]+)">', PAPERS.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", [PAPERS, ROOT / "tests/worked-examples.md"])
+def test_anchors_are_unique(page: Path) -> None:
+    named = re.findall(r'<a id="([^"]+)">', page.read_text(encoding="utf-8"))
     assert sorted(set(named)) == sorted(named)
 
 
 def test_links_between_pages_lead_somewhere() -> None:
     broken = []
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "tests/worked-examples.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
     for page in pages:
         for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
             name, _, anchor = target.partition("#")
@@ -105,8 +115,9 @@ def test_no_citation_of_a_document_outside_the_repository() -> None:
     found = []
     for path, text in sources().items():
         # Codes of tests and reports of measurements are often names of something else.
-        patterns = (
-            [section] if path.startswith(("tests/", "docs/results/", "docs/benchmarks/")) else [section, code]
+        of_others = path.startswith(
+            ("tests/", "docs/results/", "docs/benchmarks/", "pyproject.toml", "schemas/")
         )
+        patterns = [section] if of_others else [section, code]
         found += [f"{path}: {match.group(0)!r}" for pattern in patterns for match in pattern.finditer(text)]
     assert found == []

@@ -1,5 +1,4 @@
-"""Bags of tokens and the divergence from them, against the numbers of docs/papers.md#worked-ems-1 and the dense
-definition."""
+"""Bags of tokens and their divergence, against tests/worked-examples.md#worked-ems-1 and the dense definition."""
 
 from __future__ import annotations
 

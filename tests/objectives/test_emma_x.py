@@ -1,4 +1,4 @@
-"""Emma-X's terms against the numbers of docs/papers.md#worked-emma-x-1."""
+"""Emma-X's terms against the numbers of tests/worked-examples.md#worked-emma-x-1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EMS objective against the numbers of docs/papers.md#worked-ems-1."""
+"""EMS objective against the numbers of tests/worked-examples.md#worked-ems-1."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ def both(similarity: Tensor, temperature: float = 0.1, margin: float = 0.0) -> f
 @pytest.mark.parametrize(
     ("similarity", "expected"),
     [
-        (torch.eye(2), 9.079780e-5),  # docs/papers.md#worked-ems-9
-        (torch.ones(2, 2), 1.386294),  # docs/papers.md#worked-ems-10
+        (torch.eye(2), 9.079780e-5),  # tests/worked-examples.md#worked-ems-9
+        (torch.ones(2, 2), 1.386294),  # tests/worked-examples.md#worked-ems-10
         (torch.full((152, 152), 0.3), 10.047761),
-        (torch.tensor([[0.8, 0.2], [0.5, 0.4]]), 0.657869 + 0.087758),  # docs/papers.md#worked-ems-11
+        (
+            torch.tensor([[0.8, 0.2], [0.5, 0.4]]),
+            0.657869 + 0.087758,
+        ),  # tests/worked-examples.md#worked-ems-11
     ],
 )
 def test_contrastive_values(similarity: Tensor, expected: float) -> None:

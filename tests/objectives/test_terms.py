@@ -1,4 +1,4 @@
-"""Loss terms against the oracle values of docs/papers.md#worked-examples, plain loops, gradients and properties."""
+"""Loss terms against the oracle values of tests/worked-examples.md, plain loops, gradients and properties."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def close(value: Tensor, expected: float) -> None:
 @pytest.mark.parametrize(
     ("b", "attraction", "repulsion"),
     [
-        ([4.0, 3.0], 0.04, 0.96),  # docs/papers.md#worked-cosine-1
-        ([-4.0, -3.0], 1.96, 0.0),  # docs/papers.md#worked-cosine-2
-        ([0.0, 0.0], 1.0, 0.0),  # docs/papers.md#worked-cosine-3
+        ([4.0, 3.0], 0.04, 0.96),  # tests/worked-examples.md#worked-cosine-1
+        ([-4.0, -3.0], 1.96, 0.0),  # tests/worked-examples.md#worked-cosine-2
+        ([0.0, 0.0], 1.0, 0.0),  # tests/worked-examples.md#worked-cosine-3
     ],
 )
 def test_cosine_terms_by_hand(b: list[float], attraction: float, repulsion: float) -> None:
@@ -181,14 +181,16 @@ def dream_head() -> dream.Identification:
     return head
 
 
-@pytest.mark.parametrize("copies", [1, 2])  # docs/papers.md#worked-dream-6: repeated rows change no mean
+@pytest.mark.parametrize(
+    "copies", [1, 2]
+)  # tests/worked-examples.md#worked-dream-6: repeated rows change no mean
 def test_dream_oracle_values(copies: int) -> None:
     case = dream_case(copies)
     values = [dream.meaning(case), dream.reconstruction(case), dream.language(case), dream_head()(case)]
-    # docs/papers.md#worked-dream-1 to 4
+    # tests/worked-examples.md#worked-dream-1 to 4
     for value, expected in zip(values, [1.107107, 0.5, 1.0, 0.980829], strict=True):
         close(value, expected)
-    close(torch.stack(values).sum(), 3.587936)  # docs/papers.md#worked-dream-5
+    close(torch.stack(values).sum(), 3.587936)  # tests/worked-examples.md#worked-dream-5
 
 
 def test_d7_identification_leaves_the_meaning_map_alone() -> None:
@@ -210,12 +212,12 @@ def meat_case() -> Case:
 
 def test_meat_oracle_values() -> None:
     case = meat_case()
-    close(meat.reconstruction(case), 0.292893)  # docs/papers.md#worked-meat-1
-    close(meat.cross_reconstruction(case), 0.292893)  # docs/papers.md#worked-meat-2
-    close(meat.language(case), 0.0)  # docs/papers.md#worked-meat-3
+    close(meat.reconstruction(case), 0.292893)  # tests/worked-examples.md#worked-meat-1
+    close(meat.cross_reconstruction(case), 0.292893)  # tests/worked-examples.md#worked-meat-2
+    close(meat.language(case), 0.0)  # tests/worked-examples.md#worked-meat-3
     close(
         meat.language(pairs(case.source, side([[0.0, 1.0]], [[0.0, 1.0]]))), 1.0
-    )  # docs/papers.md#worked-meat-3
+    )  # tests/worked-examples.md#worked-meat-3
 
 
 def test_m4_m5_m6_adversarial_and_total_values() -> None:
@@ -226,12 +228,12 @@ def test_m4_m5_m6_adversarial_and_total_values() -> None:
     with torch.no_grad():
         weight.zero_()
         bias.zero_()
-    close(objective(meat_case())["meat.adversarial"], 1.386294)  # docs/papers.md#worked-meat-4
+    close(objective(meat_case())["meat.adversarial"], 1.386294)  # tests/worked-examples.md#worked-meat-4
     with torch.no_grad():
         weight[0, 0] = math.log(3)  # logits [ln 3, 0] for the source's meaning [1, 0], [0, 0] for [0, 1]
     values = objective(meat_case())
-    close(values["meat.adversarial"], 1.530135)  # docs/papers.md#worked-meat-5
-    close(values["total"], 2.115922)  # docs/papers.md#worked-meat-6
+    close(values["meat.adversarial"], 1.530135)  # tests/worked-examples.md#worked-meat-5
+    close(values["total"], 2.115922)  # tests/worked-examples.md#worked-meat-6
 
 
 @pytest.mark.parametrize(("n_languages", "lowest"), [(7, 3.891820), (13, 5.129899)])
@@ -274,9 +276,9 @@ def languages_only(source: Numbers, target: Numbers, source_ids: list[int], targ
 
 def test_o1_o2_intra_class() -> None:
     case = languages_only([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [0, 0], [1, 1])
-    close(oracle.intra_class(case), 1.0)  # docs/papers.md#worked-oracle-1
+    close(oracle.intra_class(case), 1.0)  # tests/worked-examples.md#worked-oracle-1
     close(oracle.intra_class_all(case), 1.0)
-    close(oracle.intra_class_released(case), 0.5)  # docs/papers.md#worked-oracle-2
+    close(oracle.intra_class_released(case), 0.5)  # tests/worked-examples.md#worked-oracle-2
 
 
 def test_o3_released_equals_the_full_matrix() -> None:
@@ -315,11 +317,11 @@ def test_o6_languages_are_kept_apart_or_mixed() -> None:
 
 def test_o7_o8_inter_class_readings() -> None:
     case = pairs(side([[1.0, 0.0]], [[1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 1.0]]))
-    close(oracle.inter_class(case), 0.707107)  # docs/papers.md#worked-oracle-7
+    close(oracle.inter_class(case), 0.707107)  # tests/worked-examples.md#worked-oracle-7
     close(oracle.inter_class_released(case), 0.0)
     close(oracle.inter_class_abs(case), 0.0)
     close(oracle.inter_class_old(case), 1.414214)
-    close(oracle.inter_class_main(case), 0.353553)  # docs/papers.md#worked-oracle-8
+    close(oracle.inter_class_main(case), 0.353553)  # tests/worked-examples.md#worked-oracle-8
     close(oracle.alignment(case), 0.0)
 
 
@@ -394,8 +396,7 @@ def test_two_sided_readings_by_hand_in_a_batch_of_three() -> None:
 
 
 def test_where_the_hinge_is_flat_the_two_sided_readings_pull_back() -> None:
-    """The case of docs/papers.md#worked-oracle-9: opposite directions cost, and the step from there makes them less
-    so."""
+    """The case of tests/worked-examples.md#worked-oracle-9: opposite directions cost, and a step makes them less so."""
     for term_of in (orthogonality.absolute, orthogonality.square):
         sides = side([[1.0, 0.0]], [[-1.0, 1.0]]), side([[1.0, 0.0]], [[-1.0, 0.5]])
         for part in sides:
@@ -437,19 +438,19 @@ def consistency(case: Case) -> Tensor:
 
 def test_s1_to_s4_seed_values() -> None:
     case = seed_case([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [-1.0, 0.0]])
-    close(seed.meaning(case), 0.0)  # docs/papers.md#worked-seed-1
-    close(seed.language(case), 1.292893)  # docs/papers.md#worked-seed-2
+    close(seed.meaning(case), 0.0)  # tests/worked-examples.md#worked-seed-1
+    close(seed.language(case), 1.292893)  # tests/worked-examples.md#worked-seed-2
     close(seed.separation(case), 0.0)
-    close(seed.language_swap(case), 0.344210)  # docs/papers.md#worked-seed-3
+    close(seed.language_swap(case), 0.344210)  # tests/worked-examples.md#worked-seed-3
     close(seed.meaning_swap(case), 0.0)
     close(
         seed.meaning(case) + seed.language(case) + consistency(case), 1.637103
-    )  # docs/papers.md#worked-seed-4
+    )  # tests/worked-examples.md#worked-seed-4
 
 
 @pytest.mark.parametrize(
     ("share", "in_meaning", "in_language", "in_consistency"),
-    [(1.0, 3.655790, 2.0, 2.0), (0.0, 2.0, 0.344210, 0.344210)],  # docs/papers.md#worked-seed-6, 7
+    [(1.0, 3.655790, 2.0, 2.0), (0.0, 2.0, 0.344210, 0.344210)],  # tests/worked-examples.md#worked-seed-6, 7
 )
 def test_s6_s7_identity_and_zero_map(
     share: float, in_meaning: float, in_language: float, in_consistency: float

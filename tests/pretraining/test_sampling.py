@@ -74,7 +74,7 @@ def test_learning_rate_shapes() -> None:
     assert at(50, "cosine") == pytest.approx(0.5)
     assert at(100, "cosine") == pytest.approx(0.0)
     assert at(75, "linear") == pytest.approx(0.25)
-    # docs/papers.md#worked-ems-15: the release stops after 3 of 15 epochs.
+    # tests/worked-examples.md#worked-ems-15: the release stops after 3 of 15 epochs.
     assert at(100, "slow_cosine") == pytest.approx(0.904508, abs=1e-6)
     assert share_of_peak(0, warmup=0, steps=10, shape="constant") == 1.0
 

@@ -20,7 +20,7 @@ def of_length_one(rows: np.ndarray) -> np.ndarray:
 
 
 def test_oracle_v2_margin_chooses_another_pair_than_the_cosine() -> None:
-    # docs/papers.md#worked-evaluation-2; the rows of x are cosines with the unit vectors.
+    # tests/worked-examples.md#worked-evaluation-2; the rows of x are cosines with the unit vectors.
     x, y = np.array([[0.9, 0.5], [0.8, 0.75]], dtype=np.float32), np.eye(2, dtype=np.float32)
     found = nearest(x, y, 2)
     assert found.forward[:, 0].tolist() == [0, 0]
@@ -137,7 +137,7 @@ def test_a_pair_whose_neighbours_are_opposite_has_no_ratio() -> None:
 
 
 def test_oracle_v3_curve_of_thresholds() -> None:
-    # docs/papers.md#worked-evaluation-3
+    # tests/worked-examples.md#worked-evaluation-3
     found = curve(np.array([1.05, 1.3, 1.1, 1.2]), np.array([False, True, False, True]), gold=3)
     np.testing.assert_allclose(found.f1, [0.5, 0.8, 0.6667, 0.5714], atol=1e-4)
     np.testing.assert_allclose(found.thresholds, [1.25, 1.15, 1.075, 1.05])

@@ -67,7 +67,7 @@ def test_neighbours_are_the_definition(kind: str, n: int, m: int, d: int, k: int
 
 
 def test_oracle_v1_lowest_index_wins_the_tie() -> None:
-    # docs/papers.md#worked-evaluation-1: rows find 0, 2, 2; in column 1 (0-based) rows 1 and 2 tie at .2.
+    # tests/worked-examples.md#worked-evaluation-1: rows find 0, 2, 2; in column 1 (0-based) rows 1 and 2 tie at .2.
     similarity = np.array([[0.9, 0.1, 0.2], [0.3, 0.2, 0.8], [0.1, 0.2, 0.7]])
     found = nearest(similarity, np.eye(3))
     assert found.forward.ravel().tolist() == [0, 2, 2]

@@ -20,7 +20,7 @@ def by_list(relevant: np.ndarray, k: int) -> float:
 
 
 def test_oracle_v4_by_hand() -> None:
-    # docs/papers.md#worked-evaluation-4
+    # tests/worked-examples.md#worked-evaluation-4
     assert average_precision(np.array([3, 1]), k=20) == pytest.approx(0.833333, abs=1e-6)
     for rank in (1, 2, 7, 20):
         assert average_precision(np.array([rank]), k=20) == pytest.approx(1 / rank)
