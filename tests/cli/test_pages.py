@@ -24,7 +24,7 @@ from orthoglot.cli import app
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCS = [*(ROOT / "docs").rglob("*.md")]
-PAGES = ("docs/quick-start.md", "docs/mine.md", "docs/use.md", "README.md")
+PAGES = ("README.md", "docs/mine.md", "docs/use.md")
 # What is not run here: the network, the workflow (tests/workflow runs it), and what needs its models.
 ELSEWHERE = re.compile(
     r"(python3 -m venv|\. venv/bin/activate|pip install|orthoglot checkpoint|make demo|snakemake|dvc) ?|.* models/"
@@ -111,7 +111,7 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                 assert done.exit_code == 0, (page, words, done.output, done.exception)
                 assert all(output.exists() for output in outputs), words
                 run[page] += 1
-    assert run == {"docs/quick-start.md": 5, "docs/mine.md": 6, "docs/use.md": 8, "README.md": 3}
+    assert run == {"README.md": 3, "docs/mine.md": 6, "docs/use.md": 8}
 
 
 @pytest.mark.parametrize("page", ["README.md", *sorted(str(one.relative_to(ROOT)) for one in DOCS)])
