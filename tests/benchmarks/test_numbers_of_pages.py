@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import score_table
 from scipy.stats import binomtest
 
 from orthoglot.report.queries import spread
@@ -174,6 +176,19 @@ def test_the_tables_of_the_guard_are_its_counts() -> None:
         cells = [share(case.flagged, case.n) for case in (good, related, english)]
         shown += f"| {related.language} | {related.offered} | {' | '.join(cells)} |" in rows
     assert shown == sum(1 for row in rows if re.match(r"\| [a-z]{2} \| [a-z]{3} \|", row)) == 13
+
+
+def test_the_table_of_all_methods_is_what_the_command_beside_it_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (RESULTS / "real.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^python benchmarks/(score_table.py .*?)^```$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.argv", shlex.split(command.replace("\\\n", " ")))
+    score_table.main()
+    _, _, *rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 31
+    assert "\n".join(rows) in page
 
 
 def test_the_table_of_alignment_is_its_records() -> None:
