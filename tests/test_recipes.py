@@ -28,7 +28,10 @@ from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.settings import EvaluationSettings
 
 root, output, decomposer = map(Path, sys.argv[1:])
-settings = EvaluationSettings.model_validate(SETTINGS.model_dump() | {"tasks": ["heldout", "next-line"]})
+chosen = {"evaluation": {"tasks": ["heldout", "next-line"]}}
+selected = config.load(Path("params.yaml"), {"presets": {"mini": chosen}}).selected.evaluation
+assert selected.tasks == ["heldout", "next-line"]
+settings = EvaluationSettings.model_validate(SETTINGS.model_dump() | {"tasks": selected.tasks})
 bitext, benchmarks = [*(root / "bitext").iterdir()], [root / "benchmark"]
 folders = {"original": [], "dream": [decomposer]}
 for method, decomposers in folders.items():
@@ -77,7 +80,6 @@ def follow(text: str, folder: Path) -> None:
     files = re.findall(rf"(?m)^\d\. `(src/\S+\.py)`{block}", text)
     entries = re.findall(rf"(?m)^\d\. .* in `(\w+)` of `(src/\S+\.py)`{block}", text)
     assert files
-    assert entries
     for name, content in files:
         (folder / name).write_text(dedent(content))
     for name, path, entry in entries:

@@ -20,6 +20,8 @@ from orthoglot import receipts, settings
 
 SOURCE = Path(settings.__file__).parents[1]
 PACKAGE = "orthoglot"
+# Modules that load others by their name, and the folder of these.
+FOLDERS = {"orthoglot.tasks.registry": "orthoglot.tasks.suite"}
 CACHE = Path(".cache/digests.json")
 # An entry of a registry, and a template or script that a module reads.
 ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -93,6 +95,9 @@ def code(verb: str, names: frozenset[str]) -> dict[str, str]:
             modules[name] = module.code
             waiting += module.imports
             waiting += (target for key in module.entries.keys() & names for target in module.entries[key])
+            if folder := FOLDERS.get(name):
+                named = (f"{folder}.{key.replace('-', '_')}" for key in names if key[:1].isalpha())
+                waiting += (place for place in named if path_of(place))
     return dict(sorted(modules.items()))
 
 

@@ -13,7 +13,7 @@ from orthoglot.corpora.benchmark_settings import PoolSettings
 from orthoglot.corpora.benchmarks import collect, read_all
 from orthoglot.corpora.pools import PoolSet
 from orthoglot.errors import DataError
-from orthoglot.tasks.lareqa import AnswerRetrieval
+from orthoglot.tasks.suite.lareqa import AnswerRetrieval
 
 TEXT = "A title\n\nBoth live in Lima. Then  they\nleft for Rome."
 

@@ -22,7 +22,7 @@ from orthoglot.report.tables import (
     task_table,
     tracked,
 )
-from orthoglot.tasks.registry import TASKS
+from orthoglot.tasks import registry
 
 PAIRS: list[dict[str, Any]] = [
     {
@@ -195,7 +195,8 @@ def test_a_caption_states_the_data_of_each_encoder() -> None:
 def test_only_tatoeba_is_called_so() -> None:
     assert title("tatoeba", "tatoeba") == "Tatoeba retrieval"
     assert title("tatoeba", "mini-tatoeba") == "Retrieval (mini-tatoeba)"
-    assert not [one for one in TASKS.values() if "people" in one.question or "Tatoeba" in one.question]
+    questions = [registry.load(name).QUESTION for name in registry.names()]
+    assert not [text for text in questions if "people" in text or "Tatoeba" in text]
 
 
 def test_bold_marks_the_best_only_where_its_interval_is_apart() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from orthoglot.statistics.weighted import (
-    MEASURES,
     Spearman,
     Statistic,
     between,
@@ -29,6 +28,8 @@ from orthoglot.statistics.weighted import (
     skewness,
     spread,
 )
+from orthoglot.tasks.registry import measures
+from orthoglot.tasks.registry import names as registry_names
 
 
 def taken(statistic: Statistic, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -197,5 +198,5 @@ def test_a_ratio_over_nothing_is_none() -> None:
 
 
 def test_every_metric_has_a_name_of_its_own() -> None:
-    names = [metric.name for metrics in MEASURES.values() for metric in metrics]
+    names = [metric.name for metrics in measures(registry_names()).values() for metric in metrics]
     assert len(set(names)) == len(names)

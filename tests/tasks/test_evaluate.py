@@ -22,6 +22,7 @@ from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.projections import read_map
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.tasks.suite import classification, paracrawl
 
 
 def run(
@@ -370,10 +371,11 @@ def test_every_two_languages_of_one_text_find_each_other_in_both_directions(
 
 
 def test_mining_and_pools_have_records_that_tell_the_views_apart(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = ["mining", "paracrawl", "mixed-pool", "lareqa"]
-    chosen = settings.model_copy(update={"tasks": tasks, "margin_queries": 30})
+    monkeypatch.setattr(paracrawl, "QUERIES", 30)
+    chosen = settings.model_copy(update={"tasks": tasks})
     decomposers = [world.decomposer("dream", seed) for seed in (1, 2)]
     records = run(world, chosen, tmp_path / "out", decomposers, "dream")
     overall = {"subset": "all", "seed": None}
@@ -405,7 +407,7 @@ def test_mining_and_pools_have_records_that_tell_the_views_apart(
 
 
 def test_both_directions_of_a_classification_have_texts_of_their_own(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, *rows = read_rows(world.root / "wide" / "nway.tsv.gz")
     ends = {"qaa": (20, 25, 35), "qab": (20, 25, 33)}
@@ -420,7 +422,8 @@ def test_both_directions_of_a_classification_have_texts_of_their_own(
     write_pairs(folder / "labelled.tsv.gz", labelled)
     directions = [[["qaa"], "qab"], [["qab"], "qaa"]]
     (folder / "labelled.json").write_text(json.dumps({"directions": directions, "scoring": "label"}))
-    small = {"classifier_runs": 2, "classifier_epochs": 2, "tasks": list(TRANSFER), "resamples": 50}
+    monkeypatch.setattr(classification, "RUNS", 2)
+    small = {"classifier_epochs": 2, "tasks": list(TRANSFER), "resamples": 50}
     chosen = settings.model_copy(update=small)
     scored = {}
     for method, decomposers in (("original", []), ("dream", [world.decomposer("dream", s) for s in (1, 2)])):

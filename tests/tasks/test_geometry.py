@@ -19,7 +19,9 @@ from orthoglot.statistics.records import Record, read_records, unsign
 from orthoglot.statistics.summary import summarise_blocks
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.evaluate import run as run_tasks
-from orthoglot.tasks.geometry import (
+from orthoglot.tasks.projections import project_text, read_text_maps
+from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.tasks.suite.geometry import (
     Geometry,
     blocks_of,
     canonical_form,
@@ -27,8 +29,6 @@ from orthoglot.tasks.geometry import (
     full_divergence,
     isotropy,
 )
-from orthoglot.tasks.projections import project_text, read_text_maps
-from orthoglot.tasks.settings import EvaluationSettings
 
 METRICS = {"kl-d", "kl-d:full", "kl-d:full/d", "ch-i", "ch-i:ratio", "pr", "pr:both-signs"}
 

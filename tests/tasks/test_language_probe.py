@@ -7,7 +7,7 @@ from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks import logistic
 from orthoglot.tasks.base import keys_of
-from orthoglot.tasks.language_probe import sample
+from orthoglot.tasks.suite.language_probe import sample
 
 LANGUAGES = ("de", "en", "fr", "ja")
 # Sentence i of every language says the same.

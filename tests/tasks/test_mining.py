@@ -11,10 +11,9 @@ import pytest
 from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.corpora.mining_sets import MiningSet
 from orthoglot.errors import DataError
-from orthoglot.statistics.weighted import MEASURES
 from orthoglot.tasks.margins import best_threshold, mine
-from orthoglot.tasks.mining import Mining, diluted
 from orthoglot.tasks.neighbours import nearest
+from orthoglot.tasks.suite.mining import MEASURES, Mining, diluted
 
 METRICS = {metric.name: metric for metric in MEASURES["mining"]}
 

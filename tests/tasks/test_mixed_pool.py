@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import skew
 
 from orthoglot.corpora.benchmarks import NwaySet
-from orthoglot.statistics.weighted import MEASURES
-from orthoglot.tasks.mixed_pool import MixedPool, in_pool, others
+from orthoglot.tasks.suite.mixed_pool import MEASURES, MixedPool, in_pool, others
 
 LANGUAGES, LINES, WIDTH = 4, 30, 12
 METRICS = {metric.name: metric for metric in MEASURES["mixed-pool"]}

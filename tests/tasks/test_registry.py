@@ -1,50 +1,76 @@
-"""A task is a module and a line: every line names a function that makes tasks of its name."""
+"""A task is a module of the folder: what each has, and that names come from the folder alone."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 
-from orthoglot.corpora.benchmarks import read_benchmark
 from orthoglot.tasks import registry
 from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.evaluate import make_tasks
 from orthoglot.tasks.heldout import read_held_out
-from orthoglot.tasks.registry import TASKS, TaskEntry
 from orthoglot.tasks.settings import EvaluationSettings
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_every_line_makes_tasks_of_its_name(
+@pytest.mark.parametrize("name", registry.names())
+def test_every_module_makes_tasks_of_its_name(
     name: str, world: SimpleNamespace, settings: EvaluationSettings
 ) -> None:
-    assert callable(TASKS[name].load())
-    assert set(TASKS[name].better) in ({"meaning", "sentence", "language"}, set())
-    data = read_held_out(world.bitext), world.benchmarks
-    if name in {"qe", "classification", "classification-logistic"}:  # of which the world has no benchmark
-        assert TASKS[name].load()(name, settings, TaskData(*data)) == []
-        return
-    tasks = make_tasks(settings.model_copy(update={"tasks": [name]}), *data)
-    assert {task.name for task in tasks} == {name}
+    module = registry.load(name)
+    assert registry.title(name) == module.TITLE
+    assert module.QUESTION.endswith("?")
+    assert set(module.BETTER) in ({"meaning", "sentence", "language"}, set())
+    tasks = module.make(name, TaskData(settings, read_held_out(world.bitext), world.benchmarks))
+    # Of some the world has no benchmark.
+    none = {"qe", "classification", "classification-logistic"}
+    assert {task.name for task in tasks} == (set() if name in none else {name})
 
 
-def test_settings_accept_the_names_of_the_table_and_no_others(settings: EvaluationSettings) -> None:
-    plain = settings.model_dump()
-    assert EvaluationSettings.model_validate(plain | {"tasks": list(TASKS)}).tasks == list(TASKS)
+def test_settings_accept_the_names_of_the_folder_and_no_others(settings: EvaluationSettings) -> None:
+    plain, names = settings.model_dump(), list(registry.names())
+    assert EvaluationSettings.model_validate(plain | {"tasks": names}).tasks == names
     with pytest.raises(ValidationError, match="language-probe"):
         EvaluationSettings.model_validate(plain | {"tasks": ["heldout", "no-such-task"]})
-    schema = EvaluationSettings.model_json_schema()["properties"]["tasks"]
-    assert schema["items"]["enum"] == list(TASKS)
+    schema = EvaluationSettings.model_json_schema()["properties"]
+    assert schema["tasks"]["items"]["enum"] == names
+    assert "reports them apart" in schema["long_tail"]["description"]  # what a task adds
 
 
-def test_a_new_line_is_a_task(
-    world: SimpleNamespace, settings: EvaluationSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = TaskEntry("retrieval:tatoeba", registry.RETRIEVAL, title="Another", question="Which?")
-    monkeypatch.setitem(TASKS, "another", entry)
-    one = settings.model_copy(update={"tasks": ["another"]})
-    (task,) = make_tasks(one, {}, world.benchmarks)
-    (pair,) = [pair for folder in world.benchmarks for pair in read_benchmark(folder)]
-    assert (task.name, task.dataset) == ("another", pair.name)
+def test_a_name_is_that_of_its_module() -> None:
+    assert registry.module_of("mixed-pool") == "orthoglot.tasks.suite.mixed_pool"
+    assert registry.title("mixed-pool") == "Neighbours in a pool of all languages"
+    assert registry.title("no-such-task") == "no-such-task"
+
+
+def test_titles_and_settings_need_no_library_that_takes_seconds() -> None:
+    code = (
+        "import sys\nfrom orthoglot.tasks import registry, settings\n"
+        "assert all(map(registry.title, registry.names()))\n"
+        "heavy = [one for one in ('torch', 'sklearn', 'scipy', 'pandas') if one in sys.modules]\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_that_is_put_into_the_folder_is_a_task_with_settings_and_measures(tmp_path: Path) -> None:
+    (tmp_path / "word_count.py").write_text(
+        "from orthoglot import settings\n"
+        "from orthoglot.statistics.weighted import Metric, mean\n"
+        "TITLE, QUESTION, BETTER = 'Words', 'How many words?', {}\n"
+        "MEASURES = {'words': (Metric('words', mean()),)}\n"
+        "class Settings(settings.Settings):\n    most_words: settings.Count = 7\n"
+    )
+    code = (
+        "from orthoglot.tasks import suite\n"
+        f"suite.__path__.append({str(tmp_path)!r})\n"
+        "from orthoglot.tasks import registry\nfrom orthoglot.tasks.settings import EvaluationSettings\n"
+        "assert EvaluationSettings(tasks=['word-count', 'sts'], most_words=3).most_words == 3\n"
+        "assert EvaluationSettings(tasks=['sts']).most_words == 7\n"
+        "assert registry.title('word-count') == 'Words'\n"
+        "assert {'words', 'correlation'} <= set(registry.measures(['word-count']))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

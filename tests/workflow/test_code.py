@@ -141,6 +141,14 @@ def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: E
     assert not any(folder.startswith("data/") for folder in folders)
 
 
+def test_a_job_depends_on_the_tasks_that_its_settings_name_and_on_no_others() -> None:
+    modules = digests.code("evaluate", frozenset({"code-switched", "heldout", "sts/../sts", ""}))
+    assert {name for name in modules if ".suite." in name} == {
+        "orthoglot.tasks.suite.code_switched",
+        "orthoglot.tasks.suite.heldout",
+    }
+
+
 def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports_is(
     edit: Edit, tmp_path: Path
 ) -> None:

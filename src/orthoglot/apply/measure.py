@@ -19,8 +19,8 @@ from orthoglot.statistics.summary import summarise
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.evaluate import run
 from orthoglot.tasks.heldout import UnseenPairs, read_held_out
-from orthoglot.tasks.retrieval import heldout
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.tasks.suite import heldout
 
 # As many pairs as Tatoeba-style benchmarks have.
 HELD_OUT = EvaluationSettings(
@@ -94,7 +94,7 @@ def retrieval(
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
     """
     tasks = []
-    for task in heldout("heldout", HELD_OUT, TaskData(unseen, [])):
+    for task in heldout.make("heldout", TaskData(HELD_OUT, unseen, [])):
         sides = task.pairs.source_sentences, task.pairs.target_sentences
         more = [
             _new(*both) for both in zip((others or {}).get(task.pairs.pair, ((), ())), sides, strict=True)
@@ -102,8 +102,8 @@ def retrieval(
         tasks.append(replace(task, further=(more[0], more[1])))
     found = run(tasks, HELD_OUT, store, {seed: decomposer})
     made = {"encoder": decomposer.identity, "orthoglot": __version__}
-    names = {"encoder": decomposer.encoder, "method": decomposer.method}
-    records = summarise(found.scored, found.facts, HELD_OUT, **names, made=made)
+    names = decomposer.encoder, decomposer.method
+    records = summarise(found.scored, found.facts, HELD_OUT, encoder=names[0], method=names[1], made=made)
     # One seed is its own mean.
     return [record for record in records if record.seed == seed]
 

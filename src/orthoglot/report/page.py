@@ -31,8 +31,8 @@ from orthoglot.report.training_notes import training_notes
 from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign, write_records
 from orthoglot.statistics.summary import read_scores
+from orthoglot.tasks import registry
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
-from orthoglot.tasks.registry import TASKS
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
@@ -126,7 +126,13 @@ def report(
     """
     measured, folders = _read(evaluations, list(methods))
     scores = {name: read_scores(folder / "scores.npz") for name, folder in folders.items()}
-    records = measured + compare_methods(scores, settings, {"orthoglot": __version__}, hosts=methods)
+    records = measured + compare_methods(
+        scores,
+        settings,
+        {"orthoglot": __version__},
+        hosts=methods,
+        measures=registry.measures(settings.tasks),
+    )
     trainings = [read_history(path) for path in histories]
     write_records(output / "records.jsonl", records)
     table = queries.frame(records)
@@ -235,7 +241,7 @@ def facts(
     seeds = sorted(records.loc[~records["method"].isin(whole), "seed"].dropna().unique())
     names = [queries.title(*task) for task in queries.tasks(records)]
     for task in (queries.LEAKAGE, queries.GEOMETRY):
-        names += [queries.TITLES[task]] * bool((records["task"] == task).any())
+        names += [registry.title(task)] * bool((records["task"] == task).any())
     versions = [f"{name} {version(name)}" for name in LIBRARIES]
     versions = [f"orthoglot {__version__}", f"Python {platform.python_version()}", *versions]
     return {
@@ -329,7 +335,7 @@ def _tasks(
         panels = maps.text_maps(records, dataset, text_maps[dataset]) if _has_maps(main, text_maps) else []
         few = [cells for cells in main.table.rows if cells[1].text in chosen]
         short = main.table._replace(rows=few) if few and not figures else None
-        asked = " ".join([TASKS[task].question, *[queries.INVENTED] * (dataset in invented)])
+        asked = " ".join([registry.load(task).QUESTION, *[queries.INVENTED] * (dataset in invented)])
         name = queries.title(task, dataset)
         found.append(Task(name, asked, short, main, others, heat, families, figures, panels))
     return found

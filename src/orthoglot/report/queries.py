@@ -23,7 +23,8 @@ from orthoglot.statistics.records import (
     Record,
     unsign,
 )
-from orthoglot.tasks.registry import NWAY, TASKS
+from orthoglot.tasks import registry
+from orthoglot.tasks.registry import NWAY
 
 PROBE = "language-probe"
 LEAKAGE = "leakage"
@@ -31,7 +32,6 @@ GEOMETRY = "geometry"
 RETRIEVAL = ("heldout", "tatoeba", NWAY, "code-switched")
 # The metrics of the geometry that the page opens with, and which way each is better.
 SHAPES = {"kl-d": "KL-D ↓", "ch-i": "CH-I ↑", "pr": "PR → 1"}
-TITLES = {name: entry.title for name, entry in TASKS.items()}
 INVENTED = "Its languages are invented: text and scores were generated, and no person wrote them."
 # Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
 PERCENT = (*PROPORTIONS, F1, MAP, MRP, SAME_LANGUAGE)
@@ -66,7 +66,7 @@ def label(task: str, dataset: str, metric: str) -> str:
 def title(task: str, dataset: str, metric: str = P_AT_1) -> str:
     """A readable name of a task on a data set by a metric."""
     details = [dataset] * (dataset not in ("test", task)) + [metric.capitalize()] * (metric not in PERCENT)
-    name = "Retrieval" if task == "tatoeba" and dataset != task else TITLES.get(task, task)
+    name = "Retrieval" if task == "tatoeba" and dataset != task else registry.title(task)
     return name + (f" ({', '.join(details)})" if details else "")
 
 
@@ -83,7 +83,7 @@ def undivided(records: pd.DataFrame) -> set[str]:
 
 def better(task: str, view: str) -> str:
     """ "higher" or "lower": a probe should find the language in the language view, retrieval should find nothing."""
-    return "higher" if TASKS[task].better[view] == "higher" else "lower"
+    return "higher" if registry.load(task).BETTER[view] == "higher" else "lower"
 
 
 def overall(records: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from orthoglot.report.queries import (
     PERCENT,
     RETRIEVAL,
     SHAPES,
-    TITLES,
     better,
     comparisons,
     host_comparisons,
@@ -31,8 +30,9 @@ from orthoglot.report.queries import (
     where,
 )
 from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, unsign
-from orthoglot.tasks.geometry import GROUPS
+from orthoglot.tasks import registry
 from orthoglot.tasks.registry import NWAY
+from orthoglot.tasks.suite.geometry import GROUPS
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
 LEAKS = {
@@ -52,7 +52,7 @@ VARIANTS = {
     "ch-i:ratio": "CH-I, ratio ↑",
     "pr:both-signs": "PR over both signs → 1",
 }
-# The controls and confounds of quality estimation, see `orthoglot.tasks.quality`.
+# The controls and confounds of quality estimation, see `orthoglot.tasks.suite.qe`.
 CHECKS = {
     "untranslated:above": "Source scored above translation ↓",
     "length:prediction": "Prediction with length",
@@ -325,7 +325,7 @@ def leakage_table(records: pd.DataFrame) -> Table:
         return _score(row, form=form, reach_form=form)
 
     table = _grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
-    return Table(TITLES[LEAKAGE], note, ["Encoder", "Method", *LEAKS.values()], table)
+    return Table(registry.title(LEAKAGE), note, ["Encoder", "Method", *LEAKS.values()], table)
 
 
 def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, str]) -> Table:

@@ -80,6 +80,7 @@ def compare_methods(
     made: Mapping[str, object],
     *,
     hosts: Mapping[str, str | None],
+    measures: Mapping[str, tuple[Metric, ...]] = MEASURES,
 ) -> list[Record]:
     """Records of each question: difference with interval, and by seed; p of the bootstrap and of the sign test.
 
@@ -91,6 +92,7 @@ def compare_methods(
         settings: resampling.
         made: ends the signatures.
         hosts: {method: the method that it extends}; None or no entry for a method without one.
+        measures: what is computed of the scores of each measure.
     Source: docs/papers.md#protocol-significance.
     """
     asked: dict[tuple[str, str, str], list[Question]] = defaultdict(list)
@@ -115,7 +117,7 @@ def compare_methods(
             )
             for one in same
         ]
-        for metric, found in differences(contests, task, dataset, measure, settings).items():
+        for metric, found in differences(contests, task, dataset, measure, settings, measures).items():
             answers = [
                 (question, answer)
                 for question, answer in zip(same, found, strict=True)
@@ -140,6 +142,7 @@ def differences(
     dataset: str,
     measure: str,
     settings: ResamplingSettings,
+    measures: Mapping[str, tuple[Metric, ...]] = MEASURES,
 ) -> dict[str, list[Difference | None]]:
     """Paired differences of (ours, theirs), by metric; None where a side has no statistic in any language pair.
 
@@ -155,7 +158,7 @@ def differences(
     sides = [_on_common_items(*contest) for contest in contests]
     numbers = {
         metric: [tuple(_columns(columns, task, metric, side) for side in both) for both in sides]
-        for metric in MEASURES[measure]
+        for metric in measures[measure]
     }
     generator = np.random.default_rng(derive(settings.seed, "compare", task, dataset, measure))
     found = resample(columns.found, resamples=settings.resamples, generator=generator)
@@ -166,7 +169,7 @@ def differences(
             for both, at in zip(sides, numbers[metric], strict=True)
         ]
         for sign in signs
-        for metric in MEASURES[measure]
+        for metric in measures[measure]
     }
 
 

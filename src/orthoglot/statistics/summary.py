@@ -69,6 +69,7 @@ def summarise(
     encoder: str,
     method: str,
     made: Facts,
+    measures: Mapping[str, tuple[Metric, ...]] = MEASURES,
 ) -> list[Record]:
     """Records of each subset and of their mean, for each seed and for the mean over seeds.
 
@@ -79,8 +80,12 @@ def summarise(
         encoder: name.
         method: name.
         made: ends the signature, e.g. the encoder's identity.
+        measures: what is computed of the scores of each measure.
     """
-    found = [*_shares(scored, settings), *_statistics(scored, settings, f"{encoder} {method}")]
+    found = [
+        *_shares(scored, settings),
+        *_statistics(scored, settings, measures, f"{encoder} {method}"),
+    ]
     records = []
     for one in found:
         first = one.keys[0]
@@ -191,7 +196,9 @@ def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
         yield _Number(keys, subset, seed, keys[0].measure, 100, interval, {}, how)
 
 
-def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Iterator[_Number]:
+def _statistics(
+    scored: Scored, settings: ResamplingSettings, measures: Mapping[str, tuple[Metric, ...]], label: str
+) -> Iterator[_Number]:
     """Every other statistic: of each subset and seed, then the mean over seeds and subsets.
 
     All columns of a task and data set share their draws.
@@ -211,7 +218,7 @@ def _statistics(scored: Scored, settings: ResamplingSettings, label: str) -> Ite
         columns = SharedColumns()
         tables: dict[tuple[Metric, str, str, int | None], tuple[list[Key], dict[str, list[int]]]] = {}
         for key in keys:
-            for metric in MEASURES[key.measure]:
+            for metric in measures[key.measure]:
                 number = columns.add(f"{label} {task} {key.subset} {key.view}", scored[key], metric)
                 for subset in dict.fromkeys((key.subset, ALL)):
                     for seed in (key.seed, None):

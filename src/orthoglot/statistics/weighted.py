@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.statistics.records import ACCURACY, F1, MAE, MAP, MRP, P_AT_1, SAME_LANGUAGE
+from orthoglot.statistics.records import ACCURACY, MAE, MRP, P_AT_1
 
 # Values that differ by less are one value: what rounding leaves of a constant.
 CONSTANT = 1e-12
@@ -262,48 +262,11 @@ def _with_ones(*columns: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(columns[0])), *columns])
 
 
-# What is kept of each item, and the records that are made of it.
+# What is kept of each item, and the records that are made of it; a task may have measures of its own.
 MEASURES: dict[str, tuple[Metric, ...]] = {
     P_AT_1: (Metric(P_AT_1, mean()),),
     ACCURACY: (Metric(ACCURACY, mean()),),
     MAE: (Metric(MAE, mean()),),
     MRP: (Metric(MRP, mean()),),
     "correlation": (Metric("pearson", pearson()), Metric("spearman", Spearman())),
-    # Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
-    "mining": (
-        Metric(F1, share_of([(0, 2)], [1, 2])),
-        Metric("precision", share_of([(0, 1)], [1])),
-        Metric("recall", share_of([(0, 1)], [2])),
-        Metric("F1:best", share_of([(3, 2)], [4, 2])),
-    ),
-    # Of each question: average precision among 20 and among all.
-    "lareqa": (Metric(MAP, column(0)), Metric("mAP", column(1))),
-    # Of each sentence in a pool of all languages, see `orthoglot.tasks.mixed_pool`.
-    "mixed-pool": (
-        Metric(SAME_LANGUAGE, column(0)),
-        Metric("coverage", column(1)),
-        Metric("reciprocal-rank", column(2)),
-        Metric("R-precision", column(3)),
-        Metric("hubness", skewness(4), scale=1),
-    ),
-    # Of each translation, see `orthoglot.tasks.quality`.
-    "quality": (
-        Metric("untranslated:above", column(2)),
-        Metric("length:prediction", correlation(0, 3)),
-        Metric("length:gold", correlation(1, 3)),
-        Metric("length-ratio:prediction", correlation(0, 4)),
-        Metric("length-ratio:gold", correlation(1, 4)),
-        Metric("pearson:length-removed", partial_correlation([3, 4])),
-    ),
-    "pooled": (
-        Metric("pooled:pearson", correlation(0, 1)),
-        Metric("pooled:within", correlation(2, 3)),
-        Metric("pooled:between", between()),
-    ),
-    "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
-    "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
-    "norm:language": (Metric("norm:language", ratio(), scale=1),),
-    "language_share": (Metric("language_share", explained()),),
-    "r2:meaning": (Metric("r2:meaning", explained()),),
-    "r2:sentence": (Metric("r2:sentence", explained()),),
 }

@@ -6,21 +6,26 @@ Letters: N rows of a corpus, D embedding size, K languages.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import View
+from orthoglot.statistics.records import VIEWS, View
+from orthoglot.statistics.resampling import Scores
 from orthoglot.tasks.heldout import UnseenPairs
 
 if TYPE_CHECKING:
     from orthoglot.decomposers.base import Decomposer
+    from orthoglot.embeddings.store import EmbeddingStore
+    from orthoglot.statistics.summary import Blocks
+    from orthoglot.tasks.projections import TextMap
+    from orthoglot.tasks.settings import EvaluationSettings
 
 # Cosines that differ by less are equal: of float32 vectors, the difference is rounding.
 EQUAL = 1e-6
@@ -32,11 +37,13 @@ class TaskData(NamedTuple):
     """What tasks are made from.
 
     Attributes:
+        settings: of the evaluation, with what the task adds to them.
         held_out: the unseen held-out pairs by language pair.
         benchmarks: folders.
         device: of searches, which changes no result.
     """
 
+    settings: EvaluationSettings
     held_out: Mapping[str, UnseenPairs]
     benchmarks: Sequence[Path]
     device: str = "cpu"
@@ -55,11 +62,8 @@ class Result(NamedTuple):
     facts: dict[str, object]
 
 
-class Task(Protocol):
-    """Scores the vectors of one view; it does not know encoder, method or view.
-
-    The tasks `leakage` and `geometry` look at several views or seeds at once and have a `score` of their own.
-    """
+class AnyTask(Protocol):
+    """What all tasks have."""
 
     @property
     def name(self) -> str:
@@ -72,12 +76,16 @@ class Task(Protocol):
         ...
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """{side: (sentences, language)}: the texts whose vectors `score` wants."""
+        """{side: (sentences, language)}: the texts whose vectors the task wants."""
         ...
+
+
+class Task(AnyTask, Protocol):
+    """Scores the vectors of one view; it does not know encoder, method or view."""
 
     @property
     def measure(self) -> str:
-        """What is kept of each item: a key of `orthoglot.statistics.weighted.MEASURES`."""
+        """What is kept of each item: a key of `orthoglot.tasks.registry.measures`."""
         ...
 
     def keys(self) -> np.ndarray:
@@ -91,6 +99,73 @@ class Task(Protocol):
     def facts(self, subset: str) -> dict[str, object]:
         """For the signature of a subset, chance level (0 to 100) included."""
         ...
+
+
+class Finding(NamedTuple):
+    """What a task finds in one subset of one view with one seed.
+
+    Attributes:
+        measure: what is kept of each item, as of `Task`.
+        scores: per item; or metrics with and without each block of items; or a map of a text.
+        facts: for the signature.
+    """
+
+    subset: str
+    view: View
+    seed: int
+    measure: str
+    scores: Scores | Blocks | TextMap
+    facts: dict[str, object]
+
+
+@runtime_checkable
+class WholeTask(AnyTask, Protocol):
+    """Looks at several views or seeds at once."""
+
+    def findings(self, vectors: Vectors) -> Iterator[Finding]:
+        """Everything that it finds."""
+        ...
+
+
+class Vectors:
+    """The vectors of a task's texts in every view and with every seed's decomposer.
+
+    Attributes:
+        seeds: of the decomposers; 0 where there is none.
+        views: those that there are: of an encoder without decomposer the sentence view.
+    """
+
+    def __init__(self, task: AnyTask, store: EmbeddingStore, models: Mapping[int, Decomposer | None]) -> None:
+        sides = task.sides()
+        self._stored = {side: store.take(store.rows(*text)) for side, text in sides.items()}
+        # A task may have a side that methods take for text of another language: `orthoglot.tasks.suite.qe`.
+        self._languages = {side: language for side, (_, language) in sides.items()}
+        self._languages |= getattr(task, "taken_for", {})
+        self._models = models
+        self.seeds = list(models)
+        self.views: tuple[View, ...] = VIEWS if all(models.values()) else ("sentence",)
+
+    def seen(self, name: View, seed: int, *, paired: bool = True) -> dict[str, np.ndarray]:
+        """{side: (N, D)} of one view; `paired`: of two languages, each is the other's partner."""
+        codes = self._languages.values()
+        return {
+            side: view(
+                self._stored[side], self._models[seed], code, name, other(codes, code) if paired else None
+            )
+            for side, code in self._languages.items()
+        }
+
+
+def by_view(task: Task, vectors: Vectors) -> Iterator[Finding]:
+    """What a task that knows one view at a time finds in each, with every seed."""
+    keys = task.keys()
+    whole = task.score(vectors.seen("sentence", vectors.seeds[0]))  # the same for every seed
+    for seed in vectors.seeds:
+        for name in vectors.views:
+            result = whole if name == "sentence" else task.score(vectors.seen(name, seed))
+            for subset, values in result.scores.items():
+                facts = task.facts(subset) | result.facts
+                yield Finding(subset, name, seed, task.measure, Scores(values, keys), facts)
 
 
 @dataclass(frozen=True)
@@ -141,6 +216,12 @@ def view(
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
     parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
     return np.asarray(parts.meaning if name == "meaning" else parts.language, dtype=np.float32)
+
+
+def other(languages: Iterable[str], language: str) -> str | None:
+    """The other of two languages; None of more."""
+    others = set(languages) - {language}
+    return others.pop() if len(others) == 1 else None
 
 
 def keys_of(sentences: Iterable[str]) -> np.ndarray:

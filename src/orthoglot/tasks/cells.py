@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from orthoglot.decomposers.base import unit
@@ -106,6 +105,8 @@ def _step(centres: int, memory: float) -> int:
 
 def _divide(y: np.ndarray, threads: int, memory: float) -> Cells:
     """Cells of y, none of them empty, by k-means on a sample; `memory` in bytes is for the products of a thread."""
+    from sklearn.cluster import KMeans
+
     count = max(1, min(int(4 * math.sqrt(len(y))), len(y) // 39))
     some = np.sort(np.random.default_rng(SEED).permutation(len(y))[:SAMPLE])
     means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(y[some])

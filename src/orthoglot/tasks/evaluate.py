@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,16 +17,13 @@ from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import track
-from orthoglot.statistics.records import VIEWS, View, write_records
+from orthoglot.statistics.records import View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
-from orthoglot.tasks.base import Task, TaskData, view
-from orthoglot.tasks.geometry import Geometry
+from orthoglot.tasks.base import AnyTask, Task, TaskData, Vectors, WholeTask, by_view, other, view
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
-from orthoglot.tasks.leakage import Leakage
-from orthoglot.tasks.projections import Map, TextMap, project, project_text, write_map, write_text_maps
-from orthoglot.tasks.quality import POOLED, QUALITY, Checks, pooled
-from orthoglot.tasks.registry import TASKS
+from orthoglot.tasks.projections import Map, TextMap, project, write_map, write_text_maps
+from orthoglot.tasks.registry import is_compared, load, measures
 from orthoglot.tasks.settings import EvaluationSettings
 
 RECORDS = "records.jsonl"
@@ -37,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 
 Models = Mapping[int, Decomposer | None]
-AnyTask = Task | Leakage | Geometry
 
 
 class Evaluated(NamedTuple):
@@ -92,19 +88,15 @@ def evaluate(
             stated["source"] = sources[key.dataset]
     names = {"encoder": encoder, "method": method}
     made = {"encoder": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
-    records = summarise(found.scored, found.facts, settings, **names, made=made)
+    measured = measures(settings.tasks)
+    records = summarise(found.scored, found.facts, settings, **names, made=made, measures=measured)
     records += summarise_blocks(found.blocks, found.facts, settings, **names, made=made)
     write_records(output / RECORDS, records)
-    # Leaks and checks are not compared between methods, so no later step reads their scores.
-    leaks = {task.name for task in tasks if isinstance(task, Leakage)}
-    kept = {
-        key: one
-        for key, one in found.scored.items()
-        if key.task not in leaks and key.measure not in (QUALITY, POOLED)
-    }
-    write_scores(output / SCORES, kept)
+    # No later step reads the scores by which methods are not compared.
+    compared = {key: one for key, one in found.scored.items() if is_compared(key.task, key.measure)}
+    write_scores(output / SCORES, compared)
     write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
-    if any(isinstance(task, Geometry) for task in tasks):
+    if found.maps:
         write_text_maps(output / TEXT_MAPS, found.maps)
     logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
 
@@ -115,19 +107,18 @@ def make_tasks(
     benchmarks: Sequence[Path],
     device: str = "cpu",
 ) -> list[AnyTask]:
-    """The tasks that the settings name, on the data at hand, in the order of the registry.
+    """The tasks that the settings name, on the data at hand, in their order.
 
     Raises:
         DataError: no task has data.
     """
-    data = TaskData(held_out, benchmarks, device)
+    data = TaskData(settings, held_out, benchmarks, device)
     tasks: list[AnyTask] = []
-    for name, entry in TASKS.items():
-        if name in settings.tasks:
-            made = entry.load()(name, settings, data)
-            tasks += made
-            if not made:
-                logger.warning("no data for the task %s, which is left out", name)
+    for name in dict.fromkeys(settings.tasks):
+        made = load(name).make(name, data)
+        tasks += made
+        if not made:
+            logger.warning("no data for the task %s, which is left out", name)
     if not tasks:
         raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
     return tasks
@@ -136,83 +127,27 @@ def make_tasks(
 def run(
     tasks: Iterable[AnyTask], settings: EvaluationSettings, store: EmbeddingStore, models: Models
 ) -> Evaluated:
-    """Scores of all tasks, for every seed and view."""
-    views = VIEWS if all(models.values()) else ("sentence",)
-    found = Evaluated({}, {}, {}, {})
+    """What all tasks find, for every seed and view."""
+    evaluated = Evaluated({}, {}, {}, {})
     for task in tasks:
-        stored = {side: store.take(store.rows(*text)) for side, text in task.sides().items()}
-        if isinstance(task, Geometry):
-            _score_geometry(task, stored, settings, models, found)
-        elif isinstance(task, Leakage):
-            for seed, decomposer in models.items():
-                parts = {name: _seen(task, stored, decomposer, name) for name in views}
-                for leak in task.score(parts):
-                    key = Key(task.name, task.dataset, task.pairs.pair, leak.view, seed, leak.measure)
-                    found.scored[key], found.facts[key] = leak.scores, leak.facts
-        else:
-            _score_views(task, stored, models, views, found)
-    for key, scores in pooled(found.scored).items():
-        found.scored[key], found.facts[key] = scores, {"prediction": "cosine", "means": "fixed"}
-    return found
-
-
-def _score_views(
-    task: Task, stored: Mapping[str, np.ndarray], models: Models, views: Iterable[View], found: Evaluated
-) -> None:
-    keys = task.keys()
-    whole = task.score(_seen(task, stored, None, "sentence"))  # the same for every seed
-    for seed, decomposer in models.items():
-        for name in views:
-            result = whole if name == "sentence" else task.score(_seen(task, stored, decomposer, name))
-            for subset, values in result.scores.items():
-                key = Key(task.name, task.dataset, subset, name, seed, task.measure)
-                found.scored[key] = Scores(values, keys)
-                found.facts[key] = task.facts(subset) | result.facts
-
-
-def _score_geometry(
-    task: Geometry,
-    stored: Mapping[str, np.ndarray],
-    settings: EvaluationSettings,
-    models: Models,
-    found: Evaluated,
-) -> None:
-    # The evaluation without a decomposer has the sentence view.
-    views: tuple[View, ...] = ("meaning", "language") if all(models.values()) else ("sentence",)
-    for name in views:
-        by_seed = [_seen(task, stored, one, name, paired=False) for one in models.values()]
-        directions = task.directions(by_seed, name)
-        if name != "language":
-            found.maps[task.dataset] = project_text(directions[0], settings.seed)
-        for group, metrics, facts in task.score(directions):
-            for seed, one in zip(models, metrics, strict=True):
-                key = Key(task.name, task.dataset, group, name, seed, task.name)
-                found.blocks[key], found.facts[key] = one, facts
-
-
-def _seen(
-    task: AnyTask,
-    stored: Mapping[str, np.ndarray],
-    decomposer: Decomposer | None,
-    name: View,
-    paired: bool = True,
-) -> dict[str, np.ndarray]:
-    """One view of the vectors of every side; `paired`: of two languages, each is the other's partner."""
-    codes = {side: language for side, (_, language) in task.sides().items()}
-    if isinstance(task, Checks):
-        codes |= task.taken_for
-    return {
-        side: view(
-            stored[side], decomposer, code, name, _other(set(codes.values()), code) if paired else None
+        vectors = Vectors(task, store, models)
+        findings = (
+            task.findings(vectors) if isinstance(task, WholeTask) else by_view(cast(Task, task), vectors)
         )
-        for side, code in codes.items()
-    }
-
-
-def _other(languages: Collection[str], language: str) -> str | None:
-    """The other of two languages."""
-    others = [other for other in languages if other != language]
-    return others[0] if len(others) == 1 else None
+        for one in findings:
+            key = Key(task.name, task.dataset, one.subset, one.view, one.seed, one.measure)
+            match one.scores:
+                case Scores():
+                    evaluated.scored[key], evaluated.facts[key] = one.scores, one.facts
+                case Blocks():
+                    evaluated.blocks[key], evaluated.facts[key] = one.scores, one.facts
+                case TextMap():
+                    evaluated.maps[task.dataset] = one.scores
+    for name in dict.fromkeys(key.task for key in evaluated.scored):
+        if pooled := getattr(load(name), "pooled", None):
+            for key, scores, facts in pooled(evaluated.scored):
+                evaluated.scored[key], evaluated.facts[key] = scores, facts
+    return evaluated
 
 
 def _seed(folder: Path) -> int:
@@ -281,6 +216,6 @@ def make_map(
         for language, sentences in kept.sides():
             vectors = store.take(store.rows(sentences, language))
             for part in parts:
-                partner = _other([kept.source, kept.target], language)
+                partner = other([kept.source, kept.target], language)
                 groups[language, part].append(view(vectors, decomposer, language, part, partner))
     return project(groups)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import read_benchmark
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.base import EQUAL, PairTask, Result, Task, TaskData, keys_of, usable
-
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.tasks.base import EQUAL, PairTask, Result, keys_of, usable
 
 
 @dataclass(frozen=True)
@@ -43,11 +38,6 @@ class Grading(PairTask):
     def facts(self, subset: str) -> dict[str, object]:
         """Prediction, size, chance."""
         return {"prediction": "cosine", "pair": subset, "graded": len(self.pairs.gold), "chance": 0}
-
-
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """The benchmarks of one kind."""
-    return [Grading(name, pairs) for folder in data.benchmarks for pairs in read_benchmark(folder, name)]
 
 
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:

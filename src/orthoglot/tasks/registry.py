@@ -1,15 +1,21 @@
-"""The tasks of an evaluation: one line each.
+"""The tasks of an evaluation: each module of `orthoglot.tasks.suite` is one, found by its name.
 
-To add a task, write a module with a function `make(name, settings, data) -> list[Task]` (`orthoglot.tasks.base`) and
-add a line here. The settings accept the names of this table, `evaluate` runs the tasks in its order, and reports take
-titles, questions and directions from it.
+A task's name is its module's with hyphens for underscores. Settings accept the names of the folder, and a module is
+loaded when a name asks for it. To add a task, write one: docs/extend.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from orthoglot.statistics.weighted import MEASURES, Metric
+from orthoglot.tasks import suite
+
+if TYPE_CHECKING:
+    from orthoglot.tasks.base import AnyTask, TaskData
 
 NWAY = "nway"
 Direction = Literal["higher", "lower", "zero"]
@@ -19,120 +25,54 @@ PROBE: dict[str, Direction] = {"meaning": "lower", "sentence": "lower", "languag
 CORRELATION: dict[str, Direction] = {"meaning": "higher", "sentence": "higher", "language": "zero"}
 
 
-class TaskEntry(NamedTuple):
-    """One task.
+class TaskModule(Protocol):
+    """What a module of the folder has.
+
+    It may also have `Settings`, fields of its own for a preset's `evaluation`; `MEASURES`, statistics that no other
+    task has (`measures`); `COMPARED`, the measures by which methods are compared, all where it has none; and
+    `pooled(scored)`, scores that are made of those of all its subsets.
 
     Attributes:
-        make: "module:function" in `orthoglot.tasks` that makes the tasks of this name.
-        better: which values are better, by view; empty where that depends on the metric.
-        title: of reports.
-        question: what the task asks, in a sentence, for reports.
+        TITLE: of reports.
+        QUESTION: what the task asks, in a sentence, for reports.
+        BETTER: which values are better, by view; empty where that depends on the metric.
     """
 
-    make: str
-    better: Mapping[str, Direction]
-    title: str
-    question: str
+    TITLE: str
+    QUESTION: str
+    BETTER: Mapping[str, Direction]
 
-    def load(self) -> Any:
-        """The function that `make` names."""
-        module, function = self.make.split(":")
-        return getattr(import_module(f"orthoglot.tasks.{module}"), function)
+    def make(self, name: str, data: TaskData) -> Collection[AnyTask]:
+        """The tasks of this name on the data at hand."""
+        ...
 
 
-TASKS: dict[str, TaskEntry] = {
-    "heldout": TaskEntry(
-        "retrieval:heldout",
-        RETRIEVAL,
-        title="Held-out retrieval",
-        question="Of translations that no training saw, "
-        "how many sentences have their translation as nearest neighbour?",
-    ),
-    "tatoeba": TaskEntry(
-        "retrieval:tatoeba",
-        RETRIEVAL,
-        title="Tatoeba retrieval",
-        question="Of the pairs of a test set, how many sentences have their translation as nearest neighbour?",
-    ),
-    "nway": TaskEntry(
-        "retrieval:nway",
-        RETRIEVAL,
-        title="Retrieval between any two languages",
-        question="One text in many languages: how many sentences have their translation in another as neighbour?",
-    ),
-    "code-switched": TaskEntry(
-        "retrieval:code_switched",
-        RETRIEVAL,
-        title="Code-switched retrieval",
-        question="How many sentences whose words are of two languages have their translation as nearest neighbour?",
-    ),
-    "mining": TaskEntry(
-        "mining:make",
-        RETRIEVAL,
-        title="Mining of translations",
-        question="Of two texts, a few sentences translate each other: "
-        "how well are these pairs separated from the rest?",
-    ),
-    "paracrawl": TaskEntry(
-        "margin_retrieval:make",
-        RETRIEVAL,
-        title="Retrieval by margin among many",
-        question="How many of some sentences have their translation as best candidate among very many?",
-    ),
-    "lareqa": TaskEntry(
-        "lareqa:make",
-        RETRIEVAL,
-        title="Answers in a pool of all languages",
-        question="How high does a pool of all languages rank "
-        "the sentences that answer a question, in whatever language?",
-    ),
-    "mixed-pool": TaskEntry(
-        "mixed_pool:make",
-        PROBE,
-        title="Neighbours in a pool of all languages",
-        question="In a pool of all languages, does a sentence find its translations or sentences of its own language?",
-    ),
-    "sts": TaskEntry(
-        "graded_pairs:make",
-        CORRELATION,
-        title="Semantic similarity",
-        question="How well do cosines of two sentences agree with the test set's scores of how similar they are?",
-    ),
-    "qe": TaskEntry(
-        "quality:make",
-        CORRELATION,
-        title="Quality estimation",
-        question="How well do cosines of a sentence and its translation "
-        "agree with the test set's scores of how good it is?",
-    ),
-    "classification": TaskEntry(
-        "classification:perceptron",
-        RETRIEVAL,
-        title="Classification across languages",
-        question="How well does a small network label texts of languages that it saw no label in?",
-    ),
-    "classification-logistic": TaskEntry(
-        "classification:logistic",
-        RETRIEVAL,
-        title="Classification across languages by logistic regression",
-        question="How well does a linear classifier label texts of languages that it saw no label in?",
-    ),
-    "language-probe": TaskEntry(
-        "language_probe:make",
-        PROBE,
-        title="Language probe",
-        question="How often does a linear classifier tell a sentence's language from its vector?",
-    ),
-    "leakage": TaskEntry(
-        "leakage:make",
-        {},
-        title="Leakage",
-        question="What do the two parts share that each should have to itself?",
-    ),
-    "geometry": TaskEntry(
-        "geometry:make",
-        {},
-        title="Geometry",
-        question="Do languages occupy the same space, and is all of it used?",
-    ),
-}
+def names() -> tuple[str, ...]:
+    """The tasks that there are, without loading any."""
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(suite.__path__)))
+
+
+def module_of(name: str) -> str:
+    """The module of a task."""
+    return f"{suite.__name__}.{name.replace('-', '_')}"
+
+
+def load(name: str) -> TaskModule:
+    """The task of a name; loading one loads neither torch nor scikit-learn."""
+    return cast(TaskModule, import_module(module_of(name)))
+
+
+def title(name: str) -> str:
+    """The title of a task in reports; of a name that is no task's, the name."""
+    return load(name).TITLE if name in names() else name
+
+
+def measures(tasks: Collection[str]) -> dict[str, tuple[Metric, ...]]:
+    """What is computed of the scores of some tasks: {measure: its metrics}."""
+    own = [getattr(load(name), "MEASURES", {}) for name in tasks]
+    return {measure: metrics for table in (MEASURES, *own) for measure, metrics in table.items()}
+
+
+def is_compared(name: str, measure: str) -> bool:
+    """Whether methods are compared by a measure of a task."""
+    return measure in getattr(load(name), "COMPARED", (measure,))

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import CODE_SWITCHED, PairSet, read_benchmark, read_nway
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT, P_AT_1
-from orthoglot.tasks.base import PairTask, Result, Task, TaskData, keys_of, usable
-from orthoglot.tasks.heldout import distinct
+from orthoglot.tasks.base import PairTask, Result, keys_of, usable
 from orthoglot.tasks.neighbours import nearest
-
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
 
 
 @dataclass(frozen=True)
@@ -88,43 +82,6 @@ class Retrieval(PairTask):
             **self.dropped,
             "chance": round(100 / n, 6),
         }
-
-
-def heldout(name: str, settings: EvaluationSettings, data: TaskData) -> list[Retrieval]:
-    """Held-out pairs of every language pair."""
-    tasks = []
-    for pair, unseen in data.held_out.items():
-        pairs, repeated = distinct(pair, unseen, settings.heldout_pairs)
-        dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
-        tasks.append(Retrieval(name, pairs, dropped=dropped, device=data.device))
-    return tasks
-
-
-def tatoeba(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """Benchmarks of sentence pairs, both directions."""
-    found = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder)]
-    return [Retrieval(name, pairs, pivot="target", device=data.device) for pairs in found]
-
-
-def code_switched(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """Benchmarks of sentences of two languages, which query their pivot."""
-    found = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder, CODE_SWITCHED)]
-    return [Retrieval(name, pairs, pivot="target", both=False, device=data.device) for pairs in found]
-
-
-def nway(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """Every two languages of the texts that benchmarks have in many languages."""
-    texts = [text for folder in data.benchmarks for text in read_nway(folder)]
-    return [
-        Retrieval(
-            name,
-            PairSet(text.name, a, b, text.sentences[a], text.sentences[b]),
-            pivot="line",
-            device=data.device,
-        )
-        for text in texts
-        for a, b in combinations(text.sentences, 2)
-    ]
 
 
 def hits(

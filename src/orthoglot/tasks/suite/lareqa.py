@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from orthoglot.corpora.pools import PoolSet, read_pool
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData, keys_of, usable
-from orthoglot.tasks.ranking import average_precision, ranks
+from orthoglot.statistics.records import MAP
+from orthoglot.statistics.weighted import Metric, column
+from orthoglot.tasks.base import BLOCK_ENTRIES, EQUAL, Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.registry import RETRIEVAL
 
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
-
+TITLE = "Answers in a pool of all languages"
+QUESTION = (
+    "How high does a pool of all languages rank the sentences that answer a question, in whatever language?"
+)
+BETTER = RETRIEVAL
+# Of each question: average precision among 20 and among all.
+MEASURES = {"lareqa": (Metric(MAP, column(0)), Metric("mAP", column(1)))}
 DEPTH = 20
 
 
@@ -92,7 +97,51 @@ class AnswerRetrieval:
         }
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def make(name: str, data: TaskData) -> list[Task]:
     """A task for each language of the questions of each pool."""
     pools = [pool for folder in data.benchmarks for pool in read_pool(folder)]
     return [AnswerRetrieval(name, pool, language) for pool in pools for language in pool.questions]
+
+
+def average_precision(ranks: np.ndarray, k: int | None = None) -> float:
+    """AP@k of one query: the mean of the precision at the rank of each relevant candidate.
+
+    AP@k = sum_(i, r_i <= k) i / r_i / min(k, R), r_1 <= ... <= r_R the ranks of the R relevant candidates
+
+    Args:
+        ranks: of the relevant candidates (R,), from 1 on, in any order.
+        k: candidates that count; None for all.
+    Returns:
+        In [0, 1]; 1 / r for one relevant candidate at rank r.
+    Raises:
+        ValueError: no candidate is relevant.
+    Source: docs/papers.md#protocol-lareqa.
+    """
+    if not len(ranks):
+        raise ValueError("no candidate is relevant: average precision is undefined")
+    ordered = np.sort(ranks)
+    limit = np.inf if k is None else k
+    precision = np.arange(1, len(ordered) + 1) / ordered
+    return float(precision[ordered <= limit].sum() / min(limit, len(ordered)))
+
+
+def ranks(similarity: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    """Ranks of the relevant candidates of one query (R,), from 1 on, the best first.
+
+    Candidates whose cosines differ by at most 1e-6 are equal. Of equal ones, half of those that are not relevant
+    count as better: the rank that chance gives on average.
+
+    Args:
+        similarity: of all candidates (N,).
+        relevant: numbers of the relevant ones (R,).
+    """
+    own = np.sort(similarity[relevant])[::-1]
+    all_sorted = np.sort(similarity)
+
+    def above(values: np.ndarray) -> np.ndarray:
+        """How many irrelevant candidates are above each value."""
+        every = len(similarity) - np.searchsorted(all_sorted, values, side="right")
+        return every - (len(own) - np.searchsorted(own[::-1], values, side="right"))
+
+    better, equal_or_better = above(own + EQUAL), above(own - EQUAL)
+    return np.arange(1, len(own) + 1) + (better + equal_or_better) / 2

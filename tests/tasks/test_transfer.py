@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,29 +16,21 @@ from orthoglot.corpora.labelled import Item, LabelledSet
 from orthoglot.corpora.labelled_settings import Scoring
 from orthoglot.errors import DataError
 from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.classification import (
-    Learner,
-    LogisticRecipe,
-    PerceptronRecipe,
-    RankingRecipe,
-    Recipe,
-    Transfer,
-    _make,
-    absolute_error,
-    logistic,
-    perceptron,
-    r_precision,
-)
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.tasks.suite import classification, classification_logistic
+from orthoglot.tasks.suite.classification import perceptrons
+from orthoglot.tasks.suite.classification_logistic import ranking, regression
+from orthoglot.tasks.transfer import Learner, Transfer, absolute_error, features, r_precision
 
-PERCEPTRON = PerceptronRecipe(runs=3, epochs=20, seed=1)
-RECIPES = [PERCEPTRON, LogisticRecipe()]
+Make = Callable[[], Learner]
+PERCEPTRON: Make = partial(perceptrons, runs=3, epochs=20, seed=1)
+LEARNERS: list[Make] = [PERCEPTRON, regression]
 LABELS = ("no", "perhaps", "yes")
 SIZES = {"train": 90, "valid": 30, "test": 150}
 
 
 def made(
-    recipe: PerceptronRecipe | LogisticRecipe, *, shuffled: bool = False, other: float = 0.0
+    learner: Make, *, shuffled: bool = False, other: float = 0.0
 ) -> tuple[Transfer, dict[str, np.ndarray]]:
     """A task from en to de; `other`: how far the vectors of de are from those of en."""
     rng = np.random.default_rng(1)
@@ -54,23 +47,23 @@ def made(
         items[language, part] = [
             Item(f"{part} {i}", LABELS[code], f"{part} {i}") for i, code in enumerate(shown)
         ]
-    return Transfer("classification", LabelledSet("set", items), ["en"], "de", Learner(recipe)), vectors
+    return Transfer("classification", LabelledSet("set", items), ["en"], "de", learner()), vectors
 
 
 def accuracy(task: Transfer, vectors: Mapping[str, np.ndarray]) -> float:
     return float(np.nanmean(task.score(vectors).scores["en->de"]))
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_labels_that_languages_share_are_found_and_shuffled_ones_give_chance(
-    recipe: PerceptronRecipe | LogisticRecipe,
+    learner: Make,
 ) -> None:
-    assert accuracy(*made(recipe)) > 0.97
-    assert accuracy(*made(recipe, shuffled=True)) == pytest.approx(1 / 3, abs=0.13)  # 3 standard deviations
+    assert accuracy(*made(learner)) > 0.97
+    assert accuracy(*made(learner, shuffled=True)) == pytest.approx(1 / 3, abs=0.13)  # 3 standard deviations
 
 
 def test_golden_logistic_regression_is_right_where_scikit_learns_is() -> None:
-    task, vectors = made(LogisticRecipe())
+    task, vectors = made(regression)
     rng = np.random.default_rng(2)
     vectors = {side: rows + 0.5 * rng.normal(size=rows.shape) for side, rows in vectors.items()}
     train, test = (
@@ -86,7 +79,7 @@ def test_golden_logistic_regression_is_right_where_scikit_learns_is() -> None:
 
 
 def test_golden_logistic_regression_is_worse_where_a_language_is_apart() -> None:
-    assert accuracy(*made(LogisticRecipe(), other=2.0)) < accuracy(*made(LogisticRecipe())) - 0.05
+    assert accuracy(*made(regression, other=2.0)) < accuracy(*made(regression)) - 0.05
 
 
 def test_a_text_scores_the_share_of_the_runs_that_are_right() -> None:
@@ -94,10 +87,10 @@ def test_a_text_scores_the_share_of_the_runs_that_are_right() -> None:
     found = task.score(vectors)
     shares = found.scores["en->de"]
     assert set(np.round(3 * shares, 6)) == {0, 1, 2, 3}
-    (networks,) = task.learner.known.values()
+    (networks,) = task.learner.trained.values()
     x = vectors["test de 1"].astype(np.float64)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    right = networks.predict(x) == np.array([item.label for item in task.texts.items["de", "test"]])
+    right = networks(x) == np.array([item.label for item in task.texts.items["de", "test"]])
     assert shares == pytest.approx(right.mean(0))
     assert found.facts == {"run_sd": pytest.approx(100 * right.mean(1).std(ddof=1), abs=1e-3)}
     facts = task.facts("en->de")
@@ -106,17 +99,17 @@ def test_a_text_scores_the_share_of_the_runs_that_are_right() -> None:
 
 
 def test_a_classifier_is_trained_once_for_equal_vectors() -> None:
-    task, vectors = made(LogisticRecipe())
+    task, vectors = made(regression)
     task.score(vectors)
     task.score({**vectors, "test de 1": -vectors["test de 1"]})
-    assert len(task.learner.known) == 1
+    assert len(task.learner.trained) == 1
     task.score({**vectors, "train en 1": -vectors["train en 1"]})
-    assert len(task.learner.known) == 2
+    assert len(task.learner.trained) == 2
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_texts_without_direction_are_left_out(recipe: PerceptronRecipe | LogisticRecipe) -> None:
-    task, vectors = made(recipe)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_texts_without_direction_are_left_out(learner: Make) -> None:
+    task, vectors = made(learner)
     vectors["test de 1"][3] = 0
     vectors["train en 1"][5] = np.nan
     vectors["valid en 1"][1] = np.nan
@@ -136,23 +129,21 @@ def test_directions_of_a_folder_share_the_classifiers_of_their_source(tmp_path: 
     directions = [([source], target) for source in ("de", "en", "fr") for target in ("de", "en", "fr")
                   if source != target]  # fmt: skip
     (folder / "labelled.json").write_text(json.dumps({"directions": directions, "scoring": "label"}))
-    settings = EvaluationSettings(tasks=["classification"], classifier_runs=2, classifier_epochs=7)
-    tasks = perceptron("classification", settings, TaskData({}, [folder]))
+    settings = EvaluationSettings(tasks=["classification"], classifier_epochs=7)
+    tasks = classification.make("classification", TaskData(settings, {}, [folder]))
     assert [(task.source, task.target) for task in tasks if isinstance(task, Transfer)] == [
         ("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"), ("fr", "de"), ("fr", "en"),
     ]  # fmt: skip
     assert len({id(task.learner) for task in tasks if isinstance(task, Transfer)}) == 3
     assert tasks[0].facts("de->en")["epochs"] == 7
     assert tasks[0].sides()["test en 1"] == (("en test 0", "en test 1"), "en")
-    assert _make("classification", {"label": PERCEPTRON}, TaskData({}, [])) == []
+    assert classification.make("classification", TaskData(settings, {}, [])) == []
 
 
 def task_of(
-    recipe: Recipe, items: dict[tuple[str, str], list[Item]], taught: list[str], scoring: Scoring = "label"
+    learner: Make, items: dict[tuple[str, str], list[Item]], taught: list[str], scoring: Scoring = "label"
 ) -> Transfer:
-    return Transfer(
-        "classification", LabelledSet("set", items, scoring=scoring), taught, "de", Learner(recipe)
-    )
+    return Transfer("classification", LabelledSet("set", items, scoring=scoring), taught, "de", learner())
 
 
 def unit_rows(rng: np.random.Generator, n: int, width: int = 6) -> np.ndarray:
@@ -160,8 +151,8 @@ def unit_rows(rng: np.random.Generator, n: int, width: int = 6) -> np.ndarray:
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.mark.parametrize("recipe", [PerceptronRecipe(runs=2, epochs=120, seed=1), LogisticRecipe()])
-def test_whether_two_texts_mean_the_same_is_learnt_from_pairs_and_not_from_one_text(recipe: Recipe) -> None:
+@pytest.mark.parametrize("learner", [partial(perceptrons, runs=2, epochs=120, seed=1), regression])
+def test_whether_two_texts_mean_the_same_is_learnt_from_pairs_and_not_from_one_text(learner: Make) -> None:
     rng = np.random.default_rng(2)
     items, vectors = {}, {}
     for part, n in (("train", 400), ("valid", 100), ("test", 400)):
@@ -172,31 +163,29 @@ def test_whether_two_texts_mean_the_same_is_learnt_from_pairs_and_not_from_one_t
         second = np.where(same[:, None], first + 0.1 * other, other).astype(np.float32)
         vectors |= {f"{part} {language} 1": first, f"{part} {language} 2": second}
         items[language, part] = [Item(f"{i}", str(one), f"a{i}", (f"b{i}",)) for i, one in enumerate(same)]
-    assert accuracy(task_of(recipe, items, ["en"]), vectors) > 0.9
+    assert accuracy(task_of(learner, items, ["en"]), vectors) > 0.9
     single = {key: [one._replace(further=()) for one in own] for key, own in items.items()}
-    assert accuracy(task_of(recipe, single, ["en"]), vectors) == pytest.approx(0.5, abs=0.1)
+    assert accuracy(task_of(learner, single, ["en"]), vectors) == pytest.approx(0.5, abs=0.1)
 
 
 def test_translations_count_as_one_item() -> None:
     items = {(code, part): [Item("1", "a", f"{code} 1"), Item("2", "b", f"{code} 2")] for code in ("de", "en", "fr")
              for part in ("train", "valid", "test")}  # fmt: skip
     texts = LabelledSet("set", items)
-    german, french = (
-        Transfer("classification", texts, ["en"], code, Learner(LogisticRecipe())) for code in ("de", "fr")
-    )
+    german, french = (Transfer("classification", texts, ["en"], code, regression()) for code in ("de", "fr"))
     assert german.keys().tolist() == french.keys().tolist()
     assert len(set(german.keys().tolist())) == 2
 
 
 def test_a_classifier_is_chosen_again_for_other_texts_to_choose_on() -> None:
-    task, vectors = made(LogisticRecipe())
+    task, vectors = made(regression)
     task.score(vectors)
     task.score({**vectors, "valid en 1": -vectors["valid en 1"]})
-    assert len(task.learner.known) == 2
+    assert len(task.learner.trained) == 2
 
 
 def test_without_texts_to_choose_on_there_is_no_classifier() -> None:
-    task, vectors = made(LogisticRecipe())
+    task, vectors = made(regression)
     with pytest.raises(DataError, match="too few usable vectors"):
         task.score({**vectors, "valid en 1": np.zeros_like(vectors["valid en 1"])})
 
@@ -209,26 +198,26 @@ def test_a_pair_counts_if_both_texts_have_a_direction() -> None:
     }
     vectors = {f"{part} {code} {k}": unit_rows(rng, 20) for code, part in items for k in (1, 2)}
     vectors["test de 1"][3], vectors["test de 2"][5] = 0, np.nan
-    task = task_of(LogisticRecipe(), items, ["en"])
+    task = task_of(regression, items, ["en"])
     assert list(task.sides()) == list(vectors)
     assert np.flatnonzero(np.isnan(task.score(vectors).scores["en->de"])).tolist() == [3, 5]
 
 
 def test_one_classifier_learns_in_several_languages_at_once() -> None:
-    task, vectors = made(LogisticRecipe())
+    task, vectors = made(regression)
     items = dict(task.texts.items)
     for part in ("train", "valid"):
         items["de", part] = items["en", part]
         vectors[f"{part} de 1"] = vectors[f"{part} en 1"] + 2  # a language apart
     vectors["test de 1"] = vectors["test de 1"] + 2
-    together = task_of(LogisticRecipe(), items, ["en", "de"])
-    assert accuracy(task_of(LogisticRecipe(), items, ["en"]), vectors) < 0.9
+    together = task_of(regression, items, ["en", "de"])
+    assert accuracy(task_of(regression, items, ["en"]), vectors) < 0.9
     found = together.score(vectors).scores
     assert list(found) == ["all->de"]
     assert found["all->de"].mean() > 0.97
     assert together.facts("all->de")["train"] == 2 * SIZES["train"]
     items["fr", "test"] = items["de", "test"]
-    assert task_of(LogisticRecipe(), items, ["en", "de"]).source == "en+de"
+    assert task_of(regression, items, ["en", "de"]).source == "en+de"
 
 
 def test_the_better_alternative_is_found_wherever_it_stands() -> None:
@@ -248,19 +237,19 @@ def test_the_better_alternative_is_found_wherever_it_stands() -> None:
         )
         vectors |= {f"{part} {language} {k}": one for k, one in enumerate(sides, 1)}
         items[language, part] = [Item(str(i), str(one), "p", ("a", "p", "b")) for i, one in enumerate(label)]
-    for recipe in RECIPES:
-        assert accuracy(task_of(recipe, items, ["en"]), vectors) > 0.9
+    for learner in LEARNERS:
+        assert accuracy(task_of(learner, items, ["en"]), vectors) > 0.9
 
 
 def test_numbers_are_scored_by_how_far_they_are() -> None:
     predicted = np.array([["1", "5", "3"], ["2", "5", "3"]])
     assert absolute_error(predicted, np.array(["1", "1", "4"])).tolist() == [[0, 4, 1], [1, 4, 1]]
-    task, vectors = made(LogisticRecipe())
+    task, vectors = made(regression)
     stars = {"no": "1", "perhaps": "3", "yes": "5"}
     items = {
         key: [one._replace(label=stars[one.label]) for one in own] for key, own in task.texts.items.items()
     }
-    graded = task_of(LogisticRecipe(), items, ["en"], "number")
+    graded = task_of(regression, items, ["en"], "number")
     assert graded.measure == "MAE"
     assert graded.score(vectors).scores["en->de"].mean() < 0.06
     vectors["test de 1"] = np.roll(vectors["test de 1"], 1, axis=0)  # the vectors of the item before
@@ -281,7 +270,7 @@ def test_several_labels_are_ranked() -> None:
         items[language, part] = [
             Item(f"{i}", " ".join(np.array([*"abcd"])[row]), "t") for i, row in enumerate(marked)
         ]
-    task = task_of(RankingRecipe(), items, ["en"], "several")
+    task = task_of(ranking, items, ["en"], "several")
     assert task.measure == "mRP"
     assert task.score(vectors).scores["en->de"].mean() > 0.95
     assert task.facts("en->de")["labels"] == 4
@@ -294,6 +283,42 @@ def test_perceptrons_leave_texts_with_several_labels_to_the_regression(tmp_path:
     folder.mkdir()
     write_pairs(folder / "labelled.tsv.gz", [("en", part, "1", "a b", "x") for part in SIZES])
     (folder / "labelled.json").write_text(json.dumps({"directions": [[["en"], "en"]], "scoring": "several"}))
-    data, settings = TaskData({}, [folder]), EvaluationSettings(tasks=["classification"])
-    assert perceptron("classification", settings, data) == []
-    assert len(logistic("classification-logistic", settings, data)) == 1
+    data = TaskData(EvaluationSettings(tasks=["classification"]), {}, [folder])
+    assert classification.make("classification", data) == []
+    assert len(classification_logistic.make("classification-logistic", data)) == 1
+
+
+U, V = np.array([[3.0, 4.0]], dtype=np.float32), np.array([[0.0, 2.0]], dtype=np.float32)
+
+
+def test_known_answers() -> None:
+    assert features([U]) == pytest.approx(np.array([[0.6, 0.8]]))
+    pair = [0.6, 0.8, 0, 1, 0.6, 0.2, 0, 0.8 * 2**0.5]
+    assert features([U, V])[0] == pytest.approx(pair)
+    assert features([U, V]).dtype == np.float64
+
+
+def test_only_the_first_half_of_a_pair_knows_the_order() -> None:
+    one, other = features([U, V])[0], features([V, U])[0]
+    assert one[4:] == pytest.approx(other[4:])
+    assert one[:2] == pytest.approx(other[2:4])
+
+
+def test_alternatives_that_change_places_change_the_sign_and_equal_ones_give_nothing() -> None:
+    rng = np.random.default_rng(1)
+    four = list(rng.normal(size=(4, 5, 3)))
+    assert features([*four[2:], *four[:2]]) == pytest.approx(-features(four))
+    assert features(four) == pytest.approx(features(four[:2]) - features(four[2:]))
+    assert not features([*four[:2], *four[:2]]).any()
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_length_does_not_matter(count: int) -> None:
+    vectors = list(np.random.default_rng(1).normal(size=(count, 5, 3)))
+    assert features([7 * one for one in vectors]) == pytest.approx(features(vectors))
+
+
+def test_entries_of_all_parts_are_of_one_size() -> None:
+    found = features(list(np.random.default_rng(1).normal(size=(2, 200, 400))))
+    spread = [part.std() * 20 for part in np.split(found, 4, axis=1)]
+    assert 0.7 < min(spread) < max(spread) < 1.1

@@ -24,21 +24,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve
 
 from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.weighted import Metric, explained, mean, ratio, spread
 from orthoglot.streams import derive
-from orthoglot.tasks.base import PairTask, TaskData, keys_of
+from orthoglot.tasks.base import Finding, PairTask, TaskData, Vectors, keys_of
 from orthoglot.tasks.graded_pairs import cosines
 from orthoglot.tasks.heldout import distinct
+from orthoglot.tasks.registry import Direction
 
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
-
+TITLE = "Leakage"
+QUESTION = "What do the two parts share that each should have to itself?"
+BETTER: dict[str, Direction] = {}
+MEASURES = {
+    "cosine": (Metric("cosine", mean()), Metric("cosine:spread", spread())),
+    "norm:meaning": (Metric("norm:meaning", ratio(), scale=1),),
+    "norm:language": (Metric("norm:language", ratio(), scale=1),),
+    "language_share": (Metric("language_share", explained()),),
+    "r2:meaning": (Metric("r2:meaning", explained()),),
+    "r2:sentence": (Metric("r2:sentence", explained()),),
+}
+COMPARED = ()
 # Relative to the mean variance of a predictor's dimension.
 PENALTIES = tuple(10.0**power for power in range(-6, 4))
 logger = logging.getLogger(__name__)
@@ -62,18 +72,19 @@ class Leakage(PairTask):
 
     seed: int
 
-    def score(self, views: Mapping[View, Mapping[str, np.ndarray]]) -> Iterator[Leak]:
-        """Every measure of {view: {side: (N, D)}}; without a decomposer the sentence view's language share only."""
+    def findings(self, vectors: Vectors) -> Iterator[Finding]:
+        """Every measure; without a decomposer the sentence view's language share only."""
         keys = np.tile(keys_of(self.pairs.source_sentences), 2)
-        return leaks(
-            {view: np.concatenate([*sides.values()]) for view, sides in views.items()}, keys, self.seed
-        )
+        for seed in vectors.seeds:
+            views = {view: np.concatenate([*vectors.seen(view, seed).values()]) for view in vectors.views}
+            for leak in leaks(views, keys, self.seed):
+                yield Finding(self.pairs.pair, leak.view, seed, leak.measure, leak.scores, leak.facts)
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Leakage]:
+def make(name: str, data: TaskData) -> list[Leakage]:
     """Held-out pairs of every language pair."""
-    found = [distinct(pair, unseen, settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
-    return [Leakage(name, pairs, settings.seed) for pairs in found if pairs.source_sentences]
+    found = [distinct(pair, unseen, data.settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
+    return [Leakage(name, pairs, data.settings.seed) for pairs in found if pairs.source_sentences]
 
 
 class Ridge(NamedTuple):
@@ -186,6 +197,8 @@ def fit(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> Ridge:
         y: (n, E).
         chosen: (n,) bool.
     """
+    from scipy.linalg import solve
+
     ours, theirs = x[~chosen], y[~chosen]
     x_mean, y_mean = ours.mean(axis=0), theirs.mean(axis=0)
     centred, targets = ours - x_mean, theirs - y_mean

@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from orthoglot import settings
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import ACCURACY, ALL, LEFT_OUT
 from orthoglot.streams import derive
-from orthoglot.tasks import logistic
 from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.registry import PROBE
 
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
+TITLE = "Language probe"
+QUESTION = "How often does a linear classifier tell a sentence's language from its vector?"
+BETTER = PROBE
+
+
+class Settings(settings.Settings):
+    """What the probe adds to the settings of an evaluation."""
+
+    probe_sentences: settings.Count = 500
+    """Sentences of each language in the task `language-probe`, at most."""
+    probe_test_share: settings.Share = 0.5
+    """Share of these that the probe is tested on; it learns from the others."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,8 @@ class LanguageProbe:
         Raises:
             DataError: fewer than two languages have a usable training vector.
         """
+        from orthoglot.tasks import logistic
+
         languages = sorted(vectors)
         train = np.concatenate([vectors[language][: -self.n_test] for language in languages])
         test = np.concatenate([vectors[language][-self.n_test :] for language in languages])
@@ -71,6 +83,8 @@ class LanguageProbe:
 
     def facts(self, subset: str) -> dict[str, object]:
         """Classifier, sizes, chance."""
+        from orthoglot.tasks import logistic
+
         k = len(self.sentences)
         n = len(next(iter(self.sentences.values())))
         return {
@@ -82,15 +96,15 @@ class LanguageProbe:
         }
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def make(name: str, data: TaskData) -> list[Task]:
     """The probe over the held-out sentences of all language pairs."""
     sentences: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for pair, unseen in data.held_out.items():
         keys = keys_of(one.source for one in unseen.pairs).tolist()
         for side, language in enumerate(parse_pair(pair)):
             sentences[language] += [(one[side], key) for one, key in zip(unseen.pairs, keys, strict=True)]
-    size, share = settings.probe_sentences, settings.probe_test_share
-    return [sample(sentences, size=size, test_share=share, seed=settings.seed)]
+    size, share = data.settings.probe_sentences, data.settings.probe_test_share
+    return [sample(sentences, size=size, test_share=share, seed=data.settings.seed)]
 
 
 def sample(

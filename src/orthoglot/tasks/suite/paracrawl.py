@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,15 @@ from orthoglot.streams import derive
 from orthoglot.tasks.base import PairTask, Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.heldout import distinct
 from orthoglot.tasks.margins import mine
+from orthoglot.tasks.registry import RETRIEVAL
 from orthoglot.tasks.search import search
 
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
-
+TITLE = "Retrieval by margin among many"
+QUESTION = "How many of some sentences have their translation as best candidate among very many?"
+BETTER = RETRIEVAL
 NEIGHBOURS = 4
+# At most, as in EMS.
+QUERIES, CANDIDATES = 2000, 200_000
 
 
 @dataclass(frozen=True)
@@ -83,22 +85,17 @@ class MarginRetrieval(PairTask):
         return found, facts
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def make(name: str, data: TaskData) -> list[Task]:
     """Held-out pairs, and benchmarks of sentence pairs; the queries are drawn where there are more pairs."""
-    sets = [
-        (distinct(pair, unseen, len(unseen.pairs)), unseen.seen_dropped)
-        for pair, unseen in data.held_out.items()
-    ]
-    held_out = [
-        (pairs, {"duplicates_dropped": repeated, "seen_dropped": seen}) for (pairs, repeated), seen in sets
-    ]
-    found: list[tuple[PairSet, dict[str, int]]] = [
-        (pairs, {}) for folder in data.benchmarks for pairs in read_benchmark(folder)
-    ]
+    sets: list[tuple[PairSet, dict[str, int]]] = []
+    for pair, unseen in data.held_out.items():
+        pairs, repeated = distinct(pair, unseen, len(unseen.pairs))
+        sets.append((pairs, {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}))
+    sets += [(pairs, {}) for folder in data.benchmarks for pairs in read_benchmark(folder)]
     tasks: list[Task] = []
-    for pairs, dropped in [*held_out, *found]:
-        drawn = _drawn(pairs, settings.margin_candidates, settings.seed)
-        queries = min(settings.margin_queries, len(drawn.source_sentences))
+    for pairs, dropped in sets:
+        drawn = _drawn(pairs, CANDIDATES, data.settings.seed)
+        queries = min(QUERIES, len(drawn.source_sentences))
         tasks.append(MarginRetrieval(name, drawn, queries, dropped, data.device))
     return tasks
 

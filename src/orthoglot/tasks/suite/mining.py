@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,16 +12,32 @@ from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.corpora.mining_sets import MiningSet, read_mining
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.statistics.records import F1
+from orthoglot.statistics.weighted import Metric, share_of
 from orthoglot.streams import derive
 from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.heldout import distinct
 from orthoglot.tasks.margins import Mined, best_threshold, mine
+from orthoglot.tasks.registry import RETRIEVAL
 from orthoglot.tasks.search import search
 
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
-
+TITLE = "Mining of translations"
+QUESTION = (
+    "Of two texts, a few sentences translate each other: how well are these pairs separated from the rest?"
+)
+BETTER = RETRIEVAL
+# Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
+MEASURES = {
+    "mining": (
+        Metric(F1, share_of([(0, 2)], [1, 2])),
+        Metric("precision", share_of([(0, 1)], [1])),
+        Metric("recall", share_of([(0, 1)], [2])),
+        Metric("F1:best", share_of([(3, 2)], [4, 2])),
+    )
+}
 NEIGHBOURS = 4
+# Gold pairs in a set that is made of held-out pairs, as a share of either side's sentences [BUCC 2018: 0.020 to 0.033].
+SHARE = 0.03
 # A half with fewer gold pairs teaches no threshold.
 FEWEST_GOLD = 5
 logger = logging.getLogger(__name__)
@@ -161,17 +176,17 @@ class Mining:
         return pairs, np.array([one in gold for one in both], dtype=bool), facts
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def make(name: str, data: TaskData) -> list[Task]:
     """Benchmarks of mining, and sets made of held-out pairs; a warning names those with too few gold pairs."""
     tasks: list[Task] = [
-        Mining(name, texts, settings.seed, data.device)
+        Mining(name, texts, data.settings.seed, data.device)
         for folder in data.benchmarks
         for texts in read_mining(folder)
     ]
     for pair, unseen in data.held_out.items():
-        texts = diluted(distinct(pair, unseen, len(unseen.pairs))[0], settings.mining_share)
+        texts = diluted(distinct(pair, unseen, len(unseen.pairs))[0], SHARE)
         try:
-            tasks.append(Mining(name, texts, settings.seed, data.device))
+            tasks.append(Mining(name, texts, data.settings.seed, data.device))
         except DataError as error:
             logger.warning("%s; the pair is left out", error)
     return tasks

@@ -1,4 +1,4 @@
-"""What a correlation of the task "qe" may be besides an estimate of quality: controls and confounds.
+"""Quality estimation: how well cosines agree with scores of translations, and what else that may come from.
 
 A cosine compares meanings only if a copy of the source does not pass for a good translation. A correlation with gold
 scores may come from what both have to do with length or, over several language pairs, with the pair. All times 100:
@@ -18,7 +18,7 @@ Source: docs/papers.md#protocol-qe.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,14 +27,35 @@ import numpy as np
 from orthoglot.corpora.benchmarks import read_benchmark
 from orthoglot.statistics.records import ALL
 from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.summary import Key, Scored
+from orthoglot.statistics.weighted import Metric, between, column, correlation, partial_correlation
+from orthoglot.tasks import registry
 from orthoglot.tasks.base import EQUAL, Result, Task, TaskData
 from orthoglot.tasks.graded_pairs import Grading, cosines
 
 if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
+    from orthoglot.statistics.summary import Key, Scored
 
+TITLE = "Quality estimation"
+QUESTION = "How well do cosines of a sentence and its translation agree with the test set's scores of how good it is?"
+BETTER = registry.CORRELATION
 CORRELATION, QUALITY, POOLED = "correlation", "quality", "pooled"
+# Of each translation, see `Checks.score` and `pooled`.
+MEASURES = {
+    QUALITY: (
+        Metric("untranslated:above", column(2)),
+        Metric("length:prediction", correlation(0, 3)),
+        Metric("length:gold", correlation(1, 3)),
+        Metric("length-ratio:prediction", correlation(0, 4)),
+        Metric("length-ratio:gold", correlation(1, 4)),
+        Metric("pearson:length-removed", partial_correlation([3, 4])),
+    ),
+    POOLED: (
+        Metric("pooled:pearson", correlation(0, 1)),
+        Metric("pooled:within", correlation(2, 3)),
+        Metric("pooled:between", between()),
+    ),
+}
+COMPARED = (CORRELATION,)
 
 
 @dataclass(frozen=True)
@@ -74,32 +95,29 @@ class Checks(Grading):
         return facts | {"length": "characters"}
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def make(name: str, data: TaskData) -> list[Task]:
     """For each language pair of the benchmarks its correlation, then its controls."""
     pairs = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder, name)]
     return [task for one in pairs for task in (Grading(name, one), Checks(name, one))]
 
 
-def pooled(scored: Scored) -> Scored:
+def pooled(scored: Scored) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
     """Predictions and gold of all language pairs of a data set at once, with their deviations from the pair's mean.
 
     Args:
         scored: of which those of the task "qe" are taken, (N, 2) prediction and gold by language pair.
     Returns:
-        (N, 4) by data set, view and seed, where there are two pairs or more.
+        (N, 4) by data set, view and seed, where there are two pairs or more, and facts for the signature.
     """
     groups: dict[Key, list[Scores]] = defaultdict(list)
     for key, scores in scored.items():
         if (key.task, key.measure) == ("qe", CORRELATION):
             groups[key._replace(subset=ALL, measure=POOLED)].append(scores)
-    return {
-        key: Scores(
-            np.concatenate([_with_deviations(one.values) for one in parts]),
-            np.concatenate([one.keys for one in parts]),
-        )
-        for key, parts in groups.items()
-        if len(parts) > 1
-    }
+    for key, parts in groups.items():
+        if len(parts) > 1:
+            values = np.concatenate([_with_deviations(part.values) for part in parts])
+            keys = np.concatenate([part.keys for part in parts])
+            yield key, Scores(values, keys), {"prediction": "cosine", "means": "fixed"}
 
 
 def _with_deviations(values: np.ndarray) -> np.ndarray:

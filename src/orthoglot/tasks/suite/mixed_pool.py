@@ -16,18 +16,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from orthoglot.corpora.benchmarks import NwaySet, read_nway
 from orthoglot.decomposers.base import unit
+from orthoglot.statistics.records import SAME_LANGUAGE
+from orthoglot.statistics.weighted import Metric, column, skewness
 from orthoglot.tasks.base import BLOCK_ENTRIES, EQUAL, Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.neighbours import nearest
+from orthoglot.tasks.registry import PROBE
 
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
-
+TITLE = "Neighbours in a pool of all languages"
+QUESTION = (
+    "In a pool of all languages, does a sentence find its translations or sentences of its own language?"
+)
+BETTER = PROBE
+MEASURES = {
+    "mixed-pool": (
+        Metric(SAME_LANGUAGE, column(0)),
+        Metric("coverage", column(1)),
+        Metric("reciprocal-rank", column(2)),
+        Metric("R-precision", column(3)),
+        Metric("hubness", skewness(4), scale=1),
+    )
+}
 NEIGHBOURS = 10
 POOL = "pool"
 
@@ -84,7 +97,7 @@ class MixedPool:
         }
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
+def make(name: str, data: TaskData) -> list[Task]:
     """The texts that benchmarks have in many languages."""
     texts = [text for folder in data.benchmarks for text in read_nway(folder)]
     return [MixedPool(name, text, data.device) for text in texts]

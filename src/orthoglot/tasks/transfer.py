@@ -1,126 +1,51 @@
-"""Classification across languages: a classifier learns labels in one language and is tested in another."""
+"""Labels that a classifier learns in one language and that are tested in another.
+
+The tasks `classification` and `classification-logistic` differ in the classifier.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MultiLabelBinarizer
 
 from orthoglot.corpora.labelled import Item, LabelledSet, read_labelled
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ACCURACY, ALL, MAE, MRP
-from orthoglot.streams import derive
 from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
-from orthoglot.tasks.logistic import FACTS, regression, trained
-from orthoglot.tasks.pair_features import features
-from orthoglot.tasks.perceptron import fit
-
-if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
 
 Labelled = tuple[np.ndarray, np.ndarray]  # vectors (N, D), labels (N,)
-
-
-class Predictor(Protocol):
-    """A trained classifier, or several."""
-
-    def predict(self, vectors: np.ndarray) -> np.ndarray:
-        """(N, D) -> (R, N) labels of R classifiers."""
-        ...
-
-
-class Recipe(Protocol):
-    """How classifiers are trained."""
-
-    def fit(self, train: Labelled, valid: Labelled) -> Predictor:
-        """Train on vectors of length 1."""
-        ...
-
-    def facts(self) -> dict[str, object]:
-        """For the signature."""
-        ...
+# (N, D) vectors -> (R, N) labels of R trained classifiers.
+Predict = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class PerceptronRecipe:
-    """`orthoglot.tasks.perceptron`."""
-
-    runs: int
-    epochs: int
-    seed: int
-
-    def fit(self, train: Labelled, valid: Labelled) -> Predictor:
-        """See `Recipe.fit`."""
-        return fit(train, valid, runs=self.runs, epochs=self.epochs, seed=self.seed)
-
-    def facts(self) -> dict[str, object]:
-        """See `Recipe.facts`."""
-        return {"classifier": "perceptron-10-8", "runs": self.runs, "epochs": self.epochs}
-
-
-class LogisticRecipe:
-    """Multinomial logistic regression on standardised vectors, with the penalty of the language probe."""
-
-    def fit(self, train: Labelled, valid: Labelled) -> Predictor:
-        """See `Recipe.fit`; the validation part is not used."""
-        return _Single(trained(regression(), *train, "classification")[0])
-
-    def facts(self) -> dict[str, object]:
-        """See `Recipe.facts`."""
-        return {**FACTS, "runs": 1}
-
-
-class RankingRecipe(LogisticRecipe):
-    """A binary logistic regression for each label of texts that have several, in a string divided by blanks."""
-
-    def fit(self, train: Labelled, valid: Labelled) -> Predictor:
-        """See `Recipe.fit`; predictions are all labels, the most probable first."""
-        labels = MultiLabelBinarizer()
-        marked = labels.fit_transform([label.split() for label in train[1]])
-        classifier, _ = trained(OneVsRestClassifier(regression()), train[0], marked, "classification")
-        return _Ranking(classifier, labels.classes_)
-
-
-class _Ranking(NamedTuple):
-    pipeline: Pipeline
-    labels: np.ndarray
-
-    def predict(self, vectors: np.ndarray) -> np.ndarray:
-        order = np.argsort(-self.pipeline.decision_function(vectors), axis=1, kind="stable")
-        return np.array([" ".join(self.labels[row]) for row in order], dtype=object)[None]
-
-
-class _Single(NamedTuple):
-    pipeline: Pipeline
-
-    def predict(self, vectors: np.ndarray) -> np.ndarray:
-        return np.asarray(self.pipeline.predict(vectors))[None]
-
-
-@dataclass
 class Learner:
-    """Classifiers by the vectors that they were trained on, so that each test language finds them trained."""
+    """Classifiers by the vectors that they were trained on, so that each test language finds them trained.
 
-    recipe: Recipe
-    known: dict[bytes, Predictor] = field(default_factory=dict)
+    Attributes:
+        fit: trains on vectors of length 1: a training part, a validation part.
+        facts: for the signature.
+        trained: what was trained so far.
+    """
 
-    def fit(self, train: Labelled, valid: Labelled) -> Predictor:
+    fit: Callable[[Labelled, Labelled], Predict]
+    facts: Mapping[str, object]
+    trained: dict[bytes, Predict] = field(default_factory=dict)
+
+    def learnt(self, train: Labelled, valid: Labelled) -> Predict:
         """A classifier, trained once for equal vectors and labels."""
-        parts = (*train, *valid)
-        found = hashlib.blake2b()
-        for one in parts:
-            found.update(one.tobytes())
-        key = found.digest()
-        if key not in self.known:
-            self.known[key] = self.recipe.fit(train, valid)
-        return self.known[key]
+        digest = hashlib.blake2b()
+        for array in (*train, *valid):
+            digest.update(array.tobytes())
+        key = digest.digest()
+        if key not in self.trained:
+            self.trained[key] = self.fit(train, valid)
+        return self.trained[key]
 
 
 def right(predicted: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -155,7 +80,7 @@ MEASURED = {
 class Transfer:
     """Texts of one language, labelled by classifiers that learnt the labels in another, or in several at once.
 
-    Accuracy, 0 to 100, mean over the classifiers of the recipe, on the `features` of vectors of length 1. Chance is
+    Accuracy, 0 to 100, mean over the learner's classifiers, on the `features` of vectors of length 1. Chance is
     100 / C for C labels. The signature also has the share of the test's most frequent label (`majority`) and the
     standard deviation of the classifiers' accuracies (`run_sd`). Higher is better for the meaning view, lower for the
     language view. Of labels that are numbers it is their mean absolute error instead, times 100: lower is better. Of
@@ -221,7 +146,7 @@ class Transfer:
         facts: dict[str, object] = {}
         if kept.any():
             _, compare = MEASURED[self.texts.scoring]
-            scores = compare(self.learner.fit(train, valid).predict(tested), wanted)
+            scores = compare(self.learner.learnt(train, valid)(tested), wanted)
             found[kept] = scores.mean(0)
             if len(scores) > 1:
                 facts = {"run_sd": round(100 * float(scores.mean(1).std(ddof=1)), 3)}
@@ -236,9 +161,9 @@ class Transfer:
         sizes = {part: len(own) for part, own in parts.items()}
         if self.texts.scoring == "several":
             every = {label for labels in parts["train"] for label in labels.split()}
-            return {**self.learner.recipe.facts(), "labels": len(every), **sizes}
+            return {**self.learner.facts, "labels": len(every), **sizes}
         labels = set(parts["train"])
-        facts = {**self.learner.recipe.facts(), "labels": len(labels), **sizes}
+        facts = {**self.learner.facts, "labels": len(labels), **sizes}
         if self.texts.scoring == "number":
             return facts
         most = max(parts["test"].count(label) for label in labels)
@@ -273,27 +198,39 @@ def _side(part: str, language: str, column: int) -> str:
     return f"{part} {language} {column + 1}"
 
 
-def perceptron(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """Tasks of all directions of each benchmark of texts with one label, by perceptrons."""
-    seed = derive(settings.seed, "classification")
-    recipe = PerceptronRecipe(settings.classifier_runs, settings.classifier_epochs, seed)
-    return _make(name, {"label": recipe, "number": recipe}, data)
-
-
-def logistic(name: str, settings: EvaluationSettings, data: TaskData) -> list[Task]:
-    """Tasks of all directions of each benchmark, by logistic regression."""
-    return _make(
-        name, {"label": LogisticRecipe(), "number": LogisticRecipe(), "several": RankingRecipe()}, data
-    )
-
-
-def _make(name: str, recipes: Mapping[str, Recipe], data: TaskData) -> list[Task]:
-    tasks: list[Task] = []
+def transfers(name: str, data: TaskData, learners: Mapping[str, Callable[[], Learner]]) -> Iterator[Task]:
+    """Tasks of all directions of each benchmark whose scoring has a learner, one for each training."""
     for texts in (texts for folder in data.benchmarks for texts in read_labelled(folder)):
-        if (recipe := recipes.get(texts.scoring)) is None:
-            continue
-        learners: dict[tuple[str, ...], Learner] = {}
-        for taught, target in texts.directions:
-            learner = learners.setdefault(tuple(taught), Learner(recipe))
-            tasks.append(Transfer(name, texts, taught, target, learner))
-    return tasks
+        shared: dict[tuple[str, ...], Learner] = {}
+        for taught, target in texts.directions if texts.scoring in learners else ():
+            if tuple(taught) not in shared:
+                shared[tuple(taught)] = learners[texts.scoring]()
+            yield Transfer(name, texts, taught, target, shared[tuple(taught)])
+
+
+def features(vectors: Sequence[np.ndarray]) -> np.ndarray:
+    """One text: its vector u. A pair: u and v with what tells them apart. A choice: the difference of two pairs.
+
+    pair(u, v) = [u, v, |u - v|, sqrt(D) u * v]
+
+    u and v have length 1, so that their entries are about 1 / sqrt(D) and those of their product 1 / D: the factor
+    brings all parts to one size, which a perceptron needs and a standardised regression does not notice. Of a choice
+    between (u, v) and (u', v') it is pair(u, v) - pair(u', v'), whose sign changes if the alternatives change places.
+
+    Args:
+        vectors: of one, two or four texts, (N, D) each, of any length but 0.
+    Returns:
+        (N, D) or (N, 4 D), float64.
+    Source: docs/papers.md#pair-features.
+    """
+    units = [unit(one.astype(np.float64)) for one in vectors]
+    if len(units) == 1:
+        return units[0]
+    if len(units) == 2:
+        return _pair(*units)
+    first, second, third, fourth = units
+    return _pair(first, second) - _pair(third, fourth)
+
+
+def _pair(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return np.concatenate([u, v, abs(u - v), u.shape[1] ** 0.5 * u * v], axis=1)

@@ -24,25 +24,35 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.covariance import ledoit_wolf
 
+from orthoglot import settings
 from orthoglot.corpora.benchmarks import NwaySet, read_nway
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL
-from orthoglot.statistics.summary import Blocks
+from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, View
 from orthoglot.streams import derive
-from orthoglot.tasks.base import TaskData, usable
+from orthoglot.tasks.base import Finding, TaskData, Vectors, usable
+from orthoglot.tasks.registry import Direction
 
 if TYPE_CHECKING:
-    from orthoglot.tasks.settings import EvaluationSettings
+    from orthoglot.statistics.summary import Blocks
 
+TITLE = "Geometry"
+QUESTION = "Do languages occupy the same space, and is all of it used?"
+BETTER: dict[str, Direction] = {}
 GROUPS = (HEAD, LONG_TAIL, ALL)
 BLOCKS = 10
 # With fewer sentences a block has one or none.
 FEWEST = 2 * BLOCKS
 # Of a variance: a dimension with less is constant up to rounding.
 FLOOR = 1e-8
+
+
+class Settings(settings.Settings):
+    """What geometry adds to the settings of an evaluation."""
+
+    long_tail: list[settings.Language] = []
+    """Languages with few training pairs; geometry reports them apart from the others (the head)."""
 
 
 def diagonal_divergence(vectors: np.ndarray) -> float:
@@ -65,6 +75,8 @@ def full_divergence(vectors: np.ndarray) -> float:
     Two samples of one distribution are apart as well, by more the larger D is relative to n.
     Source: docs/papers.md#emma-x-kl-d.
     """
+    from sklearn.covariance import ledoit_wolf
+
     whole = np.asarray(vectors, dtype=np.float64)
     languages, _, width = whole.shape
     means = whole.mean(axis=1)
@@ -139,6 +151,22 @@ class Geometry:
         """One side per language."""
         return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
+    def findings(self, vectors: Vectors) -> Iterator[Finding]:
+        """The metrics of each group of languages, and a map of the text, of the parts or of undivided vectors."""
+        from orthoglot.tasks.projections import project_text
+
+        views: tuple[View, ...] = ("meaning", "language") if "meaning" in vectors.views else ("sentence",)
+        for view in views:
+            directions = self.directions(
+                [vectors.seen(view, seed, paired=False) for seed in vectors.seeds], view
+            )
+            if view != "language":
+                drawn = project_text(directions[0], self.seed)
+                yield Finding(ALL, view, vectors.seeds[0], self.name, drawn, {})
+            for group, by_seed, facts in self.score(directions):
+                for seed, blocks in zip(vectors.seeds, by_seed, strict=True):
+                    yield Finding(group, view, seed, self.name, blocks, facts)
+
     def directions(
         self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str
     ) -> list[dict[str, np.ndarray]]:
@@ -168,10 +196,10 @@ class Geometry:
             yield group, [metrics(vectors, blocks) for vectors in stacks], facts
 
 
-def make(name: str, settings: EvaluationSettings, data: TaskData) -> list[Geometry]:
+def make(name: str, data: TaskData) -> list[Geometry]:
     """The texts that benchmarks have in many languages."""
     texts = [text for folder in data.benchmarks for text in read_nway(folder)]
-    return [Geometry(name, text, settings.long_tail, settings.seed) for text in texts]
+    return [Geometry(name, text, data.settings.long_tail, data.settings.seed) for text in texts]
 
 
 def groups(languages: Sequence[str], long_tail: Sequence[str]) -> dict[str, list[str]]:
@@ -189,6 +217,8 @@ def blocks_of(sentences: int, seed: int) -> np.ndarray:
 
 def metrics(vectors: np.ndarray, blocks: np.ndarray) -> Blocks:
     """The metrics of (L, n, D), and those with an interval without each block of `blocks` (n,)."""
+    from orthoglot.statistics.summary import Blocks
+
     parts = [_with_interval(vectors[:, blocks != block]) for block in range(BLOCKS)]
     without = {metric: np.array([part[metric] for part in parts]) for metric in parts[0]}
     ends = {metric: (0.0, 1.0 if metric.startswith("pr") else math.inf) for metric in without}

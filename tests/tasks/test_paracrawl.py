@@ -5,13 +5,15 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.heldout import read_held_out
-from orthoglot.tasks.margin_retrieval import MarginRetrieval, make
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.tasks.suite import paracrawl
+from orthoglot.tasks.suite.paracrawl import MarginRetrieval, make
 
 
 def task(n: int, queries: int) -> MarginRetrieval:
@@ -48,15 +50,17 @@ def test_a_pair_without_direction_is_left_out() -> None:
 
 
 def test_queries_and_candidates_are_limited_and_stated(
-    world: SimpleNamespace, settings: EvaluationSettings
+    world: SimpleNamespace, settings: EvaluationSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = settings.model_copy(update={"margin_queries": 7, "margin_candidates": 20})
-    tasks = make("paracrawl", limited, TaskData(read_held_out(world.bitext), world.benchmarks))
+    monkeypatch.setattr(paracrawl, "QUERIES", 7)
+    monkeypatch.setattr(paracrawl, "CANDIDATES", 20)
+    data = TaskData(settings, read_held_out(world.bitext), world.benchmarks)
+    tasks = make("paracrawl", data)
     assert {one.dataset for one in tasks} == {"test", "benchmark"}
     for one in tasks:
         facts = one.facts("x")
         assert (facts["queries"], facts["candidates"], facts["chance"]) == (7, 20, 5)
         assert len(one.keys()) == 7
         assert len(set(one.sides()["source"][0])) == 20
-    again = make("paracrawl", limited, TaskData(read_held_out(world.bitext), world.benchmarks))
+    again = make("paracrawl", data)
     assert [one.sides() for one in again] == [one.sides() for one in tasks]

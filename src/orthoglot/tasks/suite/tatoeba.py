@@ -1,0 +1,18 @@
+"""Retrieval in benchmarks of sentence pairs, both directions."""
+
+from __future__ import annotations
+
+from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.tasks.base import TaskData
+from orthoglot.tasks.registry import RETRIEVAL
+from orthoglot.tasks.retrieval import Retrieval
+
+TITLE = "Tatoeba retrieval"
+QUESTION = "Of the pairs of a test set, how many sentences have their translation as nearest neighbour?"
+BETTER = RETRIEVAL
+
+
+def make(name: str, data: TaskData) -> list[Retrieval]:
+    """A task for each language pair of each benchmark."""
+    sets = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder)]
+    return [Retrieval(name, pairs, pivot="target", device=data.device) for pairs in sets]
