@@ -70,10 +70,13 @@ def run(way: str, n: int, output: Path) -> None:
 def prepared(way: str, x, y) -> Callable[[], dict]:
     """The work of one way, with what it imports loaded."""
     if way.startswith("ours"):
+        import torch
+
         from orthoglot.tasks.neighbours import nearest
 
+        torch.set_num_threads(THREADS)
         other = x if way == "ours, x with x" else y
-        return lambda: nearest(x, other, NEIGHBOURS + (other is x), threads=THREADS)._asdict()
+        return lambda: nearest(x, other, NEIGHBOURS + (other is x))._asdict()
     if way == "faiss":
         import faiss
 

@@ -1,4 +1,4 @@
-"""The search against definitions written as loops, scikit-learn and faiss, whatever the tiles, threads and library."""
+"""The search against definitions written as loops, scikit-learn and faiss, whatever the tiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from orthoglot.tasks import neighbours
-from orthoglot.tasks.neighbours import GRID, OfTorch, candidates, cosines, nearest
+from orthoglot.tasks.neighbours import GRID, candidates, cosines, nearest
 
 TILES = ((16, 16), (32, 48), (4096, 8192))
 
@@ -60,10 +60,9 @@ def test_neighbours_are_the_definition(kind: str, n: int, m: int, d: int, k: int
     similarity = exact(x, y)
     forward, backward = by_definition(similarity, k), by_definition(similarity.T, k)
     for tile in TILES:
-        for device, threads in (("cpu", 1), ("cpu", 3), ("cpu:0", 1)):  # "cpu:0" is a device of PyTorch
-            found = nearest(x, y, k, device=device, threads=threads, tile=tile)
-            assert found.forward.tolist() == forward
-            assert found.backward.tolist() == backward
+        found = nearest(x, y, k, tile=tile)
+        assert found.forward.tolist() == forward
+        assert found.backward.tolist() == backward
 
 
 def test_oracle_v1_lowest_index_wins_the_tie() -> None:
@@ -124,9 +123,9 @@ class Largest(TorchDispatchMode):
 def test_no_array_grows_with_the_number_of_similarities() -> None:
     x, y = sides("different", 3000, 2500, 8)
     with Largest() as seen:
-        candidates(x, y, 6, OfTorch("cpu"), tile=(64, 128))
-    # A tile, or what is looked at of each of its rows; the lists of all rows have 6 columns, and twice that merged.
-    assert seen.entries <= max(128 * 6 * neighbours.GROUP, 64 * 128, 3000 * 12)
+        candidates(x, y, 6, tile=(64, 128))
+    # A tile, or the lists of all rows, which have 6 columns.
+    assert seen.entries <= max(64 * 128, 3000 * 6)
     assert seen.entries < len(x) * len(y) / 100
 
 

@@ -4,26 +4,25 @@ Each tile of x y^T is computed once, in float32, and gives candidates to its row
 rounds differently with other tiles and on other devices. Candidates too close to distinguish are therefore compared
 again in exact arithmetic, so that the neighbours depend on neither.
 
-Memory in addition to the vectors and the results: at most 256 MiB for each thread, 4 GiB on a GPU, and 100 bytes per
-vector and candidate, however many similarities there are.
+Memory in addition to the vectors and the results: at most 512 MiB, 4 GiB on a GPU, and 100 bytes per vector and
+candidate, however many similarities there are.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from orthoglot.tasks.base import EQUAL
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 # Rows and columns of a tile: 128 MiB of float32. On a GPU 2 GiB, so that copying a tile's columns takes less time than
 # their products.
 TILE, GPU_TILE = (4096, 8192), (32768, 16384)
-# Each candidate is found by the maximum of so many entries of its row or column.
-GROUP = 16
 # Candidates that are kept in addition to the neighbours that are wanted, and to half as many: distant neighbours are
 # close to each other.
 SPARE = 2
@@ -47,117 +46,12 @@ class Nearest(NamedTuple):
     backward: np.ndarray
 
 
-class Arrays(Protocol):
-    """What the search needs of a library of arrays, e.g. of tensors on a GPU."""
-
-    def put(self, array: np.ndarray) -> Any:
-        """The array where the library computes."""
-        ...
-
-    def get(self, array: Any) -> np.ndarray:
-        """The same as a NumPy array."""
-        ...
-
-    def greatest(self, array: Any, axis: int) -> Any:
-        """The maximum along an axis."""
-        ...
-
-    def largest(self, array: Any, k: int) -> Any:
-        """Positions of the k largest entries of each row, in any order."""
-        ...
-
-    def take(self, array: Any, places: Any) -> Any:
-        """Entries of an array by their places in it as one row."""
-        ...
-
-    def join(self, one: Any, other: Any, axis: int) -> Any:
-        """Two arrays as one."""
-        ...
-
-    def full(self, shape: tuple[int, ...], value: float) -> Any:
-        """An array of one value: float32, or int64 for an int."""
-        ...
-
-
-class OfNumpy:
-    """NumPy's arrays."""
-
-    def put(self, array: np.ndarray) -> np.ndarray:
-        """See `Arrays.put`."""
-        return array
-
-    def get(self, array: np.ndarray) -> np.ndarray:
-        """See `Arrays.get`."""
-        return array
-
-    def greatest(self, array: np.ndarray, axis: int) -> np.ndarray:
-        """See `Arrays.greatest`."""
-        return array.max(axis=axis)
-
-    def largest(self, array: np.ndarray, k: int) -> np.ndarray:
-        """See `Arrays.largest`."""
-        return np.argpartition(array, array.shape[1] - k, axis=1)[:, array.shape[1] - k :]
-
-    def take(self, array: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """See `Arrays.take`."""
-        return array.take(places)
-
-    def join(self, one: np.ndarray, other: np.ndarray, axis: int) -> np.ndarray:
-        """See `Arrays.join`."""
-        return np.concatenate([one, other], axis=axis)
-
-    def full(self, shape: tuple[int, ...], value: float) -> np.ndarray:
-        """See `Arrays.full`."""
-        return np.full(shape, value, dtype=np.int64 if isinstance(value, int) else np.float32)
-
-
-class OfTorch:
-    """PyTorch's tensors on one device; products are in float32, never in a GPU's shorter formats."""
-
-    def __init__(self, device: str) -> None:
-        import torch
-
-        self.torch = torch
-        self.device = torch.device(device)
-        torch.backends.cuda.matmul.allow_tf32 = False
-
-    def put(self, array: np.ndarray) -> Any:
-        """See `Arrays.put`."""
-        return self.torch.as_tensor(array, device=self.device)
-
-    def get(self, array: Any) -> np.ndarray:
-        """See `Arrays.get`."""
-        return array.cpu().numpy()
-
-    def greatest(self, array: Any, axis: int) -> Any:
-        """See `Arrays.greatest`."""
-        return array.amax(dim=axis)
-
-    def largest(self, array: Any, k: int) -> Any:
-        """See `Arrays.largest`."""
-        return array.topk(k, dim=1, sorted=False).indices
-
-    def take(self, array: Any, places: Any) -> Any:
-        """See `Arrays.take`."""
-        return array.take(places)
-
-    def join(self, one: Any, other: Any, axis: int) -> Any:
-        """See `Arrays.join`."""
-        return self.torch.cat([one, other], dim=axis)
-
-    def full(self, shape: tuple[int, ...], value: float) -> Any:
-        """See `Arrays.full`."""
-        dtype = self.torch.int64 if isinstance(value, int) else self.torch.float32
-        return self.torch.full(shape, value, dtype=dtype, device=self.device)
-
-
 def nearest(
     x: np.ndarray,
     y: np.ndarray,
     k: int = 1,
     *,
     device: str = "cpu",
-    threads: int = 1,
     tile: tuple[int, int] | None = None,
 ) -> Nearest:
     """The k nearest neighbours of each row of x in y, and of each row of y in x.
@@ -170,14 +64,12 @@ def nearest(
         y: (m, D), rows of length 1.
         k: neighbours, at least 1.
         device: "cpu", "cuda", ...: where the products are computed; the result is the same.
-        threads: that search at once on a CPU, each of which may itself compute products with several threads.
         tile: rows and columns of a tile, None for a size that suits the device; the result is the same.
     Source: docs/papers.md#protocol-retrieval.
     """
     x, y = (np.ascontiguousarray(side, dtype=np.float32) for side in (x, y))
-    arrays: Arrays = OfNumpy() if device == "cpu" else OfTorch(device)
     tile = tile or (TILE if device == "cpu" else GPU_TILE)
-    forward, backward = candidates(x, y, k + k // 2 + SPARE, arrays, tile, threads)
+    forward, backward = candidates(x, y, k + k // 2 + SPARE, device, tile)
     return Nearest(settle(*forward, x, y, k), settle(*backward, y, x, k))
 
 
@@ -201,88 +93,46 @@ Lists = tuple[np.ndarray, np.ndarray]
 
 
 def candidates(
-    x: np.ndarray, y: np.ndarray, keep: int, arrays: Arrays, tile: tuple[int, int] = TILE, threads: int = 1
+    x: np.ndarray, y: np.ndarray, keep: int, device: str = "cpu", tile: tuple[int, int] = TILE
 ) -> tuple[Lists, Lists]:
     """The rows with the `keep` highest float32 products, in no order: their numbers and products, of x and of y.
 
-    Both lists have `keep` columns; a product is -inf where there are fewer rows. Threads take blocks of rows of x in
-    turn.
+    Both lists have `keep` columns; a product is -inf where there are fewer rows.
     """
-    # Every thread gets as many blocks of rows as the others, all about as high.
-    height, width = _even(len(x), tile[0], threads), _even(len(y), tile[1], 1)
-    forward = _empty(len(x), keep, arrays)
+    import torch
 
-    def work(first: int) -> tuple[Any, Any]:
-        backward = _empty(len(y), keep, arrays)
-        for top in range(first * height, len(x), threads * height):
-            block = arrays.put(x[top : top + height])
-            rows = tuple(side[top : top + height] for side in forward)
-            for left in range(0, len(y), width):
-                products = _padded(block @ arrays.put(y[left : left + width]).T, arrays)
-                _renew(rows, products, left, 1, arrays)
-                _renew(tuple(side[left : left + width] for side in backward), products, top, 0, arrays)
-        return backward
-
-    with ThreadPoolExecutor(threads) as pool:
-        (numbers, values), *others = pool.map(work, range(threads))
-    for more_numbers, more_values in others:
-        numbers, values = arrays.join(numbers, more_numbers, 1), arrays.join(values, more_values, 1)
-    best = arrays.largest(values, keep) + arrays.put(np.arange(len(y)) * values.shape[1])[:, None]
-    backward = arrays.take(numbers, best), arrays.take(values, best)
-    get = arrays.get
-    return (get(forward[0]), get(forward[1])), (get(backward[0]), get(backward[1]))
-
-
-def _even(length: int, most: int, times: int) -> int:
-    """The size of blocks, at most about `most`, of which a multiple of `times` makes up the length."""
-    blocks = times * math.ceil(length / (times * most))
-    return math.ceil(length / (blocks * GROUP)) * GROUP
-
-
-def _empty(rows: int, keep: int, arrays: Arrays) -> tuple[Any, Any]:
-    return arrays.full((rows, keep), -1), arrays.full((rows, keep), -np.inf)
-
-
-def _padded(products: Any, arrays: Arrays) -> Any:
-    """The products with rows and columns of -inf, so that both counts are multiples of `GROUP`."""
-    for axis in (0, 1):
-        if missing := -products.shape[axis] % GROUP:
-            shape = (missing, products.shape[1]) if axis == 0 else (products.shape[0], missing)
-            products = arrays.join(products, arrays.full(shape, -np.inf), axis)
-    return products
-
-
-def _renew(kept: tuple[Any, Any], products: Any, offset: int, axis: int, arrays: Arrays) -> None:
-    """Put the better ones of a tile among the kept candidates of each row (axis 1) or column (axis 0).
-
-    Entries are in groups of `GROUP`. The `keep` groups with the highest maxima hold the `keep` highest entries, so
-    that only their entries are looked at one by one, and none where no maximum is above the least that is kept.
-    """
-    numbers, values = kept
-    count, keep = values.shape
-    groups = products.shape[axis] // GROUP
-    # Group g has the entries g, g + groups, g + 2 groups, ...
-    if axis == 1:
-        maxima = arrays.greatest(products.reshape(products.shape[0], GROUP, groups), 1)[:count]
-    else:
-        maxima = arrays.greatest(products.reshape(GROUP, groups, products.shape[1]), 0).T[:count]
-    better = arrays.greatest(maxima, 1) > -arrays.greatest(-values, 1)
-    own = arrays.put(np.arange(count))[better]
-    chosen = arrays.largest(maxima[own], min(keep, groups))
-    steps = arrays.put(np.arange(GROUP) * groups)
-    entries = (chosen[:, :, None] + steps).reshape(len(own), GROUP * chosen.shape[1])
-    # Places in the tile as one row: taking them is faster than by two coordinates.
-    stride = products.shape[1]
-    found = arrays.take(
-        products, own[:, None] * stride + entries if axis == 1 else entries * stride + own[:, None]
+    torch.backends.cuda.matmul.allow_tf32 = False  # products in float32, never in a GPU's shorter formats
+    height, width = tile
+    forward, backward = (
+        (
+            torch.full((len(side), keep), -1, device=device),
+            torch.full((len(side), keep), -torch.inf, device=device),
+        )
+        for side in (x, y)
     )
-    all_numbers, all_values = (
-        arrays.join(numbers[own], entries + offset, 1),
-        arrays.join(values[own], found, 1),
-    )
-    best = arrays.largest(all_values, keep)
-    best = best + arrays.put(np.arange(len(own)) * all_values.shape[1])[:, None]
-    numbers[own], values[own] = arrays.take(all_numbers, best), arrays.take(all_values, best)
+    for top in range(0, len(x), height):
+        rows = torch.tensor(x[top : top + height], device=device)
+        for left in range(0, len(y), width):
+            products = rows @ torch.tensor(y[left : left + width], device=device).T
+            _renew(forward, top, products, left)
+            _renew(backward, left, products.T.contiguous(), top)  # `topk` is slow along columns
+    return _arrays(forward), _arrays(backward)
+
+
+def _renew(lists: tuple[Tensor, Tensor], first: int, products: Tensor, offset: int) -> None:
+    """Put the best products of each row of a tile among the candidates of the rows from `first` on."""
+    import torch
+
+    numbers, values = (part[first : first + len(products)] for part in lists)
+    keep = values.shape[1]
+    best = products.topk(min(keep, products.shape[1]), dim=1, sorted=False)
+    both = torch.cat([values, best.values], dim=1).topk(keep, dim=1, sorted=False)
+    numbers.copy_(torch.cat([numbers, best.indices + offset], dim=1).gather(1, both.indices))
+    values.copy_(both.values)
+
+
+def _arrays(lists: tuple[Tensor, Tensor]) -> Lists:
+    return lists[0].cpu().numpy(), lists[1].cpu().numpy()
 
 
 def settle(

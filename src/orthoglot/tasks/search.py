@@ -53,7 +53,7 @@ def search(
         y: (m, D), rows of length 1.
         k: neighbours, at least 1.
         device: of the exact search.
-        threads: on a CPU.
+        threads: of a search that is not exact; PyTorch has its own number of threads for an exact one.
         memory: GiB of queries at once of a search that is not exact.
         exact_up_to: similarities, n m.
     Raises:
@@ -61,7 +61,7 @@ def search(
     Source: docs/papers.md#protocol-search.
     """
     if len(x) * len(y) <= exact_up_to:
-        return Found(nearest(x, y, k, device=device, threads=threads), {"search": "exact"})
+        return Found(nearest(x, y, k, device=device), {"search": "exact"})
     sides = (x, y), (y, x)
     found = [_approximate(*side, k, device, threads, memory) for side in sides]
     recalls = [_recall(*side, rows, device) for side, rows in zip(sides, found, strict=True)]
@@ -74,7 +74,6 @@ def _approximate(
     """The k neighbours of each row of x, (n, min(k, m)); exact where its cells hold fewer."""
     found = nearest_in_cells(x, y, k, threads=threads, memory=memory)
     if len(short := np.flatnonzero((found < 0).any(axis=1))):
-        # In one thread: each needs memory for all rows of y.
         found[short] = nearest(x[short], y, k, device=device).forward
     return found
 
