@@ -34,17 +34,28 @@ def run(
     return read_records(output / "records.jsonl")
 
 
+@pytest.fixture(scope="module")
+def made(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path_factory: pytest.TempPathFactory
+) -> SimpleNamespace:
+    """Records of a decomposer with two seeds, and of the encoder's own vectors."""
+    root = tmp_path_factory.mktemp("evaluations")
+    decomposers = [world.decomposer("dream", seed) for seed in (1, 2)]
+    return SimpleNamespace(
+        root=root,
+        dream=run(world, settings, root / "dream", decomposers, "dream"),
+        original=run(world, settings, root / "original", [], "original"),
+    )
+
+
 def value(records: list[Record], **wanted: object) -> float:
     found = [r for r in records if all(getattr(r, name) == to for name, to in wanted.items())]
     assert len(found) == 1
     return found[0].value
 
 
-def test_meaning_rises_language_falls_and_the_probe_says_the_opposite(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    decomposers = [world.decomposer("dream", seed) for seed in (1, 2)]
-    records = run(world, settings, tmp_path / "out", decomposers, "dream")
+def test_meaning_rises_language_falls_and_the_probe_says_the_opposite(made: SimpleNamespace) -> None:
+    records = made.dream
     overall = {"subset": "all", "seed": None}
     for task in ("heldout", "tatoeba"):
         meaning, language, sentence = (
@@ -58,11 +69,8 @@ def test_meaning_rises_language_falls_and_the_probe_says_the_opposite(
     assert value(records, task="language-probe", view="meaning", **overall) < 60
 
 
-def test_one_record_per_direction_view_and_seed_and_the_means_over_both(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    records = run(world, settings, tmp_path / "out", [world.decomposer("dream", s) for s in (1, 2)], "dream")
-    heldout = [r for r in records if r.task == "heldout" and r.view == "meaning"]
+def test_one_record_per_direction_view_and_seed_and_the_means_over_both(made: SimpleNamespace) -> None:
+    heldout = [r for r in made.dream if r.task == "heldout" and r.view == "meaning"]
     directions = ["qaa->qab", "qab->qaa", "qaa->qac", "qac->qaa"]
     assert {(r.subset, r.seed) for r in heldout} == {
         (d, s) for d in [*directions, "all"] for s in (1, 2, None)
@@ -77,11 +85,9 @@ def test_one_record_per_direction_view_and_seed_and_the_means_over_both(
     assert {r.n for r in heldout if r.subset != "all"} == {50}
 
 
-def test_hits_are_in_the_order_of_the_test_file(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    records = run(world, settings, tmp_path / "out", [], "original")
-    found = read_scores(tmp_path / "out" / "scores.npz")
+def test_hits_are_in_the_order_of_the_test_file(made: SimpleNamespace) -> None:
+    records = made.original
+    found = read_scores(made.root / "original" / "scores.npz")
     hits = found[Key("heldout", "test", "qaa->qab", "sentence", 0)]
     assert hits.values.shape == (50,)
     back = found[Key("heldout", "test", "qab->qaa", "sentence", 0)]
@@ -92,10 +98,8 @@ def test_hits_are_in_the_order_of_the_test_file(
     assert {r.view for r in records} == {"sentence"}
 
 
-def test_a_signature_says_how_the_number_was_made(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    records = run(world, settings, tmp_path / "out", [], "original")
+def test_a_signature_says_how_the_number_was_made(made: SimpleNamespace) -> None:
+    records = made.original
     facts = unsign(next(r for r in records if r.subset == "qaa->qab").signature)
     assert {
         "metric": "P@1",
@@ -134,7 +138,8 @@ def test_a_record_says_how_a_method_departs_from_the_papers(
     folder = world.decomposer("meat-departing", 1)
     own = {"terms": {"meat.language": 1.0}, **details}
     replace(load_decomposer(folder), details=own).save(folder)
-    records = run(world, settings, tmp_path / "out", [folder], "meat")
+    only = settings.model_copy(update={"tasks": ["heldout"]})
+    records = run(world, only, tmp_path / "out", [folder], "meat")
     assert unsign(records[0].signature)["architecture"] == expected
 
 
@@ -163,19 +168,15 @@ def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
 
 
 def test_same_settings_same_bytes(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+    made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    for name in ("one", "two"):
-        run(world, settings, tmp_path / name, [world.decomposer("dream", 1)], "dream")
-    for file in ("records.jsonl", "scores.npz", "map.npz"):
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+    run(world, settings, tmp_path / "again", [world.decomposer("dream", seed) for seed in (1, 2)], "dream")
+    for file in ("records.jsonl", "scores.npz", "map.npz", "text-maps.npz"):
+        assert (tmp_path / "again" / file).read_bytes() == (made.root / "dream" / file).read_bytes()
 
 
-def test_the_map_shows_equally_many_of_every_group(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    run(world, settings, tmp_path / "out", [world.decomposer("dream", 1)], "dream")
-    drawn = read_map(tmp_path / "out" / "map.npz")
+def test_the_map_shows_equally_many_of_every_group(made: SimpleNamespace) -> None:
+    drawn = read_map(made.root / "dream" / "map.npz")
     groups, counts = np.unique(np.stack([drawn.languages, drawn.parts]), axis=1, return_counts=True)
     found = {tuple(group): int(n) for group, n in zip(groups.T.tolist(), counts, strict=True)}
     # 20 of each language pair; qaa stands in two.
@@ -213,11 +214,8 @@ def test_tasks_without_data_are_an_error(
         )
 
 
-def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    records = run(world, settings, tmp_path / "out", [world.decomposer("dream", s) for s in (1, 2)], "dream")
-    graded = [r for r in records if r.task == "sts"]
+def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(made: SimpleNamespace) -> None:
+    graded = [r for r in made.dream if r.task == "sts"]
     assert {(r.dataset, r.metric, r.subset) for r in graded} == {
         ("graded", metric, subset)
         for metric in ("pearson", "spearman")
@@ -230,7 +228,7 @@ def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(
             value(graded, metric=metric, view=view, **overall) for view in ("meaning", "language", "sentence")
         )
         assert meaning > 80 > sentence > language
-        stored = read_scores(tmp_path / "out" / "scores.npz")
+        stored = read_scores(made.root / "dream" / "scores.npz")
         by_pair = []
         for pair in ("qaa-qab", "qaa-qac"):
             items = stored[Key("sts", "graded", pair, "meaning", 1, "correlation")].values
@@ -291,11 +289,8 @@ def test_a_pivot_is_centred_by_the_pair_that_is_compared(
         run(world, only, tmp_path / "tatoeba", [folder], "centering-per-pair")
 
 
-def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    records = run(world, settings, tmp_path / "out", [], "original")
-    found = [r for r in records if r.task == "code-switched"]
+def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(made: SimpleNamespace) -> None:
+    found = [r for r in made.original if r.task == "code-switched"]
     assert {(r.dataset, r.subset, r.metric) for r in found} == {
         ("mixed", subset, "P@1") for subset in ("qac->qaa", "all")
     }
@@ -303,9 +298,9 @@ def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(
 
 
 def test_leaks_are_recorded_for_every_pair_and_seed(
-    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+    made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    clean = run(world, settings, tmp_path / "a", [world.decomposer("dream", s) for s in (1, 2)], "dream")
+    clean = made.dream
     leaking = run(world, settings, tmp_path / "b", [world.decomposer("leaking", 1, leak=1.0)], "leaking")
     found = [r for r in clean if r.task == "leakage"]
     metrics = {
@@ -329,8 +324,7 @@ def test_leaks_are_recorded_for_every_pair_and_seed(
         assert record.low is not None
         assert record.high is not None
         assert record.low <= record.value <= record.high or record.metric == "cosine:spread"
-    alone = run(world, settings, tmp_path / "c", [], "original")
-    assert {r.metric for r in alone if r.task == "leakage"} == {"language_share"}
+    assert {r.metric for r in made.original if r.task == "leakage"} == {"language_share"}
 
 
 def test_a_task_without_a_benchmark_is_told(

@@ -19,7 +19,7 @@ Source: Emma-X 2023, section 5; docs/papers.md#protocol-geometry.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -152,48 +152,35 @@ class Geometry:
         return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
     def findings(self, vectors: Vectors) -> Iterator[Finding]:
-        """The metrics of each group of languages, and a map of the text, of the parts or of undivided vectors."""
-        from orthoglot.tasks.projections import project_text
-
-        views: tuple[View, ...] = ("meaning", "language") if "meaning" in vectors.views else ("sentence",)
-        for view in views:
-            directions = self.directions(
-                [vectors.seen(view, seed, paired=False) for seed in vectors.seeds], view
-            )
-            if view != "language":
-                drawn = project_text(directions[0], self.seed)
-                yield Finding(ALL, view, vectors.seeds[0], self.name, drawn, {})
-            for group, by_seed, facts in self.score(directions):
-                for seed, blocks in zip(vectors.seeds, by_seed, strict=True):
-                    yield Finding(group, view, seed, self.name, blocks, facts)
-
-    def directions(
-        self, by_seed: Sequence[Mapping[str, np.ndarray]], view: str
-    ) -> list[dict[str, np.ndarray]]:
-        """Rows of length 1, {language: (n, D)} float64 of each seed, of one view, {language: (N, D)} of each seed.
+        """The metrics of each group of languages, and a map of the text, of the parts or of undivided vectors.
 
         Raises:
             DataError: fewer than 20 sentences have a direction in all languages.
         """
-        kept = np.all([usable(rows) for one in by_seed for rows in one.values()], axis=0)
-        if kept.sum() < FEWEST:
-            raise DataError(
-                f"geometry of {self.dataset}, {view} view: {kept.sum()} sentences have a direction in all languages; "
-                f"it needs {FEWEST}, or leave the task out"
-            )
-        return [{code: unit(rows[kept].astype(np.float64)) for code, rows in one.items()} for one in by_seed]
+        from orthoglot.tasks.projections import project_text
 
-    def score(
-        self, directions: Sequence[Mapping[str, np.ndarray]]
-    ) -> Iterator[tuple[str, list[Blocks], dict[str, object]]]:
-        """Of each group of languages: its name, its metrics with each seed, and facts for the signature."""
-        sentences = len(next(iter(self.text.sentences.values())))
-        for group, languages in groups(list(self.text.sentences), self.long_tail).items():
-            stacks = [np.stack([rows[code] for code in languages]) for rows in directions]
-            kept = stacks[0].shape[1]
-            blocks = blocks_of(kept, self.seed)
-            facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": sentences - kept}
-            yield group, [metrics(vectors, blocks) for vectors in stacks], facts
+        views: tuple[View, ...] = ("meaning", "language") if "meaning" in vectors.views else ("sentence",)
+        for view in views:
+            by_seed = [vectors.seen(view, seed, paired=False) for seed in vectors.seeds]
+            there = np.all([usable(rows) for texts in by_seed for rows in texts.values()], axis=0)
+            if there.sum() < FEWEST:
+                raise DataError(
+                    f"geometry of {self.dataset}, {view} view: {there.sum()} sentences have a direction in all "
+                    f"languages; it needs {FEWEST}, or leave the task out"
+                )
+            directions = [
+                {code: unit(rows[there].astype(np.float64)) for code, rows in texts.items()}
+                for texts in by_seed
+            ]
+            if view != "language":
+                drawn = project_text(directions[0], self.seed)
+                yield Finding(ALL, view, vectors.seeds[0], self.name, drawn, {})
+            blocks = blocks_of(there.sum(), self.seed)
+            for group, languages in groups(list(self.text.sentences), self.long_tail).items():
+                facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": int((~there).sum())}
+                for seed, rows in zip(vectors.seeds, directions, strict=True):
+                    measured = metrics(np.stack([rows[code] for code in languages]), blocks)
+                    yield Finding(group, view, seed, self.name, measured, facts)
 
 
 def make(name: str, data: TaskData) -> list[Geometry]:
