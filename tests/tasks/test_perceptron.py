@@ -79,12 +79,3 @@ def test_the_best_epoch_is_kept_and_the_later_of_equal_ones() -> None:
     assert best < 40
     stopped = fit(train, (valid[0], turned), runs=2, epochs=best, seed=1)
     assert torch.equal(stopped.weights[0][run], early.weights[0][run])
-
-
-def test_the_setting_is_lasers() -> None:
-    assert (perceptron.HIDDEN, perceptron.DROPOUT, perceptron.LEARNING_RATE, perceptron.BATCH) == (
-        (10, 8),
-        0.2,
-        1e-3,
-        12,
-    )

@@ -103,8 +103,9 @@ def test_a_classifier_is_trained_once_for_equal_vectors() -> None:
     task.score(vectors)
     task.score({**vectors, "test de 1": -vectors["test de 1"]})
     assert len(task.learner.trained) == 1
-    task.score({**vectors, "train en 1": -vectors["train en 1"]})
-    assert len(task.learner.trained) == 2
+    for part in ("train", "valid"):
+        task.score({**vectors, f"{part} en 1": -vectors[f"{part} en 1"]})
+    assert len(task.learner.trained) == 3
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -115,9 +116,10 @@ def test_texts_without_direction_are_left_out(learner: Make) -> None:
     vectors["valid en 1"][1] = np.nan
     found = task.score(vectors).scores["en->de"]
     assert np.flatnonzero(np.isnan(found)).tolist() == [3]
-    vectors["train en 1"][vectors["train en 1"][:, 0] < 0.5] = np.nan
-    with pytest.raises(DataError, match="too few usable vectors"):
-        task.score(vectors)
+    one_label = np.where(vectors["train en 1"][:, :1] < 0.5, np.nan, vectors["train en 1"])
+    for few in ({"train en 1": one_label}, {"valid en 1": 0 * vectors["valid en 1"]}):
+        with pytest.raises(DataError, match="too few usable vectors"):
+            task.score(vectors | few)
 
 
 def test_directions_of_a_folder_share_the_classifiers_of_their_source(tmp_path: Path) -> None:
@@ -175,19 +177,6 @@ def test_translations_count_as_one_item() -> None:
     german, french = (Transfer("classification", texts, ["en"], code, regression()) for code in ("de", "fr"))
     assert german.keys().tolist() == french.keys().tolist()
     assert len(set(german.keys().tolist())) == 2
-
-
-def test_a_classifier_is_chosen_again_for_other_texts_to_choose_on() -> None:
-    task, vectors = made(regression)
-    task.score(vectors)
-    task.score({**vectors, "valid en 1": -vectors["valid en 1"]})
-    assert len(task.learner.trained) == 2
-
-
-def test_without_texts_to_choose_on_there_is_no_classifier() -> None:
-    task, vectors = made(regression)
-    with pytest.raises(DataError, match="too few usable vectors"):
-        task.score({**vectors, "valid en 1": np.zeros_like(vectors["valid en 1"])})
 
 
 def test_a_pair_counts_if_both_texts_have_a_direction() -> None:

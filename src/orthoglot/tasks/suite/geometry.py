@@ -177,7 +177,11 @@ class Geometry:
                 yield Finding(ALL, view, vectors.seeds[0], self.name, drawn, {})
             blocks = blocks_of(there.sum(), self.seed)
             for group, languages in groups(list(self.text.sentences), self.long_tail).items():
-                facts = {"languages": ",".join(languages), "vectors": "length-1", "dropped": int((~there).sum())}
+                facts = {
+                    "languages": ",".join(languages),
+                    "vectors": "length-1",
+                    "dropped": int((~there).sum()),
+                }
                 for seed, rows in zip(vectors.seeds, directions, strict=True):
                     measured = metrics(np.stack([rows[code] for code in languages]), blocks)
                     yield Finding(group, view, seed, self.name, measured, facts)

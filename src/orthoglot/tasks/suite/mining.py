@@ -71,12 +71,10 @@ class Mining:
 
     def __post_init__(self) -> None:
         """Each half needs gold pairs to learn a threshold from."""
-        if (
-            not self.texts.train
-            and min(found := [len(_gold(self.texts, half)) for half in self.halves()]) < FEWEST_GOLD
-        ):
+        gold = [len(_gold(self.texts, half)) for half in self.halves()]
+        if not self.texts.train and min(gold) < FEWEST_GOLD:
             raise DataError(
-                f"{self.name} {self.dataset} {self.texts.pair}: halves with {found[0]} and {found[1]} gold pairs, "
+                f"{self.name} {self.dataset} {self.texts.pair}: halves with {gold[0]} and {gold[1]} gold pairs, "
                 f"{FEWEST_GOLD} are needed to learn a threshold"
             )
 
@@ -87,15 +85,10 @@ class Mining:
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """The two lists, and those of the training set."""
-        sets = {"": self.texts, **({"train ": self.texts.train} if self.texts.train else {})}
+        names = ("source", "target", "train source", "train target")
         return {
-            f"{name}{side}": (sentences, language)
-            for name, one in sets.items()
-            for side, (language, sentences) in zip(
-                ("source", "target"),
-                ((one.source, one.source_sentences), (one.target, one.target_sentences)),
-                strict=True,
-            )
+            name: (sentences, language)
+            for name, (language, sentences) in zip(names, self.texts.sides(), strict=False)
         }
 
     def keys(self) -> np.ndarray:
@@ -104,9 +97,8 @@ class Mining:
 
     def halves(self) -> list[np.ndarray]:
         """Two (N,) masks of the source sentences, which depend on the seed and the sentence alone."""
-        first = np.array(
-            [derive(self.seed, "mining", key) % 2 == 0 for key in self.keys().tolist()], dtype=bool
-        )
+        numbers = [derive(self.seed, "mining", key) for key in self.keys().tolist()]
+        first = np.array([number % 2 == 0 for number in numbers], dtype=bool)
         return [first, ~first]
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
