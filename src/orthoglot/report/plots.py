@@ -20,7 +20,7 @@ from scipy.optimize import isotonic_regression
 
 from orthoglot.pretraining.emma_x_diagnostics import signs
 from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, rows, spread, undivided, where
-from orthoglot.tasks.suite.geometry import GROUPS
+from orthoglot.statistics.records import GROUPS
 
 # Distinct on white and on black.
 COLOURS = (

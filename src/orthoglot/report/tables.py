@@ -29,10 +29,9 @@ from orthoglot.report.queries import (
     undivided,
     where,
 )
-from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, unsign
+from orthoglot.statistics.records import ALL, GROUPS, P_AT_1, PROPORTIONS, TRANSFER, unsign
 from orthoglot.tasks import registry
 from orthoglot.tasks.registry import NWAY
-from orthoglot.tasks.suite.geometry import GROUPS
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
 LEAKS = {

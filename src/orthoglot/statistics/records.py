@@ -21,6 +21,7 @@ VIEWS: tuple[View, ...] = ("meaning", "language", "sentence")
 ALL = "all"
 # Languages of which a preset has much text, and those of which it has little.
 HEAD, LONG_TAIL = "head", "long-tail"
+GROUPS = (HEAD, LONG_TAIL, ALL)
 LEFT_OUT = -1
 # Retrieval of the first neighbour, the language probe and classification: shares of hits, 0 to 100.
 P_AT_1, ACCURACY = "P@1", "accuracy"

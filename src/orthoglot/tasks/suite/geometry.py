@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 TITLE = "Geometry"
 QUESTION = "Do languages occupy the same space, and is all of it used?"
 BETTER: dict[str, Direction] = {}
-GROUPS = (HEAD, LONG_TAIL, ALL)
 BLOCKS = 10
 # With fewer sentences a block has one or none.
 FEWEST = 2 * BLOCKS
