@@ -84,7 +84,7 @@ class Record:
         metric: "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and
             "spearman" (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and
             "mAP@20" (0 to 100), "MAE" (times 100) and "mRP" (0 to 100) of classification, the metrics of
-            `orthoglot.tasks.suite.leakage`, `orthoglot.tasks.geometry`, `orthoglot.tasks.mixed_pool` and
+            `orthoglot.tasks.suite.leakage`, `orthoglot.tasks.suite.geometry`, `orthoglot.tasks.suite.mixed_pool` and
             `orthoglot.tasks.suite.qe`, or a comparison with another method (`Comparison`), e.g.
             "difference-P@1:dream". A correlation with a constant is undefined and has no record.
         value: the number; `orthoglot.tasks.registry` says which values are better.
