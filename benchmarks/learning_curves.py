@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 import vl_convert
 
-from orthoglot.report.queries import frame
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, read_records
+from orthoglot.statistics.table import frame
 
 COLOURS = "tableau10"
 

@@ -232,7 +232,7 @@ def test_card_tells_scores_and_licence_and_its_usage_runs(
     values = {"sentence": 40.0, "meaning": 71.25, "language": 3.0}
     about = ("tiny", "seed", 1, "P@1")
     records = [
-        Record("heldout", "test", subset, view, *about, value, value - 2, value + 2, 57, "")
+        Record("heldout", "test", subset, view, *about, value, value - 2, value + 2, 57, {})
         for subset in ("en->gn", "gn->en", "all")
         for view, value in values.items()
     ]

@@ -255,7 +255,7 @@ def record(subset: str, value: float, maker: str, **changed: Any) -> Record:
         "low": value - 1,
         "high": value + 1,
         "n": 57,
-        "signature": f"metric:accuracy|candidates:57|encoder:{maker}",
+        "facts": {"candidates": "57", "identity": maker},
     }
     return Record(**{**fields, **changed})
 

@@ -36,7 +36,7 @@ from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.records import Record, read_records
 from orthoglot.tasks.heldout import UnseenPairs
 from orthoglot.training.settings import DecompositionSettings
 
@@ -110,8 +110,8 @@ def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
         u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in far)
         there = 100 * np.mean((x @ np.vstack([y, v]).T).argmax(axis=1) == np.arange(len(kept)))
         back = 100 * np.mean((y @ np.vstack([x, u]).T).argmax(axis=1) == np.arange(len(kept)))
-        assert unsign(by["en->gn", view].signature)["candidates"] == str(len(kept) + len(others[1]))
-        assert unsign(by["gn->en", view].signature)["candidates"] == str(len(kept) + len(others[0]))
+        assert by["en->gn", view].facts["candidates"] == str(len(kept) + len(others[1]))
+        assert by["gn->en", view].facts["candidates"] == str(len(kept) + len(others[0]))
         assert by["en->gn", view].n == len(kept) > 100
         assert by["en->gn", view].value == pytest.approx(there, abs=1e-5)
         assert by["gn->en", view].value == pytest.approx(back, abs=1e-5)

@@ -14,7 +14,7 @@ import pytest
 import score_table
 from scipy.stats import binomtest
 
-from orthoglot.report.queries import spread
+from orthoglot.statistics.table import spread
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs/results"

@@ -22,6 +22,7 @@ from orthoglot.statistics.records import ALL, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, Scored, summarise, write_scores
+from orthoglot.statistics.table import frame
 
 SETTINGS = ResamplingSettings(resamples=200, confidence=0.95, seed=1)
 KEYS = np.arange(300, dtype=np.uint64)
@@ -127,8 +128,7 @@ def test_parquet_is_read_as_the_lines_are(tmp_path: Path) -> None:
     records = over_seeds("e", "dream", "meaning", "tatoeba", "t", ALL, "P@1", values=[50, 52])
     records.append(replace(records[-1], metric="difference-P@1:original", seed=None))
     write_records(tmp_path / "records.jsonl", records)
-    table = pd.DataFrame([vars(record) for record in records]).astype({"seed": "Int64"})
-    table.to_parquet(tmp_path / "records.parquet", index=False)
+    frame(records).to_parquet(tmp_path / "records.parquet", index=False)
     one, two = (read_run(str(tmp_path / f"records.{kind}")) for kind in ("jsonl", "parquet"))
     pd.testing.assert_frame_equal(one.numbers, two.numbers)
     assert list(one.numbers.index) == [("tatoeba", "t", "meaning", "e", "dream", "P@1")]

@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Path:
             records += over_seeds("e", method, view, "heldout", "test", "all", "P@1", values=[value])
         if method != "original":
             (tmp_path / "models/decomposers/e" / method / "seed1").mkdir(parents=True)
-    signed = [replace(one, signature=f"{one.signature}|confidence:0.9") for one in records]
+    signed = [replace(one, facts={**one.facts, "confidence": "0.9"}) for one in records]
     (tmp_path / "results").mkdir()
     write_records(tmp_path / "results/records.jsonl", signed)
     return tmp_path

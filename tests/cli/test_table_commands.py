@@ -13,6 +13,7 @@ from orthoglot.statistics.records import Record, write_records
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
     """LaBSE's Tatoeba accuracy, undivided and by SEED."""
+    facts = {"source": "tatoeba", "checkpoint": "LaBSE", "partners": "none", "terms": ""}
     found = [
         Record(
             "tatoeba",
@@ -27,7 +28,7 @@ def records(tmp_path: Path) -> Path:
             value - 1,
             value + 1,
             9,
-            f"source:tatoeba|checkpoint:LaBSE|architecture:{method}|partners:none|terms:",
+            facts | {"architecture": method},
         )
         for method, view, value in (("original", "sentence", 90.0), ("seed", "meaning", 95.0))
         for subset in ("en->de", "de->en", "all")

@@ -30,10 +30,10 @@ from orthoglot.embeddings.store import EmbeddingStore, digests_of, index_digest
 from orthoglot.encoders.folder import card, save_card, stated
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, read_scores, write_scores
+from orthoglot.statistics.table import frame
 
 KEY = "0123456789abcdef"
 WORDS = [f"word {n}" for n in range(9)]
@@ -198,8 +198,7 @@ def results(tmp_path: Path) -> Path:
     """Records of a report, as lines and as a table."""
     about = "heldout", "test", "all", "meaning", "größer", "seed"
     records = [
-        Record(*about, seed, "P@1", 50.25, 40.0, 60.5, 100, "metric:P@1|confidence:0.95")
-        for seed in (1, 2, None)
+        Record(*about, seed, "P@1", 50.25, 40.0, 60.5, 100, {"confidence": "0.95"}) for seed in (1, 2, None)
     ]
     write_records(tmp_path / "records.jsonl", records)
     frame(records).to_parquet(tmp_path / "records.parquet", index=False)
@@ -332,7 +331,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_for_people_say_what_is_wrong_with_damaged_records(command: str, tmp_path: Path) -> None:
     records = [one for one in a_run(["labse"], ["original", "seed"]) if one.task in ("heldout", "sts")]
-    signed = [replace(one, signature=f"{one.signature}|confidence:0.95") for one in records]
+    signed = [replace(one, facts={**one.facts, "confidence": "0.95"}) for one in records]
     path = tmp_path / "records.jsonl"
     write_records(path, signed[:60])
     words = [word.format(folder=tmp_path) for word in COMMANDS[command]]

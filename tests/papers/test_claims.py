@@ -22,10 +22,10 @@ from orthoglot.papers.claims import (
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, Claim
 from orthoglot.papers.runs import Run
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key
+from orthoglot.statistics.table import Measured
 
 
 def claims(records: list[Record]) -> list[Outcome]:

@@ -14,8 +14,8 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.store import META
 from orthoglot.papers.published import PAPERS
 from orthoglot.papers.runs import Run
-from orthoglot.statistics.lookup import Measured
-from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.records import Record, read_records
+from orthoglot.statistics.table import Measured
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.settings import EvaluationSettings
 
@@ -61,7 +61,7 @@ def test_records_say_checkpoint_training_and_source(
 ) -> None:
     records = measured(world, settings, tmp_path / "one", "split by me")
     records += measured(world, settings, tmp_path / "two", "original")
-    facts = unsign(next(r.signature for r in records if r.task == "tatoeba" and r.method == "split by me"))
+    facts = next(r.facts for r in records if r.task == "tatoeba" and r.method == "split by me")
     assert (facts["checkpoint"], facts["source"]) == ("LaBSE", "tatoeba")
     assert (facts["architecture"], facts["partners"]) == ("two_head", "dream")
     assert facts["terms"] == "dream.identification=1,dream.language=1,dream.meaning=1,dream.reconstruction=1"

@@ -17,8 +17,8 @@ from orthoglot.papers.measured import REASONS
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, printed_numbers
 from orthoglot.papers.runs import Run
 from orthoglot.papers.table import claim_tables, write_claims, write_records
-from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import ALL
+from orthoglot.statistics.table import Measured
 
 HOSTILE = "<script>alert(1)</script>|x"
 

@@ -146,7 +146,7 @@ def test_interval_over_seeds_is_students(tmp_path: Path) -> None:
 
 def test_a_cell_is_the_mean_over_the_languages_that_both_have(found: list[Cell]) -> None:
     cell = one_of(found, variant="ems", dataset="tatoeba-58")
-    assert cell.match.over == ("en-de",)
+    assert cell.over == ("en-de",)
     assert len(cell.missing) == 57
     assert cell.measured is not None
     assert cell.measured.by_seed == {1: 75.0, 2: 77.0}
@@ -157,7 +157,7 @@ def test_a_cell_is_the_mean_over_the_languages_that_both_have(found: list[Cell])
     assert cell.less_base is not None
     assert cell.less_base.by_seed == {1: 0.0, 2: 0.0}
     flores = one_of(found, variant="ems", dataset="flores-182")
-    assert flores.match.over == ("de-fr",)
+    assert flores.over == ("de-fr",)
     assert flores.measured is not None
     assert flores.measured.by_seed == {1: 55.0, 2: 57.0}
 
@@ -186,7 +186,7 @@ def test_a_whole_data_set_of_the_run_has_a_column_of_its_own(found: list[Cell]) 
 
 def test_what_cannot_be_measured_says_why(found: list[Cell]) -> None:
     names = "encoder", "dataset", "direction"
-    reasons = {tuple(getattr(one.printed, name) for name in names): one.match.reason for one in found}
+    reasons = {tuple(getattr(one.printed, name) for name in names): one.reason for one in found}
     assert reasons["ems", "mldoc", "en->xx"] == NO_DATA
     assert reasons["ems", "flores-240", "both"] == NO_LANGUAGE
     assert reasons["ems", "training", ""] == NO_TIME
@@ -207,10 +207,10 @@ def test_a_variant_is_recognised_by_what_it_changes(tmp_path: Path) -> None:
     assert [one.measured for one in before] == [one.measured for one in after]
     assert [one.less_base for one in before] == [one.less_base for one in after]
     assert one_of(after, variant="halved", dataset="tatoeba-58").printed.encoder == "without-xtr"
-    assert those(after, variant="ugt", dataset="tatoeba-58")[0].match.reason == NO_VARIANT
+    assert those(after, variant="ugt", dataset="tatoeba-58")[0].reason == NO_VARIANT
     other = {**CHANGES, "without-xtr": {"xtr_weight": 0.5}}
     found = every_cell(run_of(tmp_path / "other", changes=other))
-    assert those(found, variant="without-xtr", dataset="tatoeba-58")[0].match.reason == NO_VARIANT
+    assert those(found, variant="without-xtr", dataset="tatoeba-58")[0].reason == NO_VARIANT
 
 
 def claims_of(root: Path, less: Mapping[int, float]) -> dict[str, Outcome]:
@@ -407,8 +407,8 @@ def test_the_long_tail_is_every_direction_from_or_to_one_of_its_languages(of_emm
     def seeds(number: Any) -> dict[int, float]:
         return number.by_seed
 
-    assert set(part(HEAD).match.over) == {"de->en", "en->de"}
-    assert set(part(LONG_TAIL).match.over) == {"kk->en", "en->kk"}
+    assert set(part(HEAD).over) == {"de->en", "en->de"}
+    assert set(part(LONG_TAIL).over) == {"kk->en", "en->kk"}
     assert seeds(part(HEAD).measured) == {1: 81.0, 2: 82.0, 3: 83.0}
     assert seeds(part(LONG_TAIL).measured) == {1: 32.0, 2: 34.0, 3: 36.0}
     half = T3 * 2 / 3**0.5
@@ -426,15 +426,15 @@ def test_a_column_is_one_language_or_says_why_it_is_not_measured(of_emma_x: Run)
     one = one_of(found, variant="full", table="5", subset="en-kk")
     assert one.measured is not None
     assert one.measured.by_seed == {1: 41.0, 2: 42.0, 3: 43.0}  # into English alone, as printed
-    assert (one.printed.number, one.match.over, one.missing) == (86.0, ("en-kk",), ())
+    assert (one.printed.number, one.over, one.missing) == (86.0, ("en-kk",), ())
     mean = one_of(found, variant="phase-1-only", table="5", subset="all")
-    assert (mean.match.over, len(mean.missing), mean.printed_less_base) == (("en-de", "en-kk"), 34, -8.15)
+    assert (mean.over, len(mean.missing), mean.printed_less_base) == (("en-de", "en-kk"), 34, -8.15)
     assert mean.less_base is not None
     assert mean.less_base.by_seed == dict.fromkeys((1, 2, 3), -11.0)
-    reasons = {one.printed.dataset: one.match.reason for one in those(found, variant="full", table="6")}
+    reasons = {one.printed.dataset: one.reason for one in those(found, variant="full", table="6")}
     assert (reasons.pop("bucc"), reasons.pop("tatoeba-112")) == (NO_DATA, "")
     assert set(reasons.values()) == {NO_TUNING}
-    assert one_of(found, variant="ranks-8", table="5", subset="en-te").match.reason == NO_VARIANT
+    assert one_of(found, variant="ranks-8", table="5", subset="en-te").reason == NO_VARIANT
 
 
 def test_a_claim_may_compare_two_variants_neither_of_which_is_the_papers_own(of_emma_x: Run) -> None:

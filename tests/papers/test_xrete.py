@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -13,8 +14,8 @@ from orthoglot.papers.measured import NO_DATA, NO_ENCODER, NO_TUNING, Cell, cell
 from orthoglot.papers.published import PAPERS, SUITES, printed_numbers
 from orthoglot.papers.runs import Run
 from orthoglot.papers.table import write_records
-from orthoglot.statistics.lookup import Measured
 from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.table import Measured
 
 TASKS = {
     "xnli", "americasnli", "sts17", "wmt21", "lareqa", "mewsli-x", "bucc", "tatoeba-112", "xcopa", "multieurlex",
@@ -50,8 +51,8 @@ def a_run() -> list[Record]:
             if subset == ALL:
                 value = fmean(10.0 * place + one for one in range(len(subsets)))
             one = record("mine", "original", "sentence", task, dataset, subset, metric, value)
-            about = one.signature.replace("source:", f"source:{source}")
-            found += [Record(**{**vars(one), "seed": seed, "signature": about}) for seed in (None, 0)]
+            about = {**one.facts, "source": source}
+            found += [replace(one, seed=seed, facts=about) for seed in (None, 0)]
     return found
 
 
@@ -90,46 +91,37 @@ def test_every_task_of_an_encoder_is_shown_measured_or_not(own: dict[str, Cell])
     assert set(own) == TASKS
     missing = {name for name, one in own.items() if one.measured is None}
     assert missing == {"americasnli", "sts17", "tatoeba-112", "xcopa", "paws-x"}
-    assert {own[name].match.reason for name in missing} == {NO_DATA}
+    assert {own[name].reason for name in missing} == {NO_DATA}
 
 
 def test_what_is_learnt_in_all_languages_is_taken_and_not_what_is_learnt_in_english(
     own: dict[str, Cell],
 ) -> None:
     xnli = own["xnli"]
-    assert (xnli.match.dataset, xnli.match.over) == ("xnli-dev-all", ("de", "en"))
+    assert (xnli.dataset, xnli.over) == ("xnli-dev-all", ("de", "en"))
     assert xnli.measured is not None
     assert xnli.measured.value == 10.5
-    assert xnli.match.stand_in == "xnli-dev"
+    assert xnli.stand_in == "xnli-dev"
     assert len(xnli.missing) == 13
 
 
 def test_sets_of_one_source_are_put_together_and_others_are_not(own: dict[str, Cell]) -> None:
-    assert set(own["wmt21"].match.over) == {"en-de", "en-zh", "en-cs"}
-    assert own["lareqa"].match.dataset == "lareqa"
-    assert own["mewsli-x"].match.over == ("ar", "ta")
-    assert (own["bucc"].match.dataset, own["bucc"].match.over) == ("bucc", ("en-zh",))
-    assert own["multieurlex"].match.over == ("de", "mt")
+    assert set(own["wmt21"].over) == {"en-de", "en-zh", "en-cs"}
+    assert own["lareqa"].dataset == "lareqa"
+    assert own["mewsli-x"].over == ("ar", "ta")
+    assert (own["bucc"].dataset, own["bucc"].over) == ("bucc", ("en-zh",))
+    assert own["multieurlex"].over == ("de", "mt")
     assert own["multiarc"].missing == ()
-    assert own["multiarc"].match.stand_in == ""
+    assert own["multiarc"].stand_in == ""
 
 
 def test_an_encoder_of_the_paper_is_compared_where_the_paper_does_not_train_it() -> None:
-    records = [
-        Record(
-            **{
-                **vars(one),
-                "encoder": "labse",
-                "signature": one.signature.replace("checkpoint:", "checkpoint:LaBSE"),
-            }
-        )
-        for one in a_run()
-    ]
+    records = [replace(one, encoder="labse", facts={**one.facts, "checkpoint": "LaBSE"}) for one in a_run()]
     found = {(one.printed.table, one.printed.encoder, one.printed.dataset): one
              for one in cells(Run(PAPERS["xrete"], Measured(records)))}  # fmt: skip
     assert found["2", "labse", "lareqa"].measured is not None
-    assert found["2", "s-bert", "lareqa"].match.reason == NO_ENCODER
-    assert found["1", "emma-x", "xnli"].match.reason == NO_TUNING
+    assert found["2", "s-bert", "lareqa"].reason == NO_ENCODER
+    assert found["1", "emma-x", "xnli"].reason == NO_TUNING
     bucc = found["2", "labse", "bucc"]
     assert bucc.difference is not None
     assert not bucc.like_for_like

@@ -8,8 +8,8 @@ import pytest
 from generated_records import DEFINITIONS, DREAM, over_seeds, record
 
 from orthoglot.report.headline import Score, family, headline, sentences
-from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record
+from orthoglot.statistics.table import frame
 
 METHODS = (
     "original",
@@ -47,7 +47,7 @@ def levels(
         compared = (*about, "meaning", task, "test", "all")
         changes = over_seeds(*compared, "difference-P@1:original", values=[change] * 2)
         changes.append(record(*compared, "p-P@1:original", 0.01, width=None))
-        found += [replace(one, signature="baseline_view:sentence") for one in changes]
+        found += [replace(one, facts={"baseline_view": "sentence"}) for one in changes]
     return found
 
 

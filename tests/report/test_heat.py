@@ -6,8 +6,8 @@ import pytest
 from generated_records import over_seeds
 
 from orthoglot.report.heat import family_maps, heat_maps
-from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record
+from orthoglot.statistics.table import frame
 
 
 def scored(task: str, metric: str, values: dict[str, dict[str, float]]) -> list[Record]:

@@ -22,8 +22,9 @@ from orthoglot.errors import DataError
 from orthoglot.report import page, queries
 from orthoglot.report.page import report
 from orthoglot.report.plots import method_styles
-from orthoglot.report.queries import comparisons, frame, overall, rows, significance, verdict
-from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.report.queries import overall, significance, verdict
+from orthoglot.statistics.records import Record, read_records
+from orthoglot.statistics.table import comparisons, frame, rows
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.settings import EvaluationSettings
 
@@ -173,8 +174,8 @@ def test_oracle_takes_the_leak_out_of_the_language_view(made: SimpleNamespace) -
     # No draw of 500 was as extreme, and it is the smallest of 8 p values: 2 encoders x (2 to host + 2).
     assert p.value == pytest.approx(8 / 501)
     assert sign_p.value < 1e-6
-    assert unsign(sign_p.signature)["test"] == "sign-exact"
-    assert unsign(p.signature)["correction"] == "holm-of-8"
+    assert sign_p.facts["test"] == "sign-exact"
+    assert p.facts["correction"] == "holm-of-8"
 
 
 def test_seeds_that_disagree_take_the_colour_away(made: SimpleNamespace) -> None:
@@ -233,7 +234,7 @@ def test_same_inputs_same_bytes_on_another_day_and_a_larger_machine(
     for name, cores in (("one", 2), ("two", 64)):
         (tmp_path / name).mkdir()
         monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
-        inputs = made.folders[:3], made.histories, world.bitext, "title", settings
+        inputs = made.folders[:2], made.histories, world.bitext, "title", settings
         report(*inputs, **ABOUT, output=tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
     assert len(files) == 9
@@ -250,7 +251,7 @@ def test_correlations_have_tables_of_their_own_with_their_scale_in_words(made: S
     assert difference.value > 10
     # 500 draws, 8 comparisons of the table: 2 encoders x (2 to host + 2).
     assert p.value == pytest.approx(8 / 501)
-    assert unsign(p.signature)["correction"] == "holm-of-8"
+    assert p.facts["correction"] == "holm-of-8"
     assert not [r for r in made.records if r.task == "sts" and r.metric.startswith("sign")]
     text = (made.output / "tables.md").read_text()
     section = text[text.index("### Semantic similarity (graded, Spearman)") :]
@@ -312,58 +313,84 @@ def test_maps_of_a_text_show_the_numbers_of_the_first_seed(made: SimpleNamespace
     assert made.page.count("<p>dream, t-SNE</p>") == 2
 
 
+TOTALS = {"train.total": 1.0, "valid.total": 1.0}
+SHARES = {f"valid.{who}_rank_{n}": 0.5 for who in ("classifier", "encoder") for n in (1, 2)}
+VOTES = {
+    "valid.score_1": 0.9,
+    "valid.score_2": 0.1,
+    "valid.spread": 0.5,
+    "valid.retrieval": 60.0,
+    **SHARES,
+    **TOTALS,
+}
+EMMA_X = [
+    {"epoch": 0.0, "phase": 1.0, "valid.retrieval": 60.0, **TOTALS},
+    {"epoch": 1.0, "phase": 2.0, "valid.agreement": 0.9, **VOTES},
+    {"epoch": 2.0, "phase": 2.0, "valid.agreement": 0.4, **VOTES},
+]
+
+
+def write_lines(path: Path, rows: list[dict[str, float]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture(scope="module")
+def notes(
+    made: SimpleNamespace,
+    world: SimpleNamespace,
+    settings: EvaluationSettings,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> str:
+    """The page of one method, with all that a page may note: early ends, votes, text, choices, generated data."""
+    root = tmp_path_factory.mktemp("notes")
+    histories = [world.history("toy", method, seed) for method in ("dream", "<i>") for seed in (1, 2, 3)]
+    for path, stopped in zip(histories, ["cap", "patience"] * 3, strict=True):
+        path.with_name("decomposer.json").write_text(json.dumps({"details": {"stopped": stopped}}))
+    rows = [json.loads(line) | {"best": 0.0} for line in histories[4].read_text().splitlines()]
+    write_lines(histories[4], [row | {"best": float(number == 1)} for number, row in enumerate(rows)])
+    write_lines(root / "<i>" / "history.jsonl", EMMA_X)
+    for name in ("qad", "seed1", "results"):
+        (root / name).mkdir()
+    counts = {"language": "qad", "in": {"<i>": 12}, "dropped": {"held_out": 2}, "shards": [6, 4]}
+    (root / "qad/counts.json").write_text(json.dumps(counts | {"benchmarks": {"own<b>": 1234}}))
+    details = {"shrinkage": 1.0, "power": 0.0, "centre": "overall", "validation": 90.0}
+    stated = {"encoder": "<i>", "method": "discriminant", "details": details}
+    (root / "seed1/decomposer.json").write_text(json.dumps(stated))
+    about = {**ABOUT, "licences": {"<i>": "own"}, "text": [root / "qad"], "decomposers": [root / "seed1"]}
+    inputs = made.folders[:2], [*histories, root / "<i>"], world.bitext, "t", settings
+    report(*inputs, **about, invented=["graded"], output=root / "results")
+    return (root / "results/report.html").read_text()
+
+
 def test_votes_are_shown_where_a_history_has_them(
-    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+    made: SimpleNamespace, notes: str, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     assert 'id="emma-x"' not in made.page
-    shares = {f"valid.{who}_rank_{n}": 0.5 for who in ("classifier", "encoder") for n in (1, 2)}
-    rest = {"valid.score_1": 0.9, "valid.score_2": 0.1, "valid.spread": 0.5, "valid.retrieval": 60.0}
-    totals = {"train.total": 1.0, "valid.total": 1.0}
-    rows = [
-        {"epoch": 0.0, "phase": 1.0, "valid.retrieval": 60.0, **totals},
-        {"epoch": 1.0, "phase": 2.0, "valid.agreement": 0.9, **shares, **rest, **totals},
-        {"epoch": 2.0, "phase": 2.0, "valid.agreement": 0.4, **shares, **rest, **totals},
-    ]
-    for name, kept in (("<i>", rows), ("sound", rows[:2])):
-        folder, output = tmp_path / name, tmp_path / f"report of {name}"
-        folder.mkdir()
-        output.mkdir()
-        (folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
-        report(made.folders[:1], [folder], [], "t", settings, **ABOUT, output=output)
-        page = (output / "report.html").read_text()
-        assert '<section id="emma-x">' in page
-        assert '<a href="#emma-x">' in page
-        assert "Votes of the classifier, % of pairs" in page
-        assert ("<p>No epoch shows a collapse" in page) == (name == "sound")
-    page = (tmp_path / "report of <i>" / "report.html").read_text()
-    shown = "&lt;i&gt;: encoder and classifier agree on under 50% of all pairs (epoch 2)"
-    assert f"<li>{shown}</li>" in page
-    assert "<i>" not in page
+    write_lines(tmp_path / "sound" / "history.jsonl", EMMA_X[:2])
+    (tmp_path / "results").mkdir()
+    report(made.folders[:1], [tmp_path / "sound"], [], "t", settings, **ABOUT, output=tmp_path / "results")
+    sound = (tmp_path / "results/report.html").read_text()
+    for shown in (notes, sound):
+        assert '<section id="emma-x">' in shown
+        assert '<a href="#emma-x">' in shown
+        assert "Votes of the classifier, % of pairs" in shown
+        assert ("<p>No epoch shows a collapse" in shown) == (shown is sound)
+    alarm = "&lt;i&gt;: encoder and classifier agree on under 50% of all pairs (epoch 2)"
+    assert f"<li>{alarm}</li>" in notes
+    assert "<i>" not in notes
 
 
-def test_text_is_listed_after_the_pairs_where_there_is_any(
-    made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
+def test_text_is_listed_after_the_pairs_where_there_is_any(made: SimpleNamespace, notes: str) -> None:
     assert 'id="corpora"' in made.page
     assert 'id="text"' not in made.page
-    folder, output = tmp_path / "qad", tmp_path / "results"
-    folder.mkdir()
-    output.mkdir()
-    counts = {"language": "qad", "in": {"<i>": 12}, "dropped": {"held_out": 2}, "shards": [6, 4]}
-    counts["benchmarks"] = {"own<b>": 1234}
-    (folder / "counts.json").write_text(json.dumps(counts))
-    inputs = made.folders[:1], [], world.bitext, "t", settings
-    about = {"methods": METHODS, "selected": [], "licences": {"<i>": "own"}}
-    report(*inputs, text=[folder], **about, output=output)
-    page = (output / "report.html").read_text()
-    assert page.index('<section id="corpora">') < page.index('<section id="text">')
-    assert '<a href="#text">' in page
-    row = "".join(f"<td>{cell}</td>" for cell in ("qad", "&lt;i&gt;", "12", "2", "10"))
-    assert row in page
-    assert page.index('<section id="text">') < page.index('<section id="overlaps">')
-    assert "<td>1,234</td>" in page
-    assert "own&lt;b&gt;" in page
-    assert "<dt>Licences</dt><dd>&lt;i&gt; own</dd>" in page
+    places = [notes.index(f'<section id="{name}">') for name in ("corpora", "text", "overlaps")]
+    assert places == sorted(places)
+    assert '<a href="#text">' in notes
+    assert "".join(f"<td>{cell}</td>" for cell in ("qad", "&lt;i&gt;", "12", "2", "10")) in notes
+    assert "<td>1,234</td>" in notes
+    assert "own&lt;b&gt;" in notes
+    assert "<dt>Licences</dt><dd>&lt;i&gt; own</dd>" in notes
 
 
 def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNamespace) -> None:
@@ -374,90 +401,58 @@ def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNa
     assert {significance(row) for row in rows(found)} == {""}
 
 
-def test_one_evaluation_alone_is_a_report_too(
+def test_one_evaluation_alone_is_a_report_too_and_says_which_pictures_it_lacks(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     report(made.folders[:1], [], [], "original only", settings, **ABOUT, output=tmp_path)
-    page = (tmp_path / "report.html").read_text()
-    assert 'id="hosts"' not in page
-    assert "Held-out retrieval" in page
+    text = (tmp_path / "report.html").read_text()
+    assert 'id="hosts"' not in text
+    assert "Held-out retrieval" in text
+    assert "no training in this run" in (tmp_path / "figures/training.svg").read_text()
+    assert "no retrieval by two views in this run" in (tmp_path / "figures/answer.svg").read_text()
 
 
-def test_no_or_doubled_evaluations_are_refused(
-    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+@pytest.mark.parametrize(
+    ("numbers", "methods", "message"),
+    [
+        ([], METHODS, "no evaluation"),
+        ([0, 0], METHODS, "both evaluate toy with original"),
+        ([0, 1], {"original": None}, r"evaluates dream, .* original"),
+    ],
+)
+def test_no_doubled_or_unknown_evaluations_are_reported(
+    numbers: list[int],
+    methods: dict[str, str | None],
+    message: str,
+    made: SimpleNamespace,
+    settings: EvaluationSettings,
+    tmp_path: Path,
 ) -> None:
-    with pytest.raises(DataError, match="no evaluation"):
-        report([], [], [], "t", settings, **ABOUT, output=tmp_path)
-    with pytest.raises(DataError, match="both evaluate toy with original"):
-        report([made.folders[0]] * 2, [], [], "t", settings, **ABOUT, output=tmp_path)
+    folders = [made.folders[number] for number in numbers]
+    with pytest.raises(DataError, match=message):
+        report(folders, [], [], "t", settings, **(ABOUT | {"methods": methods}), output=tmp_path)
 
 
-def test_captions_say_what_is_drawn_and_what_was_generated(
-    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
+def test_captions_say_what_is_drawn_and_what_was_generated(made: SimpleNamespace, notes: str) -> None:
     line = "A line leads to a method from the one that it adds to."
     assert line in made.page
+    assert line not in notes
     assert queries.INVENTED not in made.page
-    folder = tmp_path / "seed1"
-    folder.mkdir()
-    details = {"shrinkage": 1.0, "power": 0.0, "centre": "overall", "validation": 90.0}
-    stated = {"encoder": "<i>", "method": "discriminant", "details": details}
-    (folder / "decomposer.json").write_text(json.dumps(stated))
-    about = {**ABOUT, "invented": ["graded"], "decomposers": [folder]}
-    report(made.folders[:2], [], [], "t", settings, **about, output=tmp_path)
-    page = (tmp_path / "report.html").read_text()
-    assert line not in page
-    assert page.count(queries.INVENTED) == 1
-    assert page.index("<h2>Semantic similarity (graded") < page.index(queries.INVENTED)
-    assert "<p>discriminant on &lt;i&gt;: its meaning part is the undivided vector less the mean" in page
-    assert (
-        "P@1 and accuracy have Wilson&#39;s interval" in page
-        or "P@1 and accuracy have Wilson's interval" in page
-    )
+    assert notes.count(queries.INVENTED) == 1
+    assert notes.index("<h2>Semantic similarity (graded") < notes.index(queries.INVENTED)
+    assert "<p>discriminant on &lt;i&gt;: its meaning part is the undivided vector less the mean" in notes
+    assert "P@1 and accuracy have Wilson's interval" in unescape(notes)
 
 
-def test_a_method_that_the_report_does_not_know_is_refused(
-    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    with pytest.raises(DataError, match=r"evaluates dream, .* original"):
-        report(
-            made.folders[:2],
-            [],
-            [],
-            "t",
-            settings,
-            methods={"original": None},
-            selected=[],
-            licences={},
-            output=tmp_path,
-        )
-
-
-def test_trainings_that_ended_too_early_are_listed(
-    made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    histories = [
-        world.history("toy", method, seed) for method in ("dream+oracle", "<i>") for seed in (1, 2, 3)
-    ]
-    for path, stopped in zip(
-        histories, ["cap", "patience", "cap", "patience", "cap", "patience"], strict=True
-    ):
-        path.with_name("decomposer.json").write_text(json.dumps({"details": {"stopped": stopped}}))
-    rows = [json.loads(line) | {"best": 0.0} for line in histories[4].read_text().splitlines()]
-    rows[1]["best"] = 1.0
-    histories[4].write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report(made.folders[:3], histories, [], "t", settings, **ABOUT, output=tmp_path)
-    text = (tmp_path / "report.html").read_text()
-    lines = re.findall("<li>(.*?)</li>", text.partition('id="training"')[2])
-    assert lines == [
-        "dream+oracle on toy: stopped by max_epochs 5 with patience left: 2 of 3 seeds",
+def test_trainings_that_ended_too_early_are_listed(made: SimpleNamespace, notes: str) -> None:
+    assert re.findall("<li>(.*?)</li>", notes.partition('id="training"')[2])[:3] == [
+        "dream on toy: stopped by max_epochs 5 with patience left: 2 of 3 seeds",
         "&lt;i&gt; on toy: best epoch among the first two of 5: 1 of 3 seeds",
         "&lt;i&gt; on toy: stopped by max_epochs 5 with patience left: 1 of 3 seeds",
     ]
-    assert 'href="#training"' in text
+    assert 'href="#training"' in notes
     # It stands by the number.
-    assert re.search(r"\[[^]]+\], training may have ended too early</small>", text.partition("<nav")[0])
-    assert "may have ended too early" in text
+    assert re.search(r"\[[^]]+\], training may have ended too early</small>", notes.partition("<nav")[0])
     assert "may have ended too early" not in made.page
 
 
@@ -484,11 +479,3 @@ def test_dvc_and_snakemake_show_the_pictures_of_the_report(made: SimpleNamespace
     headings = [unescape(one) for one in re.findall("<h3>(.*?)</h3>", opening)]
     assert len(headings) == 2
     assert set(headings) < {one.text for one in answer.iter()}
-
-
-def test_a_run_without_a_picture_says_so_in_its_files(
-    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    report(made.folders[:1], [], [], "original only", settings, **ABOUT, output=tmp_path)
-    assert "no training in this run" in (tmp_path / "figures/training.svg").read_text()
-    assert "no retrieval by two views in this run" in (tmp_path / "figures/answer.svg").read_text()

@@ -11,7 +11,7 @@ from generated_records import a_run, over_seeds
 from orthoglot.report.corpus_tables import corpus_table, overlap_table, text_table
 from orthoglot.report.headline import Row, Score
 from orthoglot.report.plots import method_styles
-from orthoglot.report.queries import better, frame, overall, title, where
+from orthoglot.report.queries import better, overall, title
 from orthoglot.report.tables import (
     Table,
     checks_table,
@@ -22,6 +22,7 @@ from orthoglot.report.tables import (
     task_table,
     tracked,
 )
+from orthoglot.statistics.table import frame, where
 from orthoglot.tasks import registry
 
 PAIRS: list[dict[str, Any]] = [
@@ -170,11 +171,11 @@ def test_the_first_table_shows_how_well_the_language_can_be_read_where_that_was_
 
 
 def test_a_caption_states_the_data_of_each_encoder() -> None:
-    facts = "|confidence:0.95|interval:wilson|units:{units}|chance:0.1|candidates:{candidates}"
+    facts = {"confidence": "0.95", "interval": "wilson", "chance": "0.1"}
     parts = {"a": (10, "20-30"), "b": (500, "900"), "c": (10, "20-30")}
     table = frame(
         [
-            replace(one, signature=facts.format(units=units, candidates=candidates))
+            replace(one, facts={**facts, "units": str(units), "candidates": candidates})
             for encoder, (units, candidates) in parts.items()
             for one in over_seeds(
                 encoder, "original", "sentence", "heldout", "test", "all", "P@1", values=[5.0]
@@ -208,8 +209,7 @@ def test_bold_marks_the_best_only_where_its_interval_is_apart() -> None:
             for part, score in ((view, value), ("sentence", 50.0))
             for one in over_seeds("e", method, part, task, task, "all", metric, values=[score], width=width)
         ]
-        facts = "|candidates:10|confidence:0.95|interval:wilson|units:10"
-        table = frame(records).assign(signature=lambda rows: rows["signature"] + facts)
+        table = frame(records).assign(candidates="10", confidence="0.95", interval="wilson", units="10")
         column = 2 if view == "meaning" else 3
         rows = task_table(table, task, task, metric).rows
         assert all(cell.tone == "" for row in rows for cell in (row[5 - column], row[4]))

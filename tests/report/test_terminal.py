@@ -8,9 +8,9 @@ import pytest
 from generated_records import over_seeds, record
 
 from orthoglot.report.headline import Row, Score
-from orthoglot.report.queries import frame
 from orthoglot.report.terminal import chosen, table
 from orthoglot.statistics.records import Record
+from orthoglot.statistics.table import frame
 
 LEVELS = {"original": 80.0, "centering": 82.0, "dream": 78.0, "meat": 84.0, "seed": 81.0}
 WHOLE = Row(
@@ -32,7 +32,7 @@ def of(encoder: str, task: str = "heldout") -> list[Record]:
             compared = (encoder, method, "meaning", task, "test", "all")
             changes = over_seeds(*compared, "difference-P@1:original", values=[value - LEVELS["original"]])
             changes.append(record(*compared, "p-P@1:original", 0.01, width=None))
-            found += [replace(one, signature="baseline_view:sentence") for one in changes]
+            found += [replace(one, facts={"baseline_view": "sentence"}) for one in changes]
     return found
 
 

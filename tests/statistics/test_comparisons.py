@@ -8,7 +8,7 @@ from scipy import stats
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import Record, unsign
+from orthoglot.statistics.records import Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, Scored
 from orthoglot.tasks.settings import EvaluationSettings
@@ -50,7 +50,7 @@ def test_a_better_prediction_wins_by_the_difference_of_the_means(settings: Evalu
         assert record.value == pytest.approx(expected, abs=1e-5)
         assert record.low is not None
         assert 0 < record.low < record.value
-        assert (record.n, unsign(record.signature)["units"]) == (2 * N, str(N))
+        assert (record.n, record.facts["units"]) == (2 * N, str(N))
         assert found[f"p-{metric}:original", None].value == pytest.approx(1 / 501)
         by_seed = [found[f"difference-{metric}:original", seed].value for seed in SEEDS]
         assert np.mean(by_seed) == pytest.approx(record.value, abs=1e-5)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from generated_records import a_run
 from typer.testing import CliRunner
@@ -16,10 +15,10 @@ from typer.testing import CliRunner
 from orthoglot import receipts
 from orthoglot.cli import app
 from orthoglot.errors import DataError, one_line
-from orthoglot.report.queries import frame
 from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, read_scores, write_scores
+from orthoglot.statistics.table import Measured, frame
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = sorted((ROOT / "docs/results").rglob("*.parquet"))
@@ -29,7 +28,7 @@ def record(**changes: Any) -> Record:
     values: dict[str, Any] = {
         **{"task": "heldout", "dataset": "test", "subset": "all", "view": "meaning", "encoder": "e"},
         **{"method": "seed", "seed": 1, "metric": "P@1", "value": 50.0, "low": 40.0, "high": 60.0},
-        **{"n": 100, "signature": "metric:P@1|confidence:0.95"},
+        **{"n": 100, "facts": {"confidence": "0.95"}},
     }
     return Record(**(values | changes))
 
@@ -51,8 +50,11 @@ def record(**changes: Any) -> Record:
         {"n": "100"},
         {"task": 7},
         {"view": "meanin"},
-        {"signature": "metric"},
-        {"signature": "metric:P@1|chance:0,1"},
+        {"n": -1},
+        {"facts": "chance:0.1"},
+        {"facts": {"chance": "0,1"}},
+        {"facts": {"candidates": 57}},
+        {"facts": {"metric": "P@1"}},
         {"metric": "pearson", "value": -101.0, "low": None, "high": None},
         {"metric": "kl-d", "value": -1.0, "low": None, "high": None},
         {"metric": "kl-d", "value": float("inf"), "low": None, "high": None},
@@ -97,10 +99,7 @@ def test_what_a_task_can_measure_is_taken(
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.name)
 def test_committed_records_are_read(path: Path) -> None:
-    table = pd.read_parquet(path)
-    if "seed" not in table:
-        table["seed"] = None
-    assert len([Record(**row) for row in table.astype(object).where(table.notna(), None).to_dict("records")])
+    assert Measured(read_records(path)).methods
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
@@ -180,7 +179,7 @@ def test_no_command_shows_a_result_that_is_not_as_its_job_wrote_it(
 
 def read_records_without_receipt(folder: Path) -> list[Record]:
     lines = (folder / "records.jsonl").read_text().splitlines()
-    return [Record(**json.loads(line)) for line in lines]
+    return [Record.of(json.loads(line)) for line in lines]
 
 
 def test_a_folder_called_receipt_that_is_none_is_nobodys_result(tmp_path: Path) -> None:

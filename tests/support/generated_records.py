@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from orthoglot.statistics.records import ALL, Record, limits, sign
+from orthoglot.statistics.records import ALL, Record, limits, stated
 
 SEEDS = (1, 2, 3)
 METHODS = (
@@ -95,12 +95,11 @@ def record(
     low, high = (None, None) if width is None else (max(value - width, least), min(value + width, most))
     about = task, dataset, subset, view, encoder, method
     architecture, partners, terms = DEFINITIONS.get(method, ("unknown", "none", ""))
-    facts = {"metric": metric, "chance": chance, "source": SOURCES.get(dataset, "")}
+    facts: dict[str, object] = {"chance": chance, "source": SOURCES.get(dataset, "")}
     facts |= {} if task in ("sts", "qe") else {"candidates": candidates}
     facts |= {"checkpoint": CHECKPOINTS.get(encoder, ""), "architecture": architecture}
-    return Record(
-        *about, seed, metric, value, low, high, 100, sign({**facts, "partners": partners, "terms": terms})
-    )
+    facts |= {"partners": partners, "terms": terms}
+    return Record(*about, seed, metric, value, low, high, 100, stated(facts))
 
 
 def over_seeds(

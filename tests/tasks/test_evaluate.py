@@ -16,7 +16,7 @@ from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import TRANSFER, Record, read_records, unsign
+from orthoglot.statistics.records import TRANSFER, Record, read_records
 from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.evaluate import evaluate
@@ -98,19 +98,18 @@ def test_hits_are_in_the_order_of_the_test_file(made: SimpleNamespace) -> None:
     assert {r.view for r in records} == {"sentence"}
 
 
-def test_a_signature_says_how_the_number_was_made(made: SimpleNamespace) -> None:
+def test_the_facts_say_how_the_number_was_made(made: SimpleNamespace) -> None:
     records = made.original
-    facts = unsign(next(r for r in records if r.subset == "qaa->qab").signature)
+    facts = next(r for r in records if r.subset == "qaa->qab").facts
     assert {
-        "metric": "P@1",
         "candidates": "50",
         "ties": "lowest-index",
         "seen_dropped": "0",
     }.items() <= (facts.items())
-    assert (facts["interval"], facts["confidence"], facts["encoder"]) == ("wilson", "0.95", "abc")
-    graded = unsign(next(r for r in records if r.metric == "pearson").signature)
+    assert (facts["interval"], facts["confidence"], facts["identity"]) == ("wilson", "0.95", "abc")
+    graded = next(r for r in records if r.metric == "pearson").facts
     assert (graded["interval"], graded["resamples"]) == ("bootstrap-percentile", "500")
-    probe = unsign(next(r for r in records if r.task == "language-probe").signature)
+    probe = next(r for r in records if r.task == "language-probe").facts
     assert float(probe["chance"]) == pytest.approx(100 / 3, abs=1e-5)
     assert (probe["C"], probe["max_iter"], probe["converged"]) == ("1.0", "500", "1")
 
@@ -140,7 +139,7 @@ def test_a_record_says_how_a_method_departs_from_the_papers(
     replace(load_decomposer(folder), details=own).save(folder)
     only = settings.model_copy(update={"tasks": ["heldout"]})
     records = run(world, only, tmp_path / "out", [folder], "meat")
-    assert unsign(records[0].signature)["architecture"] == expected
+    assert records[0].facts["architecture"] == expected
 
 
 def test_a_record_says_which_code_and_text_its_method_comes_from(
@@ -148,10 +147,10 @@ def test_a_record_says_which_code_and_text_its_method_comes_from(
 ) -> None:
     folder, settings = world.decomposer("dream", 9), settings.model_copy(update={"tasks": ["heldout"]})
     replace(load_decomposer(folder), details={"code": "c0de", "text": "7e87"}).save(folder)
-    found = [unsign(one.signature) for one in run(world, settings, tmp_path / "out", [folder], "meat")]
+    found = [one.facts for one in run(world, settings, tmp_path / "out", [folder], "meat")]
     assert {(facts["trained_code"], facts["trained_text"]) for facts in found} == {("c0de", "7e87")}
     undivided = run(world, settings, tmp_path / "original", [], "original")
-    assert "trained_text" not in unsign(undivided[0].signature)
+    assert "trained_text" not in undivided[0].facts
 
 
 def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
@@ -161,7 +160,7 @@ def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(
     write_pairs(copies[1] / "train-00000.tsv.zst", [SentencePair("QAA, qaa-qab: test 7!", "new")])
     changed = SimpleNamespace(**vars(world) | {"bitext": copies})
     records = run(changed, settings, tmp_path / "out", [], "original")
-    facts = {r.subset: unsign(r.signature) for r in records if r.task == "heldout"}
+    facts = {r.subset: r.facts for r in records if r.task == "heldout"}
     assert (facts["qaa->qab"]["candidates"], facts["qaa->qab"]["seen_dropped"]) == ("49", "1")
     assert (facts["qaa->qac"]["candidates"], facts["qaa->qac"]["seen_dropped"]) == ("50", "0")
     assert (facts["all"]["seen_dropped"], facts["all"]["units"]) == ("0-1", "99")
@@ -243,7 +242,7 @@ def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(made: S
     assert one.high is not None
     assert one.low < one.value < one.high
     assert one.n == 120
-    facts = unsign(one.signature)
+    facts = one.facts
     assert (facts["units"], facts["undefined"], facts["left_out"]) == ("120", "0", "0")
 
 
@@ -294,7 +293,7 @@ def test_mixed_sentences_query_the_pivot_and_not_the_other_way_round(made: Simpl
     assert {(r.dataset, r.subset, r.metric) for r in found} == {
         ("mixed", subset, "P@1") for subset in ("qac->qaa", "all")
     }
-    assert float(unsign(found[0].signature)["chance"]) == pytest.approx(100 / 30, abs=1e-5)
+    assert float(found[0].facts["chance"]) == pytest.approx(100 / 30, abs=1e-5)
 
 
 def test_leaks_are_recorded_for_every_pair_and_seed(
@@ -359,7 +358,7 @@ def test_every_two_languages_of_one_text_find_each_other_in_both_directions(
     assert found["all"].value == pytest.approx(np.mean([found[d].value for d in directions]))
     # Items are lines, whatever the languages: 105 pairs of sentences, 35 to draw from.
     assert found["all"].n == 3 * 35
-    assert unsign(found["all"].signature)["units"] == "35"
+    assert found["all"].facts["units"] == "35"
     scores = read_scores(tmp_path / "out" / "scores.npz")
     assert len({one.keys.tobytes() for one in scores.values()}) == 1
 
@@ -391,7 +390,7 @@ def test_mining_and_pools_have_records_that_tell_the_views_apart(
     assert metrics["mixed-pool"] == {"same-language", "coverage", "reciprocal-rank", "R-precision", "hubness"}
     assert metrics["lareqa"] == {"mAP@20", "mAP"}
     mined = next(one for one in records if one.task == "mining" and one.subset == "qaa-qab" and one.seed == 1)
-    facts = unsign(mined.signature)
+    facts = mined.facts
     assert (facts["search"], facts["threshold_from"], facts["gold"]) == ("exact", "other-half", "17")
     assert mined.low is not None
     assert mined.low <= mined.value <= (mined.high or 0)

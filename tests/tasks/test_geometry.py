@@ -15,8 +15,8 @@ from orthoglot.decomposers.base import unit
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import jackknife
-from orthoglot.statistics.records import Record, read_records, unsign
-from orthoglot.statistics.summary import summarise_blocks
+from orthoglot.statistics.records import Record, read_records
+from orthoglot.statistics.summary import summarise
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.evaluate import run as run_tasks
 from orthoglot.tasks.projections import project_text, read_text_maps
@@ -51,7 +51,8 @@ class Vectors:
 def measured(store: Vectors, settings: EvaluationSettings, models: Any = None) -> list[Record]:
     task = Geometry("geometry", store.text, settings.long_tail, settings.seed)
     found = run_tasks([task], settings, store, models or {0: None})  # type: ignore[arg-type]
-    return summarise_blocks(found.blocks, found.facts, settings, encoder="e", method="original", made={})
+    about: dict[str, Any] = {"encoder": "e", "method": "original", "made": {}}
+    return summarise({}, found.facts, settings, **about, blocks=found.blocks)
 
 
 def drawn(seed: int, sentences: int = 40) -> np.ndarray:
@@ -92,11 +93,11 @@ def test_every_view_seed_and_group_of_two_languages_or_more_has_every_metric(run
     }
     assert len(run.dream) == len(found)
     assert {r.view for r in run.original} == {"sentence"}
-    facts = unsign(level([r for r in run.dream if r.view == "meaning"], "long-tail", "ch-i").signature)
+    facts = level([r for r in run.dream if r.view == "meaning"], "long-tail", "ch-i").facts
     assert facts.items() >= {
-        *(("metric", "ch-i"), ("languages", "qab,qac"), ("vectors", "length-1"), ("dropped", "0")),
+        *(("languages", "qab,qac"), ("vectors", "length-1"), ("dropped", "0")),
         *(("seeds", "1,2"), ("interval", "jackknife"), ("blocks", "10"), ("confidence", "0.95")),
-        *(("encoder", "abc"),),
+        *(("identity", "abc"),),
     }
 
 
@@ -187,7 +188,7 @@ def test_the_mean_over_seeds_has_the_jackknife_of_the_mean(settings: EvaluationS
     assert found[None].value == pytest.approx(np.mean(values), rel=1e-5)
     ends = jackknife(float(np.mean(values)), np.mean(without, axis=0), 0.95)
     assert (found[None].low, found[None].high) == pytest.approx(ends, rel=1e-4)
-    assert unsign(found[None].signature)["seeds"] == "1,2"
+    assert found[None].facts["seeds"] == "1,2"
 
 
 def test_full_covariances_have_no_interval(run: SimpleNamespace) -> None:
@@ -226,7 +227,7 @@ def test_a_sentence_without_direction_in_one_language_is_left_out_of_all(
         (r.subset, r.metric, r.value, r.low) for r in expected
     ]
     assert {r.n for r in found} == {38}
-    assert {unsign(r.signature)["dropped"] for r in found} == {"2"}
+    assert {r.facts["dropped"] for r in found} == {"2"}
 
 
 def test_too_few_sentences_are_refused(settings: EvaluationSettings) -> None:

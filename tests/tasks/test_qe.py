@@ -14,11 +14,11 @@ from scipy import stats
 from orthoglot.corpora.benchmarks import PairSet
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore, digests_of
-from orthoglot.report.queries import frame
 from orthoglot.report.tables import sections
-from orthoglot.statistics.records import Record, read_records, unsign
+from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, read_scores, summarise
+from orthoglot.statistics.table import frame
 from orthoglot.tasks.evaluate import evaluate, run
 from orthoglot.tasks.graded_pairs import Grading
 from orthoglot.tasks.registry import measures
@@ -98,7 +98,7 @@ def test_a_copy_passes_for_a_translation_unless_the_method_takes_its_language_of
     assert above.low is not None
     assert above.high is not None
     assert above.low <= above.value <= above.high
-    assert unsign(above.signature)["length"] == "characters"
+    assert above.facts["length"] == "characters"
 
 
 def test_as_high_a_cosine_counts_half_and_no_direction_not_at_all() -> None:

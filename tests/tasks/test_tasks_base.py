@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,9 @@ from hypothesis import strategies as st
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.report.queries import frame
-from orthoglot.statistics.records import Record, read_records, sign, unsign, write_records
+from orthoglot.statistics.records import FIELDS, Record, read_records, write_records
+from orthoglot.statistics.table import frame
 from orthoglot.tasks.base import usable, view
-
-plain = st.text(st.characters(exclude_characters="|:"), min_size=1)
 
 
 def record(**changes: object) -> Record:
@@ -31,7 +30,7 @@ def record(**changes: object) -> Record:
         "low": 40.0,
         "high": 60.0,
         "n": 100,
-        "signature": "metric:accuracy",
+        "facts": {"candidates": "57"},
     }
     return Record(**(values | changes))
 
@@ -67,9 +66,19 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
         read_records(path)
 
 
-@given(st.dictionaries(plain, plain, min_size=1))
-def test_a_signature_can_be_read_back(facts: dict[str, str]) -> None:
-    assert unsign(sign(facts)) == facts
+names = st.text(min_size=1).filter(lambda name: name not in (*FIELDS, "signature", "chance", "confidence"))
+
+
+@given(st.dictionaries(names, st.text()))
+def test_facts_of_a_row_can_be_read_back(facts: dict[str, str]) -> None:
+    row = record(facts=facts).row()
+    assert Record.of(json.loads(json.dumps(row))) == record(facts=facts)
+
+
+def test_facts_of_one_text_as_they_once_were_are_read() -> None:
+    row = record(facts={}).row() | {"signature": "metric:P@1|candidates:57|encoder:abc|source:a:b|terms:"}
+    facts = {"candidates": "57", "identity": "abc", "source": "a:b", "terms": ""}
+    assert Record.of(row) == record(facts=facts)
 
 
 def test_usable_rows_are_finite_and_not_zero() -> None:

@@ -14,7 +14,7 @@ from orthoglot.corpora.splitting import Split
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, Record, unsign
+from orthoglot.statistics.records import ALL, Record
 from orthoglot.statistics.summary import summarise
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.evaluate import run
@@ -101,9 +101,9 @@ def retrieval(
         ]
         tasks.append(replace(task, further=(more[0], more[1])))
     found = run(tasks, HELD_OUT, store, {seed: decomposer})
-    made = {"encoder": decomposer.identity, "orthoglot": __version__}
-    names = decomposer.encoder, decomposer.method
-    records = summarise(found.scored, found.facts, HELD_OUT, encoder=names[0], method=names[1], made=made)
+    made = {"identity": decomposer.identity, "orthoglot": __version__}
+    encoder, method = decomposer.encoder, decomposer.method
+    records = summarise(found.scored, found.facts, HELD_OUT, encoder=encoder, method=method, made=made)
     # One seed is its own mean.
     return [record for record in records if record.seed == seed]
 
@@ -130,7 +130,7 @@ def table(records: Sequence[Record]) -> str:
     for subset in subsets:
         values = [_cell(cells[subset, view]) for view in titles]
         shown = cells[subset, "sentence"]
-        candidates = unsign(shown.signature).get("candidates", "")
+        candidates = shown.facts.get("candidates", "")
         rows.append(f"| {subset} | {' | '.join(values)} | {candidates} | {shown.n} |")
     if "meaning" in titles and all(cells[ALL, view].value >= FULL for view in ("sentence", "meaning")):
         rows += ["", SATURATED]

@@ -19,7 +19,7 @@ from orthoglot.apply.measure import table
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
-from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign
+from orthoglot.statistics.records import P_AT_1, Record, read_records
 from orthoglot.training.settings import OWN_SETTINGS
 
 # How the hub names a repository.
@@ -175,7 +175,7 @@ def _scores(path: Path, maker: str, method: str, seed: int | None) -> list[Recor
         record
         for record in read_records(path)
         if (record.task, record.metric, record.method, record.seed) == ("heldout", P_AT_1, method, seed)
-        and unsign(record.signature).get("encoder") == maker
+        and record.facts.get("identity") == maker
     ]
     if not scores:
         raise ConfigError(f"{path}: holds no held-out retrieval of {method} with encoder {maker[:16]}")

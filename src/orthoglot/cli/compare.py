@@ -90,9 +90,9 @@ def read_run(place: str, **wanted: str) -> Run:
     """
     import pandas as pd
 
-    from orthoglot.report.queries import where
     from orthoglot.statistics.records import ALL, COMPARISON
     from orthoglot.statistics.summary import read_scores
+    from orthoglot.statistics.table import where
 
     path, scored = Path(place), {}
     if path.is_dir():
@@ -172,8 +172,8 @@ def _evaluations(results: Path) -> list[Path]:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    from orthoglot.report.queries import frame
     from orthoglot.statistics.records import read_records
+    from orthoglot.statistics.table import frame
 
     return frame(read_records(path))
 

@@ -30,8 +30,8 @@ def summary(
     those that are one map for all languages.
     """
     from orthoglot.report import terminal
-    from orthoglot.report.queries import frame
-    from orthoglot.statistics.records import read_records, unsign
+    from orthoglot.statistics.records import read_records
+    from orthoglot.statistics.table import frame
 
     if (models is None) != (output is None):
         raise ConfigError("--models and --output go together")
@@ -39,13 +39,12 @@ def summary(
     rows = terminal.chosen(frame(records))
     if not rows:
         raise DataError(f"{results}: no encoder was scored by retrieval")
-    facts = unsign(records[0].signature)
-    if "confidence" not in facts:
+    confidence = records[0].facts.get("confidence")
+    if confidence is None:
         raise DataError(
             f"{results}/records.jsonl: its records do not state the confidence of their intervals"
         )
-    confidence = float(facts["confidence"])
-    for line in terminal.table(rows, confidence):
+    for line in terminal.table(rows, float(confidence)):
         typer.echo(line)
     typer.echo("P@1 in percent: translations found first by the meaning and by the language vector.")
     if any(row.probe for row in rows):

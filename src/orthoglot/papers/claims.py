@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from orthoglot.papers.published import Claim
 from orthoglot.papers.runs import SENTENCE, Run, Sides
-from orthoglot.statistics.lookup import Name, Number, apart, paired
 from orthoglot.statistics.records import ALL
+from orthoglot.statistics.table import Name, Number, apart, paired
 
 HOLDS = "holds"
 FAILS = "does not hold"

@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from orthoglot.papers.published import (
     P_AT_1,
@@ -18,8 +18,8 @@ from orthoglot.papers.published import (
 )
 from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.lookup import Name, Number
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, VIEWS
+from orthoglot.statistics.table import Name, Number
 
 # The direction of a mean over a data set of the run as a whole.
 WHOLE = "all"
@@ -44,21 +44,6 @@ REASONS = {
 }
 
 
-class Match(NamedTuple):
-    """What a run has for a printed number.
-
-    `candidates` are pairs (here, in the paper), one for each subset; `stand_in` the source of the data set if it is not
-    the paper's.
-    """
-
-    number: Number | None = None
-    over: tuple[str, ...] = ()
-    dataset: str = ""
-    reason: str = ""
-    candidates: tuple[tuple[int | None, int | None], ...] = ()
-    stand_in: str = ""
-
-
 @dataclass(frozen=True)
 class Cell:
     """A cell of a paper's table with what the run measured; all numbers are in the paper's scale.
@@ -67,9 +52,12 @@ class Cell:
         printed: the cell; one that the paper does not have has no value.
         encoder: ours, "" where there is none.
         method: ours, in one of its readings.
-        match: what was found.
-        measured: its number.
-        like: the printed mean over the measured members alone, where the paper prints each of them.
+        reason: why nothing was measured, "" where something was.
+        measured: the number.
+        over: the members that it is the mean of.
+        dataset: ours, several joined by " + ".
+        candidates: pairs (here, in the paper), one for each subset.
+        stand_in: the source of the data set if it is not the paper's.
         printed_less_base: of a variant, its printed number less the base variant's.
         less_base: of a variant, its measured number less the base variant's.
     """
@@ -77,9 +65,12 @@ class Cell:
     printed: Printed
     encoder: str
     method: str
-    match: Match
+    reason: str = ""
     measured: Number | None = None
-    like: float | None = None
+    over: tuple[str, ...] = ()
+    dataset: str = ""
+    candidates: tuple[tuple[int | None, int | None], ...] = ()
+    stand_in: str = ""
     printed_less_base: float | None = None
     less_base: Number | None = None
 
@@ -87,7 +78,15 @@ class Cell:
     def missing(self) -> tuple[str, ...]:
         """Members that were not measured."""
         whole = self.printed.direction == WHOLE
-        return () if whole else tuple(one for one in self.printed.members if one not in self.match.over)
+        return () if whole else tuple(one for one in self.printed.members if one not in self.over)
+
+    @property
+    def like(self) -> float | None:
+        """The printed mean over the measured members alone, where the paper prints each of them."""
+        partial = (
+            self.measured is not None and self.printed.value and set(self.over) < set(self.printed.members)
+        )
+        return printed_mean(self.printed, self.over) if partial else None
 
     @property
     def difference(self) -> float | None:
@@ -99,7 +98,7 @@ class Cell:
     def same_candidates(self) -> bool:
         """Whether each query was searched for among as many sentences as in the paper."""
         return self.printed.metric != P_AT_1 or all(
-            here is not None and here == there for here, there in self.match.candidates
+            here is not None and here == there for here, there in self.candidates
         )
 
     @property
@@ -108,7 +107,7 @@ class Cell:
         return (
             self.difference is not None
             and self.same_candidates
-            and not self.match.stand_in
+            and not self.stand_in
             and (not self.missing or self.like is not None)
         )
 
@@ -126,16 +125,16 @@ class Cell:
             "averaged": self.measured is not None and self.measured.averaged,
             "encoder_here": self.encoder,
             "method_here": self.method,
-            "dataset_here": self.match.dataset,
+            "dataset_here": self.dataset,
             "candidates": here,
             "published_candidates": there,
             "like": self.like,
             "difference": self.difference,
             "like_for_like": self.like_for_like,
             "published_less_base": self.printed_less_base,
-            "over": self.match.over,
+            "over": self.over,
             "missing": self.missing,
-            "reason": self.match.reason,
+            "reason": self.reason,
         }
 
     def among(self) -> str:
@@ -147,7 +146,7 @@ class Cell:
 
     @property
     def _candidates(self) -> tuple[str, str]:
-        here, there = zip(*self.match.candidates, strict=True) if self.match.candidates else ((), ())
+        here, there = zip(*self.candidates, strict=True) if self.candidates else ((), ())
         return _range(here), _range(there)
 
 
@@ -198,8 +197,8 @@ def further_cells(run: Run) -> list[Cell]:
 
 def whole_cells(run: Run) -> list[Cell]:
     """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
-    printed = printed_numbers(run.paper.name)
-    chosen = [one for one in printed if one.method != FINE_TUNED or run.paper.suite]
+    every = printed_numbers(run.paper.name)
+    chosen = [one for one in every if one.method != FINE_TUNED or run.paper.suite]
     scales = {(one.task, one.metric): one.scale for one in chosen}
     if run.paper.variants:
         scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
@@ -213,8 +212,10 @@ def whole_cells(run: Run) -> list[Cell]:
                 if number is not None:
                     about = run.paper.name, "", run.label(encoder), method, view, task, dataset, part, WHOLE
                     counted = tuple((count, None) for count in number.candidates)
-                    match = Match(number, number.subsets, dataset, candidates=counted)
-                    found.append(_filled(Printed(*about, metric, scale, "", ""), encoder, method, match, run))
+                    printed = Printed(*about, metric, scale, "", "")
+                    number = number.divided(printed.unit)
+                    cell = Cell(printed, encoder, method, "", number, number.subsets, dataset, counted)
+                    found.append(_less_base(cell, run) if run.paper.base else cell)
     return found
 
 
@@ -243,16 +244,7 @@ def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     reason = printed.data.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
     if not reason and not (encoder and method):
         reason = NO_METHOD if encoder else NO_VARIANT if run.paper.variants else NO_ENCODER
-    match = Match(reason=reason) if reason else find(printed, encoder, method, run)
-    return _filled(printed, encoder, method, match, run)
-
-
-def _filled(printed: Printed, encoder: str, method: str, match: Match, run: Run) -> Cell:
-    number, over = match.number, match.over
-    measured = number and number.divided(printed.unit)
-    partial = number is not None and printed.value and set(over) < set(printed.members)
-    like = printed_mean(printed, over) if partial else None
-    cell = Cell(printed, encoder, method, match, measured, like)
+    cell = Cell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
     return _less_base(cell, run) if run.paper.base else cell
 
 
@@ -268,30 +260,35 @@ def _less_base(cell: Cell, run: Run) -> Cell:
         if printed.direction == WHOLE:
             name = Name(other, ORIGINAL, SENTENCE, printed.task, printed.dataset, printed.metric)
             number = run.level(name, run.subsets(printed.task, printed.dataset, printed.subset))
-        elif cell.match.number is not None:
-            number = find(printed, other, ORIGINAL, run).number
-    return replace(cell, printed_less_base=less, less_base=run.subtract(cell.match.number, number))
+        elif cell.measured is not None:
+            number = find(printed, other, ORIGINAL, run).measured
+    return replace(cell, printed_less_base=less, less_base=run.subtract(cell.measured, number))
 
 
-def find(printed: Printed, encoder: str, method: str, run: Run) -> Match:
+def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     """What an encoder and method of a run have for a printed number."""
+    cell = Cell(printed, encoder, method)
     datasets = _datasets(printed, run)
     if not datasets:
-        return Match(reason=NO_DATA)
+        return replace(cell, reason=NO_DATA)
     parts = _parts(printed, datasets, run)
     if not parts:
-        return Match(reason=NO_LANGUAGE)
+        return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *one) for member, some in parts.items() for one in some]
     about = encoder, method, printed.view, printed.task
     number = run.over([(Name(*about, dataset, printed.metric), subset) for _, dataset, subset in subsets])
-    names = " + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets))
+    cell = replace(cell, dataset=" + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets)))
     if number is None:
-        return Match(dataset=names, reason=NO_RECORD)
+        return replace(cell, reason=NO_RECORD)
     paper = [printed.data.candidates.get(member) for member, _, _ in subsets]
     source = run.measured.stated("source", task=printed.task, dataset=datasets[0])
-    stand_in = source if source == printed.data.stand_in else ""
-    candidates = tuple(zip(number.candidates, paper, strict=True))
-    return Match(number, tuple(parts), names, candidates=candidates, stand_in=stand_in)
+    return replace(
+        cell,
+        measured=number.divided(printed.unit),
+        over=tuple(parts),
+        candidates=tuple(zip(number.candidates, paper, strict=True)),
+        stand_in=source if source == printed.data.stand_in else "",
+    )
 
 
 def _datasets(printed: Printed, run: Run) -> list[str]:

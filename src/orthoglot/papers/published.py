@@ -116,7 +116,7 @@ class DataSet(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """How a method is trained: architecture, partners, and its terms with their weights, as signatures state them."""
+    """How a method is trained: architecture, partners, and its terms with their weights, as records state them."""
 
     architecture: str
     partners: str

@@ -1,7 +1,7 @@
 """What a run has for a paper: which of its encoders, variants and methods count as the paper's, and their numbers.
 
 Nothing is recognised by the name of an entry in a catalogue. An encoder is recognised by its checkpoint, a method by
-how it was trained, a benchmark by its source, all as the records' signatures state them; a variant by its settings.
+how it was trained, a benchmark by its source, all as the records state them; a variant by its settings.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from safetensors import safe_open
 
 from orthoglot.errors import DataError
-from orthoglot.papers.published import CROSS_LINGUAL, METHODS, P_AT_1, Claim, Definition, Paper
+from orthoglot.papers.published import CROSS_LINGUAL, METHODS, P_AT_1, Claim, Paper
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.intervals import over_trainings
-from orthoglot.statistics.lookup import Measured, Name, Number
 from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
+from orthoglot.statistics.table import Measured, Name, Number
 
 SENTENCE = "sentence"
 
@@ -86,8 +86,8 @@ class Run:
             variant = self.paper.variants.get(name)
             changes = variant and variant.changes
             return [here for here in self.measured.encoders if self.variants.get(here) == changes]
-        stated = {here: self.measured.stated("checkpoint", encoder=here) for here in self.measured.encoders}
-        return [here for one in self.paper.encoders[name] for here in stated if stated[here] == one]
+        checkpoints = self.paper.encoders[name]
+        return [here for one in checkpoints for here in self.measured.names("encoder", checkpoint=one)]
 
     @cache  # noqa: B019
     def methods_of(self, encoder: str, name: str) -> dict[int, str]:
@@ -95,12 +95,11 @@ class Run:
 
         The printed reading is 0, that of the authors' code 1.
         """
-        found: dict[int, str] = {}
-        for method in self.measured.methods_of(encoder):
-            about = {"encoder": encoder, "method": method}
-            here = Definition(*(self.measured.stated(fact, **about) for fact in Definition._fields))
-            found |= {k: method for k, reading in enumerate(METHODS.get(name, ())) if here == reading}
-        return dict(sorted(found.items()))
+        return {
+            reading: method
+            for reading, definition in enumerate(METHODS.get(name, ()))
+            for method in self.measured.names("method", encoder=encoder, **definition._asdict())
+        }
 
     def label(self, encoder: str) -> str:
         """What an encoder of the run is called in a table: a variant as in the paper, where it has it."""

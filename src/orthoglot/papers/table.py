@@ -21,8 +21,8 @@ from orthoglot.report import tables
 from orthoglot.report.page import render
 from orthoglot.report.queries import better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
-from orthoglot.statistics.lookup import Measured, Number
 from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.table import Measured, Number
 from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
@@ -292,13 +292,13 @@ def _text(cell: Cell, value: float, sign: str = "") -> str:
 
 def _published(cell: Cell, number: float | None, sign: str = "") -> tables.Cell:
     shown = EMPTY if number is None else tables.Cell(_text(cell, number, sign))
-    return shown if cell.encoder else shown._replace(small=cell.match.reason)
+    return shown if cell.encoder else shown._replace(small=cell.reason)
 
 
 def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) -> tables.Cell:
     """A number with its interval, its standard deviation, how much of the paper's data it is of, and the candidates."""
     if number is None:
-        return EMPTY._replace(small=cell.match.reason)
+        return EMPTY._replace(small=cell.reason)
     small = []
     if number.ends:
         low, high = (_text(cell, end, sign) for end in number.ends)
@@ -308,8 +308,8 @@ def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) 
     if cell.missing:
         # A pair of languages is two of the paper's directions.
         unit = " pairs" if cell.printed.task == NWAY else ""
-        small.append(f"{len(cell.match.over)} of {len(cell.match.over) + len(cell.missing)}{unit}")
-    among = [cell.among(), cell.match.stand_in and f"on {cell.match.stand_in}"]
+        small.append(f"{len(cell.over)} of {len(cell.over) + len(cell.missing)}{unit}")
+    among = [cell.among(), cell.stand_in and f"on {cell.stand_in}"]
     return tables.Cell(_text(cell, number.value, sign), " ".join([*small, *filter(None, among)]))
 
 
@@ -332,14 +332,12 @@ def _less_base(cell: Cell) -> tables.Cell:
 
 def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
     """Which reasons, languages and doubts the cells name."""
-    reasons = dict.fromkeys(one.match.reason for one in shown if one.match.reason)
+    reasons = dict.fromkeys(one.reason for one in shown if one.reason)
     legend = [f"{reason.capitalize()}: {REASONS[reason]}." for reason in reasons]
     partial: dict[str, None] = {}
     for one in shown:
-        if one.match.over and one.missing:
-            have, lack = (
-                " ".join(_short(member) for member in some) for some in (one.match.over, one.missing)
-            )
+        if one.over and one.missing:
+            have, lack = (" ".join(_short(member) for member in some) for some in (one.over, one.missing))
             partial[f"{one.printed.dataset} was measured on {have}; not on {lack}."] = None
     legend += partial
     if any(one.measured is not None and one.measured.averaged for one in shown):
@@ -367,7 +365,7 @@ def _short(member: str) -> str:
 def _lead(known: Sequence[Cell]) -> str:
     here = [one for one in known if one.measured is not None]
     like = sum(one.like_for_like for one in here)
-    missing = Counter(one.match.reason for one in known if one.match.reason)
+    missing = Counter(one.reason for one in known if one.reason)
     lead = [
         f"{len(here)} cells of the paper's tables were measured here, {like} of them over the same languages and among "
         "as many candidates."

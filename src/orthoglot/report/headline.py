@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from orthoglot.report.queries import PROBE, comparisons, overall, rows, significance, undivided, where
+from orthoglot.report.queries import PROBE, overall, significance, undivided
 from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.records import P_AT_1, unsign
+from orthoglot.statistics.records import P_AT_1
+from orthoglot.statistics.table import comparisons, rows, where
 from orthoglot.tasks.registry import NWAY
 
 Role = Literal["undivided", "ours", "published", "best"]
@@ -72,7 +73,7 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
     lowest by language, both on average over the encoders: a choice made on the scores that are shown.
 
     Args:
-        records: as `orthoglot.report.queries.frame` makes them.
+        records: as `orthoglot.statistics.table.frame` makes them.
         most: methods. Of more, the first of these are kept: undivided, ours, the best of each family by rank, the
             other published ones by rank.
     Returns:
@@ -81,7 +82,10 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
     scores = answers(records)
     if scores.empty:
         return []
-    facts = {row.method: unsign(row.signature) for row in rows(scores.drop_duplicates("method"))}
+    facts = {
+        row.method: {"architecture": row.architecture, "terms": row.terms}
+        for row in rows(scores.drop_duplicates("method"))
+    }
     families = {method: family(stated) for method, stated in facts.items()}
     roles = _roles(scores, facts, families)
     kept = {method: role for method, role in roles.items() if method in list(roles)[:most]}
@@ -168,7 +172,7 @@ def _meaning(records: pd.DataFrame, task: str) -> pd.DataFrame:
 
 
 def family(facts: Mapping[str, str]) -> str:
-    """The family of a method, from the facts that its records' signatures state."""
+    """The family of a method, from the facts that its records state."""
     architecture, terms = facts["architecture"], facts["terms"]
     papers = sorted({term.split(".")[0] for term in terms.split(",") if term})
     if architecture == ORIGINAL:

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from orthoglot.language_families import family
-from orthoglot.report.queries import rows, undivided, where
+from orthoglot.report.queries import undivided
 from orthoglot.statistics.records import ALL, PROPORTIONS
+from orthoglot.statistics.table import rows, where
 
 # The deepest colour stands for the change that this share of a method's scores does not exceed, and this share of the
 # methods in turn, so that one far from all others does not bleach them; and for at least so many points.

@@ -10,8 +10,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from orthoglot.report.plots import COLOURS
-from orthoglot.report.queries import GEOMETRY, SHAPES, undivided, where
+from orthoglot.report.queries import GEOMETRY, SHAPES, undivided
 from orthoglot.statistics.records import ALL
+from orthoglot.statistics.table import where
 from orthoglot.tasks.projections import Map, TextMap
 
 MAP_POINTS, TEXT_MAP_POINTS = 300, 200

@@ -21,16 +21,16 @@ from orthoglot import __version__
 from orthoglot.errors import DataError
 from orthoglot.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.report import corpus_tables, maps, plots, queries, tables
-from orthoglot.report.choices import choice_notes
 from orthoglot.report.headline import Row, headline, sentences
 from orthoglot.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.report.maps import Panel
+from orthoglot.report.notes import choice_notes, training_notes
 from orthoglot.report.plots import History, Spec
 from orthoglot.report.tables import Section, Table
-from orthoglot.report.training_notes import training_notes
 from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import P_AT_1, Record, read_records, unsign, write_records
+from orthoglot.statistics.records import P_AT_1, Record, read_records, write_records
 from orthoglot.statistics.summary import read_scores
+from orthoglot.statistics.table import frame, rows, where
 from orthoglot.tasks import registry
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
@@ -135,7 +135,7 @@ def report(
     )
     trainings = [read_history(path) for path in histories]
     write_records(output / "records.jsonl", records)
-    table = queries.frame(records)
+    table = frame(records)
     table.to_parquet(output / "records.parquet", index=False)
     metrics = json.dumps(tables.tracked(table, selected), indent=2, sort_keys=True, ensure_ascii=False)
     (output / "metrics.json").write_text(f"{metrics}\n", encoding="utf-8")
@@ -258,11 +258,10 @@ def facts(
 
 def _encoders(records: pd.DataFrame) -> list[str]:
     """Each encoder, with the number of bits to which its weights are rounded, if they are."""
-    first = records.drop_duplicates("encoder")
-    bits = [unsign(signature).get("bits") for signature in first["signature"]]
+    first = records.drop_duplicates("encoder").reindex(columns=["encoder", "bits"])
     return [
-        f"{name} (weights rounded to {count} bits)" if count else name
-        for name, count in zip(first["encoder"], bits, strict=True)
+        row.encoder if pd.isna(row.bits) else f"{row.encoder} (weights rounded to {row.bits} bits)"
+        for row in rows(first)
     ]
 
 
@@ -296,7 +295,7 @@ def _pictures(
     drawn = []
     for encoder, (task, dataset) in asked.items():
         label = queries.label(task, dataset, P_AT_1)
-        if len(queries.where(corners, encoder=encoder, task=label)):
+        if len(where(corners, encoder=encoder, task=label)):
             heading = f"{encoder}: {queries.title(task, dataset)}"
             drawn.append((heading, plots.corner(corners, encoder, label, "P@1 (%)", methods)))
     return drawn
@@ -355,7 +354,7 @@ def _figures(
     if metric is None:
         return []
     label = queries.label(task, dataset, metric)
-    drawable = set(queries.where(corners, task=label)["encoder"])
+    drawable = set(where(corners, task=label)["encoder"])
     encoders = [encoder for encoder in records["encoder"].unique() if encoder in drawable]
     unit = f"{queries.metric_name(metric)} × 100"
     ways = NEAREST_ZERO

@@ -19,8 +19,9 @@ from markupsafe import Markup
 from scipy.optimize import isotonic_regression
 
 from orthoglot.pretraining.emma_x_diagnostics import signs
-from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, rows, spread, undivided, where
+from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, undivided
 from orthoglot.statistics.records import GROUPS
+from orthoglot.statistics.table import rows, spread, where
 
 # Distinct on white and on black.
 COLOURS = (

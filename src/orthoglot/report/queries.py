@@ -1,28 +1,15 @@
-"""Queries over the records: means over seeds, paired comparisons, and which direction is better."""
+"""Names of tasks and metrics in words, which direction is better, and what a report asks of the table of records."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from orthoglot.statistics.intervals import over_trainings
-from orthoglot.statistics.records import (
-    ALL,
-    COMPARISON,
-    F1,
-    MAP,
-    MRP,
-    P_AT_1,
-    PROPORTIONS,
-    SAME_LANGUAGE,
-    Record,
-    unsign,
-)
+from orthoglot.statistics.records import ALL, F1, MAP, MRP, P_AT_1, PROPORTIONS, SAME_LANGUAGE
+from orthoglot.statistics.table import comparisons, rows, spread
 from orthoglot.tasks import registry
 from orthoglot.tasks.registry import NWAY
 
@@ -38,18 +25,6 @@ PERCENT = (*PROPORTIONS, F1, MAP, MRP, SAME_LANGUAGE)
 # Metrics that methods are compared by.
 COMPARED = (*PERCENT, "pearson", "spearman")
 LEVEL = 0.05
-
-
-def frame(records: Sequence[Record]) -> pd.DataFrame:
-    """Records as a table, one row per number; seed is a nullable integer."""
-    columns = {field.name: [getattr(record, field.name) for record in records] for field in fields(Record)}
-    table = pd.DataFrame(columns)
-    return table.astype({"seed": "Int64", "low": "float64", "high": "float64", "n": "int64"})
-
-
-def rows(table: pd.DataFrame) -> Iterator[Any]:
-    """The rows as named tuples, whose fields pandas cannot type."""
-    yield from table.itertuples(index=False)
 
 
 def metric_name(metric: str) -> str:
@@ -89,43 +64,6 @@ def better(task: str, view: str) -> str:
 def overall(records: pd.DataFrame) -> pd.DataFrame:
     """Scores that methods are compared by, over all subsets, as `spread`."""
     return spread(records[records["metric"].isin(COMPARED) & (records["subset"] == ALL)])
-
-
-def spread(records: pd.DataFrame) -> pd.DataFrame:
-    """Records of the mean over seeds, with `reach`, what other seeds would change (`over_trainings`)."""
-    keys = ["task", "dataset", "subset", "view", "encoder", "method", "metric"]
-    by_seed = records[records["seed"].notna()].groupby(keys, sort=False)["value"]
-    found = by_seed.agg(reach=over_trainings).reset_index()
-    return records[records["seed"].isna()].merge(found, on=keys, how="left", validate="one_to_one")
-
-
-def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
-    """The rows whose named columns have these values."""
-    return table[(table[list(values)] == list(values.values())).all(axis=1)]
-
-
-def comparisons(records: pd.DataFrame) -> pd.DataFrame:
-    """A row per paired difference: both corrected p values, the baseline with its view, and how the seeds agree.
-
-    `compared` is the metric whose values differ; a correlation has no sign test (NaN). `reach` is
-    what other seeds would change (`over_trainings`), `agreed` whether all have the sign of their mean.
-    """
-    chosen = records.join(records["metric"].str.extract(f"^{COMPARISON}$"))
-    chosen = chosen[chosen["kind"].notna()]
-    keys = ["task", "dataset", "encoder", "method", "view", "baseline", "compared"]
-    by_seed = chosen[chosen["seed"].notna()].assign(sign=lambda found: np.sign(found["value"]))
-    seeds = by_seed.groupby(keys, sort=False).agg(
-        reach=("value", over_trainings), lowest=("sign", "min"), highest=("sign", "max")
-    )
-    chosen = chosen[chosen["seed"].isna()]
-    wide = chosen.pivot(index=keys, columns="kind", values="value")
-    wide = wide.reindex(columns=["p", "sign"]).rename(columns={"sign": "sign_p"}).join(seeds)
-    found = chosen[chosen["kind"] == "difference"].merge(wide.reset_index(), on=keys, validate="one_to_one")
-    direction = np.sign(found["value"])
-    return found.assign(
-        agreed=(found["lowest"] == direction) & (found["highest"] == direction),
-        baseline_view=[unsign(signature).get("baseline_view", "") for signature in found["signature"]],
-    )
 
 
 def host_comparisons(records: pd.DataFrame, methods: Mapping[str, str | None]) -> pd.DataFrame:

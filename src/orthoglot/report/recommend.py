@@ -13,8 +13,8 @@ from scipy import stats
 from orthoglot.errors import ConfigError
 from orthoglot.report.tables import EMPTY, Cell, Table
 from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.lookup import Measured, Name, Number, apart
 from orthoglot.statistics.records import P_AT_1, Record
+from orthoglot.statistics.table import Measured, Name, Number, apart
 
 # Use: (task, metric) of the meaning view; the metric of a correlation is that of the paper which scores it.
 USES: dict[str, tuple[tuple[str, str], ...]] = {

@@ -17,19 +17,16 @@ from orthoglot.report.queries import (
     RETRIEVAL,
     SHAPES,
     better,
-    comparisons,
     host_comparisons,
     metric_name,
     overall,
-    rows,
     significance,
-    spread,
     tasks,
     title,
     undivided,
-    where,
 )
-from orthoglot.statistics.records import ALL, GROUPS, P_AT_1, PROPORTIONS, TRANSFER, unsign
+from orthoglot.statistics.records import ALL, GROUPS, P_AT_1, PROPORTIONS, TRANSFER
+from orthoglot.statistics.table import comparisons, rows, spread, where
 from orthoglot.tasks import registry
 from orthoglot.tasks.registry import NWAY
 
@@ -308,7 +305,7 @@ def leakage_table(records: pd.DataFrame) -> Table:
     """Encoder and method by what the two parts share."""
     values = spread(where(records, task=LEAKAGE, subset=ALL))
     shares = values[values["metric"] == "language_share"]
-    chance = float(unsign(shares["signature"].iloc[0])["chance"])
+    chance = float(shares["chance"].iloc[0])
     note = (
         "On held-out sentences, unweighted mean over language pairs. Only the lengths depend on the scale of a view: "
         "they are mean lengths over that of the sentence vector. Language share: percent of a view's variance that "
@@ -339,8 +336,7 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
 
     table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, show)
     languages = {
-        group: unsign(where(values, subset=group)["signature"].iloc[0])["languages"].replace(",", " ")
-        for group in groups
+        group: where(values, subset=group)["languages"].iloc[0].replace(",", " ") for group in groups
     }
     parts = ", ".join(f"{group}: {codes}" for group, codes in languages.items() if group != ALL)
     note = (
@@ -517,7 +513,7 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
     if metric not in PERCENT:
         parts.append("the prediction is the cosine of the two sentences; the language view's ideal is 0")
         parts.append("unweighted mean over language pairs; a constant prediction has no correlation: –")
-    if any(int(unsign(signature).get("undefined", 0)) for signature in values["signature"]):
+    if "undefined" in values and (values["undefined"].fillna("0") != "0").any():
         parts.append("a mean leaves out the language pairs and seeds whose prediction is constant")
     encoders: dict[str, list[str]] = {}
     for encoder, own in values.groupby("encoder", sort=False):
@@ -534,7 +530,7 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
 
 def _data(values: pd.DataFrame, task: str) -> str:
     """What an encoder was scored on, and the kind of the intervals."""
-    facts = unsign(values["signature"].iloc[0])
+    facts = values.iloc[0].dropna()
     parts = [f"chance {float(facts['chance']):.2g}"]
     if "candidates" in facts:
         directions = "pairs" if task == "code-switched" else "pairs and both directions"

@@ -12,8 +12,7 @@ import numpy as np
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import Interval, bootstrap_p, holm, not_empty, percentile, sign_test
-from orthoglot.statistics.lookup import paired
-from orthoglot.statistics.records import ALL, PROPORTIONS, Comparison, Record, sign
+from orthoglot.statistics.records import ALL, PROPORTIONS, Comparison, Record, stated
 from orthoglot.statistics.resampling import (
     Resampled,
     Scores,
@@ -25,6 +24,7 @@ from orthoglot.statistics.resampling import (
 )
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Scored
+from orthoglot.statistics.table import paired
 from orthoglot.statistics.weighted import MEASURES, Metric
 from orthoglot.streams import derive
 
@@ -90,7 +90,7 @@ def compare_methods(
     Args:
         scored: {(encoder, method): per-item scores}.
         settings: resampling.
-        made: ends the signatures.
+        made: facts of all of them.
         hosts: {method: the method that it extends}; None or no entry for a method without one.
         measures: what is computed of the scores of each measure.
     Source: docs/papers.md#protocol-significance.
@@ -291,7 +291,7 @@ def _records(
             low=low,
             high=high,
             n=found.interval.n,
-            signature=sign({**about, **how}),
+            facts=stated(about, how),
         )
         yield record
         plain = replace(record, low=None, high=None)
@@ -300,5 +300,5 @@ def _records(
         for kind, one, test in (("p", p, how["test"]), ("sign", sign_p, "sign-exact")):
             if one is not None:
                 name = str(Comparison(kind, metric, question.baseline))
-                signature = sign({**corrected, **how, "test": test})
-                yield replace(plain, metric=name, value=one, signature=signature)
+                facts = stated(corrected, how, {"test": test})
+                yield replace(plain, metric=name, value=one, facts=facts)

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from operator import attrgetter
 from pathlib import Path
 from types import NoneType
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from orthoglot import receipts
 from orthoglot.errors import DataError
@@ -51,8 +51,6 @@ BOUNDS = {
 ROUNDING = 1e-4
 # With the seed, what a number is of.
 NAMES = ("task", "dataset", "subset", "view", "encoder", "method", "metric")
-# Facts of a signature that are numbers.
-NUMBERS = frozenset({"chance", "confidence"})
 # What the annotation of a field stands for.
 TYPES = {
     "str": str,
@@ -61,7 +59,10 @@ TYPES = {
     "int | None": Integral | NoneType,
     "float": Real,
     "float | None": Real | NoneType,
+    "Mapping[str, str]": Mapping,
 }
+# Facts that are numbers.
+NUMBERS = frozenset({"chance", "confidence"})
 # Tasks of which "a->b" and "b->a" are on different texts: trained in a, tested in b.
 TRANSFER = ("classification", "classification-logistic")
 # The metric of a paired comparison, see `Comparison`.
@@ -91,7 +92,7 @@ class Record:
         low: lower end of the interval, None where there is none.
         high: upper end.
         n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs.
-        signature: "key:value|..." that states how the number was made.
+        facts: how the number was made, as text by name: candidates, interval, "identity" of the encoder, and others.
     """
 
     task: str
@@ -106,7 +107,7 @@ class Record:
     low: float | None
     high: float | None
     n: int
-    signature: str
+    facts: Mapping[str, str]
 
     def __post_init__(self) -> None:
         """Refuse what no task can have measured.
@@ -120,12 +121,11 @@ class Record:
                 raise DataError(f"no record: its {field.name} is {given!r}")
         if self.view not in get_args(View):
             raise DataError(f"no record: its view is {self.view!r}")
-        try:
-            facts = unsign(self.signature)
-            for fact in NUMBERS & facts.keys():
-                float(facts[fact])
-        except ValueError as error:
-            raise DataError(f"no record: its signature is {self.signature!r:.100}") from error
+        if self.n < 0:
+            raise DataError(f"no record: its n is {self.n}")
+        for name, fact in self.facts.items():
+            if name in FIELDS or not isinstance(fact, str) or (name in NUMBERS and not _is_number(fact)):
+                raise DataError(f"no record: its {name!r:.100} is {fact!r:.100}")
         about = f"{self.task}/{self.dataset}, {self.metric}"
         least, most = limits(self.metric)
         for number in (self.value, self.low, self.high):
@@ -135,6 +135,24 @@ class Record:
                 raise DataError(f"{about}: {number} is not from {least:g} to {most:g}")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise DataError(f"{about}: the interval from {self.low} to {self.high} is empty")
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Record:
+        """The record of a row of a table or of a line: facts are what is no field, and those without a value absent."""
+        named = {name: value for name, value in row.items() if name in FIELDS}
+        facts = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
+        if "signature" in facts:  # until November 2026 all facts were one text, "name:fact|..."
+            facts = dict(part.split(":", 1) for part in facts["signature"].split("|") if part)
+            facts = {RENAMED.get(name, name): fact for name, fact in facts.items() if name != "metric"}
+        return cls(**named, facts=facts)
+
+    def row(self) -> dict[str, Any]:
+        """Its fields and facts side by side, for a table or a line; the inverse of `of`."""
+        return {**{name: getattr(self, name) for name in FIELDS}, **self.facts}
+
+
+FIELDS = tuple(field.name for field in fields(Record) if field.name != "facts")
+RENAMED = {"encoder": "identity"}
 
 
 class Comparison(NamedTuple):
@@ -172,19 +190,14 @@ def limits(metric: str) -> tuple[float, float]:
     return least - most, most - least
 
 
-def sign(facts: Mapping[str, object]) -> str:
-    """A signature: "key:value" joined by bars, in the order given."""
-    return "|".join(f"{key}:{value}" for key, value in facts.items())
-
-
-def unsign(signature: str) -> dict[str, str]:
-    """The facts of a signature; the inverse of `sign` up to text."""
-    return dict(part.split(":", 1) for part in signature.split("|") if part)
+def stated(*facts: Mapping[str, object]) -> dict[str, str]:
+    """Facts of several mappings as text, those of a later one last."""
+    return {name: str(fact) for some in facts for name, fact in some.items()}
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write one JSON object per line, keys sorted."""
-    lines = [json.dumps(vars(record), sort_keys=True, ensure_ascii=False) for record in records]
+    lines = [json.dumps(record.row(), sort_keys=True, ensure_ascii=False) for record in records]
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
@@ -206,9 +219,9 @@ def read_records(path: Path) -> list[Record]:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not UTF-8 ({error.reason})") from error
     seen = set()
-    for one in records:
+    for record in records:
         # Two encoders may have one name.
-        about = (*attrgetter(*NAMES)(one), one.seed, unsign(one.signature).get("encoder"))
+        about = (*attrgetter(*NAMES)(record), record.seed, record.facts.get("identity"))
         if about in seen:
             raise DataError(f"{path}: two records of {' '.join(map(str, about[:-1]))}")
         seen.add(about)
@@ -224,7 +237,7 @@ def _of_parquet(path: Path) -> list[Record]:
         rows = table.astype(object).where(table.notna(), None).to_dict("records")
         if not rows:
             raise DataError("it is empty")
-        return [Record(**{str(name): value for name, value in row.items()}) for row in rows]
+        return [Record.of({str(name): value for name, value in row.items()}) for row in rows]
     except Exception as error:  # pyarrow raises errors of many types about a damaged file
         raise DataError(f"{path}: holds no records ({error})") from error
 
@@ -239,7 +252,14 @@ def _of_lines(path: Path) -> list[Record]:
     # Not splitlines(): a name may hold a line separator of Unicode.
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         try:
-            records.append(Record(**json.loads(line)))
-        except (ValueError, TypeError, RecursionError) as error:
+            records.append(Record.of(json.loads(line)))
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(f"{path}: line {number} is not a record ({error})") from error
     return records
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

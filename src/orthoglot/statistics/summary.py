@@ -13,7 +13,7 @@ import numpy as np
 from orthoglot import receipts
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import Interval, jackknife, percentile, proportion
-from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, Record, sign
+from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, Record, stated
 from orthoglot.statistics.resampling import Scores, SharedColumns, left_out, mean_of, pool, resample
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.weighted import MEASURES, Metric
@@ -70,6 +70,7 @@ def summarise(
     method: str,
     made: Facts,
     measures: Mapping[str, tuple[Metric, ...]] = MEASURES,
+    blocks: Mapping[Key, Blocks] | None = None,
 ) -> list[Record]:
     """Records of each subset and of their mean, for each seed and for the mean over seeds.
 
@@ -79,93 +80,51 @@ def summarise(
         settings: resampling.
         encoder: name.
         method: name.
-        made: ends the signature, e.g. the encoder's identity.
+        made: facts of all records, e.g. the encoder's identity.
         measures: what is computed of the scores of each measure.
+        blocks: metrics with a jackknife interval; a value that is not finite has no record.
     """
-    found = [
+    label = f"{encoder} {method}"
+    numbers = [
         *_shares(scored, settings),
-        *_statistics(scored, settings, measures, f"{encoder} {method}"),
+        *_statistics(scored, settings, measures, label),
+        *_jackknifed(blocks or {}, settings, label),
     ]
     records = []
-    for one in found:
-        first = one.keys[0]
-        value, low, high = (round(one.scale * number, 6) + 0.0 for number in one.interval[:3])  # no -0.0
-        counted = {
-            "left_out": sum(int(left_out(scored[key].values).sum()) for key in one.keys),
-            "seeds": ",".join(map(str, sorted({key.seed for key in one.keys}))),
-            "units": one.interval.units,
-        }
-        about = combine([facts[key] for key in one.keys])
+    for number in numbers:
+        first, interval = number.keys[0], number.interval
+        # Without -0.0; NaN stands for the end of an interval that there is not.
+        value, low, high = (
+            None if np.isnan(end) else round(number.scale * end, 6) + 0.0 for end in interval[:3]
+        )
+        assert value is not None
+        counted: dict[str, object] = {"seeds": ",".join(map(str, sorted({key.seed for key in number.keys})))}
+        if first in scored:
+            missing = sum(int(left_out(scored[key].values).sum()) for key in number.keys)
+            counted |= {"left_out": missing, "units": interval.units}
+        about = combine([facts[key] for key in number.keys])
         records.append(
             Record(
                 task=first.task,
                 dataset=first.dataset,
-                subset=one.subset,
+                subset=number.subset,
                 view=first.view,
                 encoder=encoder,
                 method=method,
-                seed=one.seed,
-                metric=one.metric,
+                seed=number.seed,
+                metric=number.metric,
                 value=value,
                 low=low,
                 high=high,
-                n=one.interval.n,
-                signature=sign({"metric": one.metric, **about, **one.facts, **counted, **one.how, **made}),
+                n=interval.n,
+                facts=stated(about, counted, number.how, made),
             )
         )
     return records
 
 
-def summarise_blocks(
-    found: Mapping[Key, Blocks],
-    facts: Mapping[Key, Facts],
-    settings: ResamplingSettings,
-    *,
-    encoder: str,
-    method: str,
-    made: Facts,
-) -> list[Record]:
-    """Records of metrics with a jackknife interval, for each seed and for the mean over seeds.
-
-    Args:
-        found: metrics of one encoder and method; a value that is not finite has no record.
-        facts: what the task states of each.
-        settings: confidence and the seed of the blocks.
-        encoder: name.
-        method: name.
-        made: ends the signature.
-    """
-    groups: dict[Key, list[Key]] = defaultdict(list)
-    for key in found:
-        groups[key._replace(seed=-1)].append(key)
-    records = []
-    for first, keys in groups.items():
-        about = first.task, first.dataset, first.subset, first.view, encoder, method
-        for metric in found[keys[0]].values:
-            if not np.isfinite([found[key].values[metric] for key in keys]).all():
-                logger.warning("%s: translations are one vector, so there is no %s", " ".join(about), metric)
-                continue
-            for seed, own in [*((key.seed, [key]) for key in keys), (None, keys)]:
-                parts = [found[key] for key in own]
-                value = float(np.mean([part.values[metric] for part in parts]))
-                low, high = None, None
-                how: dict[str, object] = {"interval": "none"}
-                if metric in parts[0].without:
-                    without = np.mean([part.without[metric] for part in parts], axis=0)
-                    least, most = parts[0].ends[metric]
-                    ends = jackknife(value, without, settings.confidence)
-                    low, high = (round(min(max(end, least), most), 6) for end in ends)
-                    how = {"interval": "jackknife", "deleted": "sentences", "blocks": len(without)}
-                    how |= {"confidence": settings.confidence, "blocks_seed": settings.seed}
-                trained = {"seeds": ",".join(str(key.seed) for key in own)}
-                signature = sign({"metric": metric, **facts[keys[0]], **made, **trained, **how})
-                n = parts[0].n
-                records.append(Record(*about, seed, metric, round(value, 6), low, high, n, signature))
-    return records
-
-
 class _Number(NamedTuple):
-    """A statistic with its interval, and the scores that it was taken of."""
+    """A statistic with its interval, what it was taken of, and how."""
 
     keys: list[Key]
     subset: str
@@ -173,7 +132,6 @@ class _Number(NamedTuple):
     metric: str
     scale: float
     interval: Interval
-    facts: Facts
     how: Facts
 
 
@@ -193,7 +151,7 @@ def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
             pairs[f"{task} {subset} {key.pair}"].append(scored[key])
         strata = {name: pool(found) for name, found in pairs.items()}
         interval = proportion(strata, confidence=settings.confidence)
-        yield _Number(keys, subset, seed, keys[0].measure, 100, interval, {}, how)
+        yield _Number(keys, subset, seed, keys[0].measure, 100, interval, how)
 
 
 def _statistics(
@@ -234,15 +192,47 @@ def _statistics(
                 constant[view, metric.name].add(subset)
                 continue
             item_keys = [columns.keys(numbers) for numbers in members.values()]
-            one = percentile(value, draws, confidence=settings.confidence, keys=item_keys)
-            facts = {"undefined": undefined}
-            yield _Number(own, subset, seed, metric.name, metric.scale, one, facts, how)
+            interval = percentile(value, draws, confidence=settings.confidence, keys=item_keys)
+            facts = {"undefined": undefined, **how}
+            yield _Number(own, subset, seed, metric.name, metric.scale, interval, facts)
         for (view, name), subsets in constant.items():
             where = ", ".join(sorted(subsets))
             logger.warning(
                 "%s %s %s, %s: the %s is undefined (a constant, or nothing to share), in %s",
                 *(label, task, dataset, view, name, where),
             )
+
+
+def _jackknifed(blocks: Mapping[Key, Blocks], settings: ResamplingSettings, label: str) -> Iterator[_Number]:
+    """Metrics of each seed and of the mean over seeds."""
+    how = {
+        "interval": "jackknife",
+        "deleted": "sentences",
+        "confidence": settings.confidence,
+        "blocks_seed": settings.seed,
+    }
+    groups: dict[Key, list[Key]] = defaultdict(list)
+    for key in blocks:
+        groups[key._replace(seed=-1)].append(key)
+    for first, keys in groups.items():
+        for metric in blocks[keys[0]].values:
+            if not np.isfinite([blocks[key].values[metric] for key in keys]).all():
+                where = " ".join((first.task, first.dataset, first.subset, first.view, label))
+                logger.warning("%s: translations are one vector, so there is no %s", where, metric)
+                continue
+            for seed, own in [*((key.seed, [key]) for key in keys), (None, keys)]:
+                parts = [blocks[key] for key in own]
+                value = float(np.mean([part.values[metric] for part in parts]))
+                interval = Interval(value, np.nan, np.nan, parts[0].n, parts[0].n)
+                facts: Facts = {"interval": "none"}
+                if metric in parts[0].without:
+                    without = np.mean([part.without[metric] for part in parts], axis=0)
+                    low, high = np.clip(
+                        jackknife(value, without, settings.confidence), *parts[0].ends[metric]
+                    )
+                    interval = interval._replace(low=float(low), high=float(high))
+                    facts = {**how, "blocks": len(without)}
+                yield _Number(own, first.subset, seed, metric, 1, interval, facts)
 
 
 def combine(facts: Sequence[Facts]) -> dict[str, object]:

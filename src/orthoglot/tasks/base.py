@@ -55,7 +55,7 @@ class Result(NamedTuple):
     Attributes:
         scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
             the task's measure makes statistics, NaN for left out.
-        facts: for the signature of this scoring alone, e.g. whether a classifier converged.
+        facts: for the records of this scoring alone, e.g. whether a classifier converged.
     """
 
     scores: dict[str, np.ndarray]
@@ -97,7 +97,7 @@ class Task(AnyTask, Protocol):
         ...
 
     def facts(self, subset: str) -> dict[str, object]:
-        """For the signature of a subset, chance level (0 to 100) included."""
+        """For the records of a subset, chance level (0 to 100) included."""
         ...
 
 

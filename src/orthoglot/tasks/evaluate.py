@@ -19,7 +19,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import track
 from orthoglot.statistics.records import View, write_records
 from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, summarise_blocks, write_scores
+from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_scores
 from orthoglot.tasks.base import AnyTask, Task, TaskData, Vectors, WholeTask, by_view, other, view
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
 from orthoglot.tasks.projections import Map, TextMap, project, write_map, write_text_maps
@@ -37,7 +37,7 @@ Models = Mapping[int, Decomposer | None]
 
 
 class Evaluated(NamedTuple):
-    """What tasks found: per-item scores, metrics by block, maps of texts, and facts for the signatures."""
+    """What tasks found: per-item scores, metrics by block, maps of texts, and facts for the records."""
 
     scored: Scored
     blocks: dict[Key, Blocks]
@@ -87,10 +87,11 @@ def evaluate(
         if key.dataset in sources:
             stated["source"] = sources[key.dataset]
     names = {"encoder": encoder, "method": method}
-    made = {"encoder": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
+    made = {"identity": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
     measured = measures(settings.tasks)
-    records = summarise(found.scored, found.facts, settings, **names, made=made, measures=measured)
-    records += summarise_blocks(found.blocks, found.facts, settings, **names, made=made)
+    records = summarise(
+        found.scored, found.facts, settings, **names, made=made, measures=measured, blocks=found.blocks
+    )
     write_records(output / RECORDS, records)
     # No later step reads the scores by which methods are not compared.
     compared = {key: one for key, one in found.scored.items() if is_compared(key.task, key.measure)}

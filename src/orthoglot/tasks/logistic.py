@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 INVERSE_PENALTY = 1.0
 MAX_ITERATIONS = 500
-# For signatures.
+# For records.
 FACTS = {"classifier": "standardised-logistic-regression", "C": INVERSE_PENALTY, "max_iter": MAX_ITERATIONS}
 logger = logging.getLogger(__name__)
 

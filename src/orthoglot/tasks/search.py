@@ -17,7 +17,7 @@ SEED = 1
 
 
 class Found(NamedTuple):
-    """Neighbours, and how they were found, for the signature."""
+    """Neighbours, and how they were found, for the record."""
 
     nearest: Nearest
     facts: dict[str, object]

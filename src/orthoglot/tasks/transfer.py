@@ -81,7 +81,7 @@ class Transfer:
     """Texts of one language, labelled by classifiers that learnt the labels in another, or in several at once.
 
     Accuracy, 0 to 100, mean over the learner's classifiers, on the `features` of vectors of length 1. Chance is
-    100 / C for C labels. The signature also has the share of the test's most frequent label (`majority`) and the
+    100 / C for C labels. The record also has the share of the test's most frequent label (`majority`) and the
     standard deviation of the classifiers' accuracies (`run_sd`). Higher is better for the meaning view, lower for the
     language view. Of labels that are numbers it is their mean absolute error instead, times 100: lower is better. Of
     texts with several labels it is the mean R-precision, 0 to 100 (`r_precision`).

@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 
 class Leak(NamedTuple):
-    """One measure of a pair: the view that is judged, per-item scores, and facts for the signature."""
+    """One measure of a pair: the view that is judged, per-item scores, and facts for the record."""
 
     measure: str
     view: View

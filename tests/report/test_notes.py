@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orthoglot.errors import DataError
-from orthoglot.report.choices import choice_notes
+from orthoglot.report.notes import choice_notes
 
 IDENTITY = {
     "shrinkage": 1.0,

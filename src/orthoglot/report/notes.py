@@ -1,13 +1,16 @@
-"""Notes of the report about methods whose held-out pairs chose the undivided vector."""
+"""Notes of the report: trainings that ended too early, and held-out pairs that chose the undivided vector."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from orthoglot.errors import DataError
+from orthoglot.report.plots import History
+from orthoglot.training.endings import Ending, warnings
+from orthoglot.training.progress import best_epoch
 
 # Settings at which a discriminant is the undivided vector; `centre` may subtract a mean all the same.
 UNDIVIDED = {"shrinkage": 1.0, "power": 0.0, "turn": 0.0}
@@ -16,6 +19,23 @@ SUBTRACTED = {
     "overall": "the undivided vector less the mean of all languages",
     "language": "the undivided vector less the mean of its language",
 }
+
+
+def training_notes(trainings: Sequence[History]) -> Mapping[tuple[str, str], list[str]]:
+    """{(encoder, method): why its training may have ended too early}, in sentences; only of those with a reason.
+
+    None is of the training of an encoder, which has a fixed length.
+
+    Args:
+        trainings: a method's history for each seed.
+    """
+    endings: dict[tuple[str, str], list[Ending]] = {}
+    for one in trainings:
+        if one.seed is not None and one.rows:
+            ending = Ending(len(one.rows), best_epoch(one.rows), one.capped)
+            endings.setdefault((one.encoder, one.method), []).append(ending)
+    found = {name: warnings(some) for name, some in endings.items()}
+    return {name: reasons for name, reasons in found.items() if reasons}
 
 
 def choice_notes(decomposers: Iterable[Path]) -> list[str]:
