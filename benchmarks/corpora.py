@@ -109,7 +109,7 @@ def ours(folder: Path, output: Path) -> int:
     from orthoglot.corpora.prepare import PrepareSettings, prepare
 
     archive = str(folder / "X_v1_moses_en-ru.txt.zip")
-    sources = [{"name": "X", "kind": "moses_zip", "paths": [archive]}]
+    sources = [{"name": "X", "kind": "opus", "paths": [archive]}]
     settings = {"pair": "en-ru", "sources": sources, "cleaning": CLEANING, "splits": SPLITS}
     prepare(PrepareSettings.model_validate(settings), [], output)
     return sum(json.loads((output / "counts.json").read_text())["kept"].values())

@@ -33,7 +33,6 @@ import straightforward_ems as naive
 import torch
 
 from orthoglot import config
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.tokenization import open_tokenizer
 from orthoglot.encoders.training_settings import EmsSettings, ScratchNetwork
 from orthoglot.pretraining.collate import EmsCollator
@@ -43,6 +42,7 @@ from orthoglot.pretraining.sampling import RowSampler
 from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
 from orthoglot.pretraining.tokenised import Bitext, languages_of, read_bitext
 from orthoglot.pretraining.trainer import scheduler
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 Take = Callable[[], None]

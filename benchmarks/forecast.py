@@ -1,4 +1,4 @@
-"""The constants of `orthoglot.corpora.forecast`, measured on archives that were fetched for a preset.
+"""The constants of `orthoglot.fetching.forecast`, measured on archives that were fetched for a preset.
 
     python benchmarks/forecast.py ems-62 data/ems-62/opus
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from orthoglot import config
 from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.corpora.settings import OpusSettings
-from orthoglot.corpora.sources import read_source
+from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair, script
 
 

@@ -28,7 +28,6 @@ from pathlib import Path
 
 import numpy as np
 
-from orthoglot.corpora.bitext import read_lines, write_pairs
 from orthoglot.encoders import moses, sentencepiece_training
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
@@ -36,6 +35,7 @@ from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer
 from orthoglot.encoders.tokenizer_training import RESERVED, train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.pretraining.tokenised import monolingual, text_of_bitext, write_bitext, write_text
+from orthoglot.text.bitext import read_lines, write_pairs
 
 MIB = 2**20
 Text = dict[str, list[str]]

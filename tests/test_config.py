@@ -86,7 +86,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("corpora", "globalvoices", "sha256"), {"en-de": "0" * 64}, "sha256 names en-de, which is none of the pairs"),
         (("corpora", "globalvoices", "sha256"), {"en-ay": "abc"}, "globalvoices.sha256.en-ay: String should match"),
         (("benchmarks", "tatoeba", "files"), "x/{lang}.tsv", "may name {foreign}, {pivot}, not 'lang'"),
-        (("benchmarks", "tatoeba", "files"), "", "a local benchmark needs files"),
+        (("benchmarks", "tatoeba", "files"), "", "benchmarks.tatoeba.files: String should have at least 1 character"),
         (("variants", "ems", "ugt"), {"target": "ugd"},
          "presets.mini.ablations.0.encoder: ems-mini cannot be changed as variants.ems.ugt says: target: Input should"),
         (("variants", "emma-x", "phase-1-only"), {"text": {"steps": -1}},

@@ -66,6 +66,58 @@ assert method.terms["mine.opposition"] == 1 and method.host == "seed", method
 assert value([[1.0, 0.0]], [[-1.0, 0.0]]) == 0
 assert value([[1.0, 0.0]], [[1.0, 0.0]]) == 4
 """
+FORMAT_AND_BENCHMARK = """
+import json
+from pathlib import Path
+
+from orthoglot import config
+from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.json_schema import catalogue_schema
+from plan import Plan
+
+params = config.load(Path("params.yaml"), {"preset": "bars"})
+job = Plan(params).jobs["data/bars/bitext/en-de"]
+sets, pairs = Path("out/bars"), Path("out/en-de")
+sets.mkdir(parents=True)
+pairs.mkdir()
+collect(params.benchmarks["bars"], None, sets)
+(test,) = read_all(sets)
+assert (test.pair, test.source_sentences, test.target_sentences) == ("de-en", ["Baum 3!", "Haus"], ["tree", "house"])
+prepare(PrepareSettings.model_validate(job.settings), [sets], pairs)
+counts = json.loads((pairs / "counts.json").read_text())
+assert counts["in"] == {"bars": 40, "numbers": 100}, counts
+assert counts["dropped"]["over_max_pairs"] == 50 and counts["benchmarks"] == {"bars": 1}, counts
+assert {"BarSettings", "NumberSettings"} <= catalogue_schema()["$defs"].keys()
+"""
+NUMBERS = '''"""Numbers in two languages."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from orthoglot.formats.base import Corpus, Source
+from orthoglot.text.bitext import SentencePair
+
+
+class NumberSettings(Corpus):
+    """Numbers."""
+
+    kind: Literal["numbers"]
+    most: int
+    """How many."""
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        return {"en-de": {"kind": "numbers", "paths": ["-"], "max_pairs": self.most}}
+
+
+SETTINGS = NumberSettings
+
+
+def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
+    """Numbers as sentences."""
+    return (SentencePair(f"number {n}", f"Zahl {n}") for n in range(100))
+'''
 
 
 def recipe(heading: str) -> str:
@@ -105,12 +157,33 @@ def checkout(tmp_path: Path) -> Path:
 
 def run(checkout: Path, script: str, *arguments: Path) -> None:
     """Run Python in a checkout, with its source."""
-    path = os.pathsep.join(map(str, [checkout / "src", ROOT / "tests/support"]))
+    path = os.pathsep.join(map(str, [checkout / "src", checkout / "workflow", ROOT / "tests/support"]))
     command = [sys.executable, "-c", script, *map(str, arguments)]
     result = subprocess.run(
         command, cwd=checkout, env={**os.environ, "PYTHONPATH": path}, text=True, capture_output=True
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_a_file_adds_a_corpus_format_and_a_file_a_benchmark(checkout: Path) -> None:
+    shutil.copytree(ROOT / "workflow", checkout / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
+    (checkout / "src/orthoglot/formats/kinds/numbers.py").write_text(NUMBERS)
+    follow(recipe("A new corpus format"), checkout)
+    follow(recipe("A new benchmark kind"), checkout)
+    (checkout / "texts.bars").write_text("".join(f"tree {n}|Baum {n}\n" for n in range(40)))
+    (checkout / "de.bars").write_text("Baum 3!|tree\nHaus|house\n")
+    params = checkout / "params.yaml"
+    values = yaml.safe_load(params.read_text())
+    values["corpora"]["numbers"] = {"kind": "numbers", "most": 50}
+    values["presets"]["bars"] = {
+        "extends": "mini",
+        "corpora": ["numbers", "bars"],
+        "benchmarks": ["bars"],
+        "encoders": ["me5-small-4bit"],
+        "ablations": [],
+    }
+    params.write_text(yaml.safe_dump(values))
+    run(checkout, FORMAT_AND_BENCHMARK)
 
 
 def test_a_task_that_is_added_as_the_page_says_is_in_the_report(

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from orthoglot.config import Params, Part
-from orthoglot.corpora.settings import Corpus, OpusSettings
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
@@ -17,6 +16,8 @@ from orthoglot.encoders.training_settings import (
     TrainingSettings,
 )
 from orthoglot.errors import ConfigError
+from orthoglot.formats.base import Corpus
+from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 
 
@@ -47,7 +48,7 @@ def check_opus(corpora: Mapping[str, Corpus]) -> None:
     """
     if any(isinstance(corpus, OpusSettings) for corpus in corpora.values()):
         # It takes a while to import.
-        from orthoglot.corpora.opus_catalogue import archives
+        from orthoglot.fetching.catalogue import archives
 
         archives(corpora)
 

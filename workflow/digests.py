@@ -20,8 +20,12 @@ from orthoglot import receipts, settings
 
 SOURCE = Path(settings.__file__).parents[1]
 PACKAGE = "orthoglot"
-# Modules that load others by their name, and the folder of these.
-FOLDERS = {"orthoglot.tasks.registry": "orthoglot.tasks.suite"}
+# Modules that load others by their name, or stand for them, and the folder of these.
+FOLDERS = {
+    "orthoglot.benchmarks.kinds": "orthoglot.benchmarks.kinds",
+    "orthoglot.formats.kinds": "orthoglot.formats.kinds",
+    "orthoglot.tasks.registry": "orthoglot.tasks.suite",
+}
 CACHE = Path(".cache/digests.json")
 # An entry of a registry, and a template or script that a module reads.
 ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -7,27 +7,38 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
 from orthoglot import yaml_files
-from orthoglot.corpora.kinds import BENCHMARKS, CORPORA, BenchmarkSettings, CorpusSettings
-from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
-from orthoglot.corpora.settings import OpusSettings
+from orthoglot.benchmarks import kinds as benchmark_kinds
+from orthoglot.benchmarks.base import Benchmark
+from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders.kinds import KINDS, EncoderSettings
 from orthoglot.encoders.training_settings import EmsSettings, EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
+from orthoglot.formats import kinds as corpus_kinds
+from orthoglot.formats.base import Corpus
+from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
+from orthoglot.registry import entry_of, having
 from orthoglot.settings import Language, Name, Settings, Whole
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"
 CATALOGUES = ("corpora", "benchmarks", "encoders", "methods", "variants")
+if TYPE_CHECKING:
+    CorpusSettings = Corpus
+    BenchmarkSettings = Benchmark
+else:
+    CorpusSettings = entry_of(corpus_kinds)
+    BenchmarkSettings = entry_of(benchmark_kinds)
 
 
 class Ablation(Settings):
@@ -294,8 +305,13 @@ class Params(Settings):
 
 # Names of the settings by kind of entry.
 FIELDS = {
-    "corpora": {name: frozenset(settings.model_fields) for name, settings in CORPORA.items()},
-    "benchmarks": {name: frozenset(kind.settings.model_fields) for name, kind in BENCHMARKS.items()},
+    "corpora": {
+        name: frozenset(settings.model_fields) for name, settings in having(corpus_kinds, "SETTINGS").items()
+    },
+    "benchmarks": {
+        name: frozenset(settings.model_fields)
+        for name, settings in having(benchmark_kinds, "SETTINGS").items()
+    },
     "encoders": {name: frozenset(kind.settings.model_fields) for name, kind in KINDS.items()},
 }
 

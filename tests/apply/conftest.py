@@ -11,7 +11,7 @@ from orthoglot.apply.arguments import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.fit import fit
 from orthoglot.config import method_named
-from orthoglot.corpora.preparation_settings import SplitSettings
+from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings
 
 

@@ -29,15 +29,15 @@ from orthoglot.apply.export import export
 from orthoglot.apply.fit import fit
 from orthoglot.apply.measure import table
 from orthoglot.config import method_named
-from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.preparation_settings import SplitSettings
 from orthoglot.corpora.prepare import read_split
-from orthoglot.corpora.sources import Source
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.formats.base import Source
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.tasks.heldout import UnseenPairs
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings
 
 RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=40, patience=10)

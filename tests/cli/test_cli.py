@@ -166,7 +166,7 @@ def test_failed_job_leaves_no_output_and_keeps_the_old_one(tmp_path: Path) -> No
     }
     settings = {
         "pair": "qaa-qab",
-        "sources": [{"name": "mine", "kind": "files", "paths": [str(tmp_path / "absent.tsv")]}],
+        "sources": [{"name": "mine", "kind": "local", "paths": [str(tmp_path / "absent.tsv")]}],
         "cleaning": cleaning,
         "splits": {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0},
     }

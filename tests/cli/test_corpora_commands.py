@@ -12,8 +12,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from orthoglot.cli import app
-from orthoglot.corpora.forecast import PREPARED_SHARE
 from orthoglot.errors import ConfigError
+from orthoglot.fetching.forecast import PREPARED_SHARE
 
 ROOT = Path(__file__).parents[2]
 

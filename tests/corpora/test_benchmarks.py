@@ -9,18 +9,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from orthoglot.config import load, shipped
-from orthoglot.corpora.benchmark_settings import NwaySettings
-from orthoglot.corpora.benchmarks import (
-    collect,
-    read_all,
-    read_benchmark,
-    read_nway,
-    sentence_keys,
-)
-from orthoglot.corpora.bitext import SentencePair, write_pairs
-from orthoglot.corpora.kinds import BenchmarkSettings
+from orthoglot.benchmarks.collect import collect, read_all, sentence_keys
+from orthoglot.benchmarks.kinds import code_switched, local, nway, qe, sts
+from orthoglot.benchmarks.kinds.nway import NwaySettings
+from orthoglot.config import BenchmarkSettings, load, shipped
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 WIDE = (
     "id\tscore\ts1_de\ts2_de\ts1_zh\ts2_zh\n"
@@ -58,7 +52,6 @@ def _mixing(folder: Path, *languages: str, **changes: Any) -> BenchmarkSettings:
         "dictionaries": str(folder / "words.{pivot}-{foreign}.txt"),
         "pivot": "en",
         "languages": list(languages),
-        "rate": 1.0,
         "seed": 1,
         "licence": "CC0-1.0",
     }
@@ -76,7 +69,7 @@ def test_files_become_sets_by_language_with_canonical_codes(files: str, tmp_path
     output = tmp_path / "greetings"
     output.mkdir()
     collect(_settings(files, "zh", "de"), None, output)
-    german, chinese = read_benchmark(output)
+    german, chinese = local.read(output)
     assert (german.name, german.source, german.target) == ("greetings", "de", "en")
     assert (chinese.source, chinese.source_sentences, chinese.target_sentences) == (
         "zh",
@@ -90,9 +83,9 @@ def test_files_become_sets_by_language_with_canonical_codes(files: str, tmp_path
 def test_the_invented_worlds_own_set_is_read_from_its_folder(tmp_path: Path) -> None:
     write_pairs(tmp_path / "raw" / "retrieval" / "qab-qaa.tsv.gz", [SentencePair("b", "a")])
     (tmp_path / "mini").mkdir()
-    settings = _settings("", "qab", kind="mini", pivot="qaa")
+    settings = _valid({"kind": "mini", "languages": ["qab"], "pivot": "qaa", "licence": "CC0-1.0"})
     collect(settings, tmp_path / "raw", tmp_path / "mini")
-    (own,) = read_benchmark(tmp_path / "mini")
+    (own,) = local.read(tmp_path / "mini")
     assert (own.source, own.target, own.source_sentences, own.target_sentences) == (
         "qab",
         "qaa",
@@ -110,13 +103,13 @@ def test_all_languages_without_a_file_are_named(files: str, tmp_path: Path) -> N
 
 def test_an_empty_folder_is_no_benchmark(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no benchmark"):
-        read_benchmark(tmp_path)
+        read_all(tmp_path)
 
 
 def test_tatoeba_is_collected_unchanged(shared_data: Path, tmp_path: Path) -> None:
     files = str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz")
     collect(_settings(files, "ja", "zh", "de", "sw"), None, tmp_path)
-    sizes = {one.source: len(one.target_sentences) for one in read_benchmark(tmp_path)}
+    sizes = {one.source: len(one.target_sentences) for one in local.read(tmp_path)}
     assert sizes == {"de": 1000, "ja": 1000, "sw": 390, "zh": 1000}
 
 
@@ -125,7 +118,7 @@ def test_any_two_languages_of_a_wide_file_are_graded_pairs(tmp_path: Path) -> No
     output = tmp_path / "graded"
     output.mkdir()
     collect(_graded(str(tmp_path / "wide.tsv"), ["de-zh", "zh-de", "de-de"]), None, output)
-    same, across, back = read_benchmark(output, "sts")
+    same, across, back = sts.read(output)
     assert (across.name, across.source, across.target) == ("graded", "de", "zh")
     # The quotation mark that nothing closes is text.
     assert across.source_sentences == ['Ein "Hund', "Regen"]
@@ -135,7 +128,7 @@ def test_any_two_languages_of_a_wide_file_are_graded_pairs(tmp_path: Path) -> No
     assert (back.source_sentences, back.target_sentences) == (["一只狗", "雨"], ["Ein Köter", "Sonne"])
     assert same.target_sentences == ["Ein Köter", "Sonne"]
     assert json.loads((output / "counts.json").read_text()) == {"de-zh": 2, "zh-de": 2, "de-de": 2}
-    assert read_benchmark(output) == read_benchmark(output, "code-switched") == []
+    assert code_switched.read(output) == local.read(output) == []
     assert sentence_keys([output]).keys() >= {"einhund", "太阳", "regen", "einköter"}
 
 
@@ -148,7 +141,7 @@ def test_columns_of_a_file_without_a_first_line_have_numbers(tmp_path: Path) -> 
     settings = _graded("{mini}/q.{name}.tsv", {"qaa-qab": "one"}, columns)
     assert (settings.invented, settings.outside, settings.codes) == (True, [], {"qaa", "qab"})
     collect(settings, tmp_path / "raw", output)
-    (one,) = read_benchmark(output, "sts")
+    (one,) = sts.read(output)
     assert (one.source_sentences, one.target_sentences, one.gold) == (["c", "e"], ["a b", "d"], [0.5, -1])
     with pytest.raises(ConfigError, match="invented world's folder"):
         collect(settings, None, output)
@@ -180,7 +173,7 @@ def test_edit_rates_come_from_a_file_of_their_own_and_change_sign(tmp_path: Path
     output = tmp_path / "out"
     output.mkdir()
     collect(settings, None, output)
-    (one,) = read_benchmark(output, "qe")
+    (one,) = qe.read(output)
     assert (one.source_sentences, one.target_sentences) == (['Ein "Hund', "Regen"], ["a dog", "rain"])
     assert list(map(repr, one.gold)) == ["0.0", "-0.25"]
 
@@ -217,7 +210,10 @@ def test_a_graded_file_that_is_not_as_it_should_be_is_refused(
         collect(_graded(str(tmp_path / "wide.tsv"), ["de-zh"]), None, tmp_path)
 
 
-def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too(tmp_path: Path) -> None:
+def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_switched, "RATE", 1.0)
     pairs = [("Der Hund, Anna!", "The dog, Anna!"), ("Niemals", "Never"), ("Wo ist er?", "Where is he?")]
     (tmp_path / "set.de-en.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
     (tmp_path / "words.en-de.txt").write_text("dog hund\nwhere\two\nanna anna\n")
@@ -226,13 +222,13 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
     settings = _mixing(tmp_path, "de")
     assert settings.outside == [str(tmp_path / name) for name in ("set.de-en.tsv", "words.en-de.txt")]
     collect(settings, None, output)
-    (mixed,) = read_benchmark(output, "code-switched")
+    (mixed,) = code_switched.read(output)
     assert mixed.source_sentences == ["Der dog, Anna!", "where ist er?"]
     assert mixed.target_sentences == ["The dog, Anna!", "Where is he?"]
     assert mixed.sides() == (("de", mixed.source_sentences), ("en", mixed.target_sentences))
     assert json.loads((output / "counts.json").read_text()) == {
         "de": {
-            **{"rate": settings.rate, "seed": settings.seed},
+            **{"rate": 1.0, "seed": 1},
             **{"kept": 2, "without_known_word": 1, "words": 6, "known": 2, "swapped": 2},
         }
     }
@@ -240,7 +236,7 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
         *("derdoganna", "derhundanna", "thedoganna"),
         *("whereister", "woister", "whereishe"),
     }
-    assert read_benchmark(output) == []
+    assert local.read(output) == []
     (tmp_path / "words.en-de.txt").write_text("cat katze\n")
     with pytest.raises(DataError, match="knows no word of any sentence"):
         collect(settings, None, output)
@@ -252,7 +248,6 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
     ("changes", "message"),
     [
         ({"languages": ["de", "ja"]}, "ja is written without spaces"),
-        ({"rate": 0.0}, "greater than 0"),
         ({"dictionaries": "words.txt"}, "the same for two languages"),
         ({"files": "x/{lang}"}, "may name {foreign}, {pivot}, {mini}, not 'lang'"),
     ],
@@ -296,7 +291,7 @@ def test_real_graded_pairs_are_collected_whole(shared_data: Path, tmp_path: Path
     collect(
         _graded(str(shared_data / "qe" / "mlqe.{name}.test.tsv.gz"), ["ro-en"], mlqe), None, tmp_path / "qe"
     )
-    found = {name: read_benchmark(tmp_path / name, "sts") for name in ("sts", "wide", "qe")}
+    found = {name: sts.read(tmp_path / name) for name in ("sts", "wide", "qe")}
     assert [(one.source, one.target, len(one.gold)) for ones in found.values() for one in ones] == [
         ("en", "ar", 250),
         ("en", "en", 250),
@@ -316,11 +311,10 @@ def test_real_sentences_are_switched(shared_data: Path, tmp_path: Path) -> None:
         "files": str(shared_data / "tatoeba" / "tatoeba.{foreign}-{pivot}.tsv.gz"),
         "dictionaries": str(shared_data / "lexicon" / "muse.{pivot}-{foreign}.tsv.gz"),
         "spelling": "iso639-3",
-        "rate": 0.5,
     }
     collect(_mixing(tmp_path, "de", "ro", **changes), None, tmp_path)
     assert [one.source for one in read_all(tmp_path)] == ["de", "ro"]
-    for one in read_benchmark(tmp_path, "code-switched"):
+    for one in code_switched.read(tmp_path):
         assert 850 < len(one.source_sentences) < 1000
         assert all(mixed != before for mixed, before in zip(one.source_sentences, one.originals, strict=True))
         assert all(
@@ -336,19 +330,19 @@ def test_columns_of_a_wide_file_become_one_text_in_many_languages(tmp_path: Path
     output = tmp_path / "wide"
     output.mkdir()
     collect(_nway(str(tmp_path / "wide.tsv"), {"sw": "sw", "zh": "zho_Hans", "de": "deu_Latn"}), None, output)
-    (found,) = read_nway(output)
+    (found,) = nway.read(output)
     assert found.name == "wide"
     assert found.sentences == {"de": ["Regen", "Baum"], "sw": ["Mvua", "Mti"], "zh": ["雨", "树"]}
     assert json.loads((output / "counts.json").read_text()) == {"kept": 2, "incomplete": 2}
     assert read_all(output) == [found]
-    assert read_benchmark(output) == []
+    assert local.read(output) == []
     assert sentence_keys([output]).keys() == {"regen", "baum", "雨", "树", "mvua", "mti"}
 
 
 def test_columns_named_by_their_languages_need_no_other_name(tmp_path: Path) -> None:
     (tmp_path / "wide.tsv").write_text("de\tfr\tit\nRegen\tPluie\tPioggia\n")
     collect(_nway(str(tmp_path / "wide.tsv"), ["fr", "de"]), None, tmp_path)
-    assert read_nway(tmp_path)[0].sentences == {"de": ["Regen"], "fr": ["Pluie"]}
+    assert nway.read(tmp_path)[0].sentences == {"de": ["Regen"], "fr": ["Pluie"]}
 
 
 @pytest.mark.parametrize(
@@ -374,7 +368,7 @@ def test_a_file_for_each_language_becomes_one_text_in_many_languages(tmp_path: P
     settings = _nway(str(tmp_path / "{language}.txt"), {"sw": "swh", "de": "deu"})
     assert settings.outside == [str(tmp_path / "deu.txt"), str(tmp_path / "swh.txt")]
     collect(settings, None, tmp_path / "out")
-    assert read_nway(tmp_path / "out")[0].sentences == {"de": ["Regen"], "sw": ["Mvua"]}
+    assert nway.read(tmp_path / "out")[0].sentences == {"de": ["Regen"], "sw": ["Mvua"]}
     assert json.loads((tmp_path / "out" / "counts.json").read_text()) == {"kept": 1, "incomplete": 2}
     with pytest.raises(DataError, match=r"no file for fr, e\.g\. .*fra\.txt"):
         collect(_nway(str(tmp_path / "{language}.txt"), {"de": "deu", "fr": "fra"}), None, tmp_path / "out")
@@ -398,7 +392,7 @@ def test_a_wide_file_may_be_the_invented_worlds(tmp_path: Path) -> None:
     (tmp_path / "wide.tsv").write_text("fr\tde\nPluie\tRegen\n")
     (tmp_path / "out").mkdir()
     collect(settings, tmp_path, tmp_path / "out")
-    assert read_nway(tmp_path / "out")[0].sentences == {"de": ["Regen"], "fr": ["Pluie"]}
+    assert nway.read(tmp_path / "out")[0].sentences == {"de": ["Regen"], "fr": ["Pluie"]}
     with pytest.raises(ConfigError, match="needs the invented world's folder"):
         collect(settings, None, tmp_path / "out")
     with pytest.raises(ValidationError, match=r"files: '\{lang\}.tsv' may name \{mini\}"):
@@ -410,7 +404,7 @@ def test_ntrex_of_the_catalogue_is_collected_whole(shared_data: Path, tmp_path: 
     assert isinstance(ntrex, NwaySettings)
     files = str(shared_data / "nway" / "ntrex128.tsv.gz")
     collect(ntrex.model_copy(update={"files": files}), None, tmp_path)
-    (found,) = read_nway(tmp_path)
+    (found,) = nway.read(tmp_path)
     assert {language: len(sentences) for language, sentences in found.sides()} == dict.fromkeys(
         sorted(ntrex.languages), 1010
     )
@@ -419,5 +413,5 @@ def test_ntrex_of_the_catalogue_is_collected_whole(shared_data: Path, tmp_path: 
 def test_flores_is_collected_whole(shared_data: Path, tmp_path: Path) -> None:
     files = str(shared_data / "nway" / "flores200.devtest.tsv.gz")
     collect(_nway(files, {"de": "deu_Latn", "zh": "zho_Hans"}), None, tmp_path)
-    (found,) = read_nway(tmp_path)
+    (found,) = nway.read(tmp_path)
     assert {language: len(sentences) for language, sentences in found.sides()} == {"de": 506, "zh": 506}

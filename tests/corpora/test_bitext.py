@@ -12,7 +12,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import (
+from orthoglot.errors import DataError
+from orthoglot.text.bitext import (
     SentencePair,
     decoded,
     read_json,
@@ -21,7 +22,6 @@ from orthoglot.corpora.bitext import (
     write_lines,
     write_pairs,
 )
-from orthoglot.errors import DataError
 
 Pack = Callable[[bytes], bytes]
 PACKINGS: dict[str, Pack] = {

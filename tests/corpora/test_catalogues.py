@@ -15,14 +15,15 @@ import yaml
 from pydantic import ValidationError
 from workspace import ROOT
 
-from orthoglot.corpora.bitext import LeftOut, SentencePair
-from orthoglot.corpora.catalogues import package_catalogues, read_catalogue
-from orthoglot.corpora.locales import catalogues_below, choose
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
-from orthoglot.corpora.settings import GettextSettings, form_of
-from orthoglot.corpora.sources import Source, read_source
-from orthoglot.corpora.splitting import SPLITS
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.formats.base import Source
+from orthoglot.formats.catalogues import read_catalogue
+from orthoglot.formats.kinds.gettext import GettextSettings, package_catalogues
+from orthoglot.formats.locales import catalogues_below, choose
+from orthoglot.formats.sources import form_of, parsed, read_source
+from orthoglot.text.bitext import LeftOut, SentencePair
+from orthoglot.text.splitting import SPLITS
 
 RUSSIAN = (
     "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"
@@ -217,7 +218,7 @@ def settings(**changed: Any) -> GettextSettings:
 
 
 def read(corpus: GettextSettings, pair: str) -> list[Any]:
-    source = Source.model_validate({"name": "c", **corpus.pair_sources("")[pair]})
+    source = parsed({"name": "c", **corpus.pair_sources("")[pair]})
     return list(read_source(source, *pair.split("-")))
 
 

@@ -12,9 +12,10 @@ from cleaned import clean
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import SentencePair, read_lines
-from orthoglot.corpora.cleaning import normalised, normalised_all, tidy, tidy_all
-from orthoglot.corpora.preparation_settings import CleaningSettings
+from orthoglot.corpora.cleaning import tidy, tidy_all
+from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.text.bitext import SentencePair, read_lines
+from orthoglot.text.keys import normalised, normalised_all
 
 ALL = CleaningSettings(
     min_characters=2, max_characters=20, max_ratio=2.0, drop_copies=True, drop_duplicates=True
@@ -67,12 +68,10 @@ def test_keys_of_many_are_those_of_each(texts: list[str]) -> None:
 @given(
     texts=st.lists(TEXTS | st.text(), max_size=5),
     language=st.sampled_from(["en", "ja", "th"]),
-    nfc=st.booleans(),
     drop=st.booleans(),
 )
-def test_many_are_tidied_as_each(texts: list[str], language: str, nfc: bool, drop: bool) -> None:
-    settings = CleaningSettings(nfc=nfc, drop_controls=drop)
-    assert tidy_all(texts, language, settings) == [tidy(text, language, settings) for text in texts]
+def test_many_are_tidied_as_each(texts: list[str], language: str, drop: bool) -> None:
+    assert tidy_all(texts, language, controls=drop) == [tidy(text, language, controls=drop) for text in texts]
 
 
 @given(text=TEXTS)
@@ -112,14 +111,6 @@ def test_spaces_between_phrases_of_real_text_stay(language: str, place: str, mor
     assert sum(tidy(line, language).count(" ") for line in lines) == spaces
 
 
-def test_unicode_is_composed_where_the_settings_say_so() -> None:
-    composed, loose = "Caf\u00e9 \u1e69", "Cafe\u0301 s\u0307\u0323"
-    assert tidy(loose, "en", CleaningSettings(nfc=True)) == composed
-    assert tidy(loose, "en") == loose
-    kept, counts = _clean([SentencePair(loose, "Kaffeehaus")], CleaningSettings(nfc=True))
-    assert (kept, +counts) == ([(composed, "Kaffeehaus")], Counter(kept=1))
-
-
 def test_control_characters_become_spaces_or_drop_the_pair() -> None:
     pair = SentencePair("one\x00two\tthree", "eins")
     assert _clean([pair])[0] == [("one two three", "eins")]
@@ -129,11 +120,7 @@ def test_control_characters_become_spaces_or_drop_the_pair() -> None:
     assert _clean([plain], CleaningSettings(drop_controls=True))[0] == [("one two three", "eins")]
 
 
-@pytest.mark.parametrize(
-    ("by", "repeated"),
-    [("letters-and-digits", [1]), ("letters", [1, 2, 4]), ("words", [1, 2, 3, 4])],
-)
-def test_what_counts_as_a_duplicate(by: str, repeated: list[int]) -> None:
+def test_what_counts_as_a_duplicate() -> None:
     pairs = [
         SentencePair("Page 1 of many", "Seite 1 von vielen"),
         SentencePair("page 1, of MANY!", "Seite 1 (von vielen)"),
@@ -144,19 +131,15 @@ def test_what_counts_as_a_duplicate(by: str, repeated: list[int]) -> None:
         SentencePair("2001", "2001."),
         SentencePair("Page 1 of many", "Seite 1 von wenigen"),
     ]
-    settings = CleaningSettings.model_validate({"duplicates_by": by, "drop_copies": False})
-    kept, counts = _clean(pairs, settings)
-    assert kept == [pair for place, pair in enumerate(pairs) if place not in repeated]
-    assert counts["duplicate"] == len(repeated)
+    kept, counts = _clean(pairs, CleaningSettings(drop_copies=False))
+    assert kept == [pair for place, pair in enumerate(pairs) if place != 1]
+    assert counts["duplicate"] == 1
 
 
-@given(text=TEXTS, language=st.sampled_from(["en", "ja", "th"]), nfc=st.booleans(), drop=st.booleans())
-def test_tidying_twice_is_tidying_once_and_moves_no_letter(
-    text: str, language: str, nfc: bool, drop: bool
-) -> None:
-    settings = CleaningSettings(nfc=nfc, drop_controls=drop)
-    once = tidy(text, language, settings)
-    assert tidy(once, language, settings) == once
+@given(text=TEXTS, language=st.sampled_from(["en", "ja", "th"]), drop=st.booleans())
+def test_tidying_twice_is_tidying_once_and_moves_no_letter(text: str, language: str, drop: bool) -> None:
+    once = tidy(text, language, controls=drop)
+    assert tidy(once, language, controls=drop) == once
     assert "  " not in once
     assert once == once.strip()
     assert normalised(once) == normalised(text.replace("\u200b", ""))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import read_pairs
-from orthoglot.corpora.code_switching import known_words, read_dictionary, switched
+from orthoglot.benchmarks.kinds.code_switched import known_words, read_dictionary, switched
 from orthoglot.errors import DataError
+from orthoglot.text.bitext import read_pairs
 
 WORDS = {"hund": ["dog", "hound"], "über": ["over"], "नदी": ["river"]}
 

@@ -15,8 +15,7 @@ from cleaned import accepted_by, alone, clean
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.cleaning import Cleaner, normalised
+from orthoglot.corpora.cleaning import Cleaner, make_filters
 from orthoglot.corpora.filters import (
     FILTERS,
     Controls,
@@ -29,10 +28,11 @@ from orthoglot.corpora.filters import (
     MinCharacters,
     Numbers,
     Script,
-    make_filters,
 )
-from orthoglot.corpora.preparation_settings import CleaningSettings
+from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.languages import canonical, script, unicode_scripts
+from orthoglot.text.bitext import SentencePair
+from orthoglot.text.keys import normalised
 
 EN_RU = ("en", "ru")
 
@@ -146,8 +146,6 @@ SETTINGS = st.builds(
     max_ratio=st.sampled_from([1.5, 9.0]),
     drop_copies=st.booleans(),
     drop_duplicates=st.booleans(),
-    duplicates_by=st.sampled_from(["letters-and-digits", "letters", "words"]),
-    nfc=st.booleans(),
     drop_controls=st.booleans(),
     min_script=st.sampled_from([0.0, 0.5, 1.0]),
     min_numbers=st.sampled_from([0.0, 0.5]),

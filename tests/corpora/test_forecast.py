@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from orthoglot.corpora.forecast import (
+from orthoglot.fetching.catalogue import entries
+from orthoglot.fetching.forecast import (
     DRAWN_FROM_PER_SECOND,
     PAIRS_PER_SECOND,
     PREPARED_SHARE,
     estimates,
     total,
 )
-from orthoglot.corpora.opus_catalogue import entries
-from orthoglot.corpora.settings import LocalSettings, OpusSettings, TextCorpusSettings
+from orthoglot.formats.kinds.local import LocalSettings
+from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.formats.kinds.text import TextCorpusSettings
 
 
 def europarl(**others: object) -> OpusSettings:

@@ -12,9 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from orthoglot import config
-from orthoglot.corpora.benchmarks import collect, read_all, read_benchmark, read_nway, sentence_keys
-from orthoglot.corpora.labelled import Item, LabelledSet, drawn, read_labelled
-from orthoglot.corpora.labelled_settings import ClassificationSettings
+from orthoglot.benchmarks.collect import collect, read_all, sentence_keys
+from orthoglot.benchmarks.kinds import classification, local, nway
+from orthoglot.benchmarks.kinds.classification import Item, LabelledSet, drawn
+from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.errors import DataError
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ def made(folder: Path, **values: Any) -> tuple[LabelledSet, dict[str, dict[str, 
     output = folder / "labelled"
     output.mkdir()
     collect(settings, None, output)
-    (found,) = read_labelled(output)
+    (found,) = classification.read(output)
     return found, json.loads((output / "counts.json").read_text())
 
 
@@ -69,7 +70,7 @@ def test_sib_200s_own_files(sib: Path) -> None:
     assert counts["en train"] == {"kept": 2, "repeated": 0, "contradictory": 0}
     output = sib / "labelled"
     assert read_all(output) == [found]
-    assert read_benchmark(output) == read_nway(output) == []
+    assert local.read(output) == nway.read(output) == []
     assert len(sentence_keys([output])) == 4
 
 
@@ -288,7 +289,7 @@ def at_hand(more_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     def read(name: str) -> LabelledSet:
         collect(config.load(ROOT / "params.yaml").benchmarks[name], None, output)
-        return read_labelled(output)[0]
+        return classification.read(output)[0]
 
     return read
 

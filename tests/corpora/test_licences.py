@@ -7,8 +7,8 @@ from pathlib import Path
 
 from shipped_settings import shipped_values
 
-from orthoglot.corpora import licences
-from orthoglot.corpora.licences import UNKNOWN, terms
+from orthoglot.fetching import licences
+from orthoglot.fetching.licences import UNKNOWN, terms
 
 # Licences of catalogue entries whose terms nobody states in one word.
 OPEN = {"none stated", "mixed by source", "CC-BY and public domain, by translation"}

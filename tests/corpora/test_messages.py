@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import LeftOut, SentencePair
-from orthoglot.corpora.messages import placeholder, plain
+from orthoglot.text.bitext import LeftOut, SentencePair
+from orthoglot.text.messages import placeholder, plain
 
 
 @pytest.mark.parametrize(

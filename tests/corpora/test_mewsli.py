@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orthoglot.corpora.benchmark_settings import PoolSettings
-from orthoglot.corpora.benchmarks import collect, read_all
-from orthoglot.corpora.pools import PoolSet
+from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings
 from orthoglot.errors import DataError
 from orthoglot.tasks.suite.lareqa import AnswerRetrieval
 

@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.mini import generate
-from orthoglot.corpora.mini.files import corrupted, dictionary, similar_frames
-from orthoglot.corpora.mini.grammar import CONCEPTS, GRAMMARS, KEPT, Language, invent
-from orthoglot.corpora.mini.meanings import (
+from orthoglot.errors import ConfigError
+from orthoglot.formats.kinds.mini import MiniSettings
+from orthoglot.invented import generate
+from orthoglot.invented.files import corrupted, dictionary, similar_frames
+from orthoglot.invented.grammar import CONCEPTS, GRAMMARS, KEPT, Language, invent
+from orthoglot.invented.meanings import (
     NAMES,
     OPTIONAL,
     WEIGHTS,
@@ -30,8 +32,6 @@ from orthoglot.corpora.mini.meanings import (
     sample,
     variation,
 )
-from orthoglot.corpora.settings import MiniSettings
-from orthoglot.errors import ConfigError
 
 PIVOT = "qaa"
 FOREIGN = tuple(code for code in GRAMMARS if code != PIVOT)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from orthoglot.corpora.benchmark_settings import MiningSettings
-from orthoglot.corpora.benchmarks import collect, read_all, read_benchmark, sentence_keys
-from orthoglot.corpora.mining_sets import read_mining
+from orthoglot.benchmarks.collect import collect, read_all, sentence_keys
+from orthoglot.benchmarks.kinds import local, mining
+from orthoglot.benchmarks.kinds.mining import MiningSettings
 from orthoglot.errors import ConfigError, DataError
 
 
@@ -45,7 +45,7 @@ def test_the_same_text_is_one_sentence_and_its_pairs_are_counted_once(files: Pat
     output = tmp_path / "bucc"
     output.mkdir()
     collect(settings(files), None, output)
-    (found,) = read_mining(output)
+    (found,) = mining.read(output)
     assert (found.name, found.pair, found.train) == ("bucc", "de-en", None)
     assert found.source_sentences == ["Hallo", "Tschüs", "Baum"]
     assert found.target_sentences == ["Tree", "Bye", "Hello"]
@@ -64,11 +64,11 @@ def test_the_set_for_thresholds_belongs_to_it_and_other_readers_leave_both_out(
         "train_gold": f"{files}/{{name}}.train.gold",
     }
     collect(settings(files, **train), None, output)
-    (found,) = read_mining(output)
+    (found,) = mining.read(output)
     assert found.train is not None
     assert found.train.gold == found.gold
     assert len(found.sides()) == 4
-    assert read_benchmark(output) == []
+    assert local.read(output) == []
     assert read_all(output) == [found]
     assert {"hallo", "tree"} <= sentence_keys([output]).keys()
 
@@ -120,7 +120,7 @@ def test_real_bucc(more_data: Path, tmp_path: Path) -> None:
     output.mkdir()
     names = {"files": f"{real}/{{name}}.dev.{{language}}.tsv.gz", "gold": f"{real}/{{name}}.dev.gold.tsv.gz"}
     collect(settings(real, **names, pairs=["zh-en"], header=True), None, output)
-    (found,) = read_mining(output)
+    (found,) = mining.read(output)
     assert len(found.gold) == 257
     assert len(found.source_sentences) <= 8624
     assert len(found.target_sentences) <= 13589

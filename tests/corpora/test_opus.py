@@ -17,13 +17,14 @@ from opus_server import OpusServer, write_opus, write_zip
 from opustools import OpusGet
 from pydantic import ValidationError
 
-from orthoglot.corpora import download as download_module
-from orthoglot.corpora import opus as opus_module
-from orthoglot.corpora.archives import check_zip
-from orthoglot.corpora.opus import fetch, list_entries, read_moses_zip
-from orthoglot.corpora.settings import OpusSettings
-from orthoglot.corpora.sources import Source, read_source
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.fetching import download as download_module
+from orthoglot.fetching import opus as opus_module
+from orthoglot.fetching.opus import fetch, list_entries
+from orthoglot.formats.base import Source
+from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
+from orthoglot.formats.sources import read_source
+from orthoglot.text.archives import check_zip
 
 PAIRS = [(f"kuna {n}", f"what {n}") for n in range(300)]
 PACKAGES = {

@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 import pytest
 from opustools.db_operations import DbOperations
 
-from orthoglot.corpora import opus_catalogue
-from orthoglot.corpora.opus_catalogue import archives, entries, left_out, table
-from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError
+from orthoglot.fetching import catalogue as opus_catalogue
+from orthoglot.fetching.catalogue import archives, entries, left_out, table
+from orthoglot.formats.kinds.opus import OpusSettings
 
 
 @pytest.fixture(autouse=True)
@@ -197,7 +197,7 @@ def test_a_damaged_catalogue_leaves_nothing_behind(few: Path) -> None:
 
 
 def test_processes_that_unpack_at_once_do_not_meet(tmp_path: Path) -> None:
-    code = "from orthoglot.corpora.opus_catalogue import entries; print(len(entries('Europarl', 'v8')))"
+    code = "from orthoglot.fetching.catalogue import entries; print(len(entries('Europarl', 'v8')))"
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     command = [sys.executable, "-c", code]
     running = [

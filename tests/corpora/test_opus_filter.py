@@ -12,12 +12,12 @@ import pytest
 import yaml
 from cleaned import clean
 
-from orthoglot.corpora.bitext import SentencePair, read_lines, write_pairs
 from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.opus_filter import read_filters
-from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import ConfigError
+from orthoglot.text.bitext import SentencePair, read_lines, write_pairs
 
 LENGTH = {"LengthFilter": {"unit": "word", "min_length": 2, "max_length": 6}}
 LONG_WORDS = {"LongWordFilter": {"threshold": 15}}
@@ -111,7 +111,7 @@ def test_a_prepared_folder_counts_by_filter(tmp_path: Path) -> None:
     write_pairs(tmp_path / "x.tsv.gz", PAIRS)
     settings = {
         "pair": "en-ru",
-        "sources": [{"name": "x", "kind": "files", "paths": [str(tmp_path / "x.tsv.gz")]}],
+        "sources": [{"name": "x", "kind": "local", "paths": [str(tmp_path / "x.tsv.gz")]}],
         "cleaning": {"opusfilter": configuration(tmp_path, LENGTH, LONG_WORDS, SCRIPTS)},
         "splits": {"valid": 0.0, "test": 0.0},
     }

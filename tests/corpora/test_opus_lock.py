@@ -17,12 +17,12 @@ import pytest
 from opus_server import OpusServer, write_opus, write_zip
 from opustools import OpusRead
 
-from orthoglot.corpora import download as download_module
-from orthoglot.corpora import opus_lock
-from orthoglot.corpora.opus import fetch, read_moses_zip
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
-from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import DataError, OfflineError
+from orthoglot.fetching import download as download_module
+from orthoglot.fetching import lock as opus_lock
+from orthoglot.fetching.opus import fetch
+from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
 
 PACKAGES = {
     ("de", "en"): [("eins", "one")],
@@ -211,7 +211,7 @@ def test_a_damaged_lock_file_is_one_line(get: Callable[..., Path], tmp_path: Pat
 
 def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from orthoglot.corpora.opus_lock import Archive, record\n"
+        "import sys; from pathlib import Path; from orthoglot.fetching.lock import Archive, record\n"
         "for n in range(20):\n"
         "    record(Path('opus.lock'), f'X/v1/{sys.argv[1]}-{n}', "
         "Archive(path='/x', sha256='a' * 64, size=1, version='v1'))\n"
@@ -223,8 +223,8 @@ def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None
 
 def test_two_processes_may_fetch_one_archive(server: OpusServer, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from orthoglot.corpora.opus import fetch\n"
-        "from orthoglot.corpora.settings import OpusSettings\n"
+        "import sys; from pathlib import Path; from orthoglot.fetching.opus import fetch\n"
+        "from orthoglot.formats.kinds.opus import OpusSettings\n"
         "settings = OpusSettings(kind='opus', corpus='Voices', version='v1', pairs=['en-de', 'en-fr'], licence='x')\n"
         "output = Path(sys.argv[2]); output.mkdir()\n"
         "fetch(settings, sys.argv[1], output, output / 'checkpoint', lock=Path('opus.lock'), cache=Path('cache'))\n"
@@ -288,7 +288,7 @@ def test_strange_text_is_an_error_or_a_counted_drop_and_shifts_no_line(
     settings = PrepareSettings.model_validate(
         {
             "pair": "en-de",
-            "sources": [{"name": "X", "kind": "moses_zip", "paths": [str(folder / "en-de.zip")]}],
+            "sources": [{"name": "X", "kind": "opus", "paths": [str(folder / "en-de.zip")]}],
             "cleaning": {"drop_copies": False},
             "splits": {"seed": 1, "valid": 0, "test": 0, "max_train": 0, "max_valid": 0, "max_test": 0},
         }

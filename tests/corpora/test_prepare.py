@@ -15,16 +15,19 @@ import pytest
 from cleaned import clean
 from opus_server import write_zip
 
+from orthoglot.benchmarks.collect import sentence_keys
+from orthoglot.benchmarks.kinds.nway import NWAY
 from orthoglot.corpora import pair_spool, spool
-from orthoglot.corpora.benchmarks import NWAY, sentence_keys
-from orthoglot.corpora.bitext import LeftOut, SentencePair, read_json, read_pairs, read_rows, write_pairs
-from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
-from orthoglot.corpora.settings import MultiParallelSettings
-from orthoglot.corpora.sources import Source, read_source, sampled
-from orthoglot.corpora.splitting import SPLITS, split_and_order, split_of
+from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
+from orthoglot.formats.base import Source
+from orthoglot.formats.kinds.multi_parallel import MultiParallelSettings
+from orthoglot.formats.sources import read_source, sampled
+from orthoglot.text import bitext
+from orthoglot.text.bitext import LeftOut, SentencePair, read_json, read_pairs, read_rows, write_pairs
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import SPLITS, split_and_order, split_of
 
 CLEANING = {
     "min_characters": 2,
@@ -36,7 +39,7 @@ CLEANING = {
 SPLITTING = {"seed": 1, "valid": 0.1, "test": 0.1, "max_train": 0, "max_valid": 0, "max_test": 0}
 
 
-def _settings(pair: str, *paths: Path, kind: str = "files", **splits: int) -> PrepareSettings:
+def _settings(pair: str, *paths: Path, kind: str = "local", **splits: int) -> PrepareSettings:
     return PrepareSettings.model_validate(
         {
             "pair": pair,
@@ -138,7 +141,7 @@ def test_a_held_out_sentence_stands_once_on_either_side(tmp_path: Path) -> None:
 def test_a_package_and_two_plain_files_give_the_same_splits(tmp_path: Path) -> None:
     sides = ["".join(f"{pair[side]}\n" for pair in PAIRS) for side in (0, 1)]
     write_zip(tmp_path / "en-ay.zip", {"X.aym-en.en": sides[0], "X.aym-en.aym": sides[1], "X.aym-en.xml": ""})
-    _prepared(_settings("en-ay", tmp_path / "en-ay.zip", kind="moses_zip"), tmp_path / "zipped")
+    _prepared(_settings("en-ay", tmp_path / "en-ay.zip", kind="opus"), tmp_path / "zipped")
     for name, side in zip(("a", "b"), sides, strict=True):
         (tmp_path / name).write_text(side)
     settings = _settings("en-ay", tmp_path / "a")
@@ -326,7 +329,7 @@ WORDS = ["der Hund", "Der Hund!", "die Katze", "ein 1", "ein 2", "Haus", "lang "
 def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
     seed: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool, "BLOCK", block)
+    monkeypatch.setattr(bitext, "BLOCK", block)
     monkeypatch.setattr(spool, "SHARD", 23)
     monkeypatch.setattr(pair_spool, "BLOCK", block)
     drawn = random.Random(seed)
@@ -340,12 +343,11 @@ def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
         {
             "pair": "de-ja" if seed % 2 else "de-en",
             "sources": [
-                {"name": name, "kind": "files", "paths": [str(tmp_path / f"{name}.tsv.gz")]} for name in "ab"
+                {"name": name, "kind": "local", "paths": [str(tmp_path / f"{name}.tsv.gz")]} for name in "ab"
             ],
             "cleaning": {
                 "max_ratio": 2.5,
                 "drop_duplicates": seed != 2,
-                "duplicates_by": ["letters-and-digits", "letters", "words"][seed % 3],
             },
             "splits": {
                 "seed": seed,
@@ -374,7 +376,7 @@ def test_a_limit_of_a_corpus_takes_a_sample_of_it_and_all_of_others(tmp_path: Pa
     for name, pairs in texts.items():
         write_pairs(tmp_path / f"{name}.tsv.gz", pairs)
     sources = [
-        {"name": name, "kind": "files", "paths": [str(tmp_path / f"{name}.tsv.gz")], "max_pairs": most}
+        {"name": name, "kind": "local", "paths": [str(tmp_path / f"{name}.tsv.gz")], "max_pairs": most}
         for name, most in (("a", 300), ("b", 0))
     ]
     splits = {"seed": 1, "valid": 0.0, "test": 0.0, "max_train": 0, "max_valid": 0, "max_test": 0}

@@ -7,9 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.cleaning import normalised
-from orthoglot.corpora.preparation_settings import SplitSettings
-from orthoglot.corpora.splitting import split_and_order, split_of
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import SplitSettings, split_and_order, split_of
 
 SETTINGS = SplitSettings(seed=7, valid=0.1, test=0.2, max_train=0, max_valid=0, max_test=0)
 SENTENCES = [f"sentence number {n}" for n in range(20_000)]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from orthoglot.corpora import text as module
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.text import PrepareTextSettings, describe_text, prepare_text, stream_text
 from orthoglot.errors import DataError
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 CLEANING = {
     "min_characters": 3,

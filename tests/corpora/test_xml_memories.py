@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.bitext import LeftOut, SentencePair, write_pairs
 from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.corpora.settings import LocalSettings, form_of
-from orthoglot.corpora.sources import Source, read_source
 from orthoglot.errors import DataError
+from orthoglot.formats.base import Source
+from orthoglot.formats.kinds.local import LocalSettings
+from orthoglot.formats.sources import form_of, read_source
+from orthoglot.text.bitext import LeftOut, SentencePair, write_pairs
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
 <tmx version="1.4"><header srclang="en" datatype="plaintext"><note>by hand</note></header><body>
@@ -279,8 +280,8 @@ def test_one_memory_may_serve_several_pairs_and_is_the_only_file() -> None:
     with pytest.raises(ValueError, match="unpack it"):
         LocalSettings(kind="local", pairs=["en-de"], files=["m.po.gz"], licence="own")
     assert [form_of([name]) for name in ("a.tsv", "a.tsv.gz", "a.xlf.zst", "a.xliff", "a.mo")] == [
-        "files",
-        "files",
+        "local",
+        "local",
         "xliff",
         "xliff",
         "po",

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.corpora.prepare import read_split
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
@@ -23,6 +22,7 @@ from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import Done
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 
 class CountingEncoder:

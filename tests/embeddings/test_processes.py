@@ -19,7 +19,6 @@ import torch
 from process_work import die, note, refuse
 
 from orthoglot import receipts
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
 from orthoglot.embeddings.processes import in_processes
@@ -29,6 +28,7 @@ from orthoglot.encoders.folder import identity
 from orthoglot.errors import DataError
 from orthoglot.jobs import embed as embed_verb
 from orthoglot.jobs.job import Job
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "old", "new", "red", "runs", "sleeps", "sees", "under"]
 SETTINGS = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)

@@ -13,7 +13,6 @@ from shipped_settings import shipped_values, write_settings
 from typer.testing import CliRunner
 
 from orthoglot.cli import app
-from orthoglot.corpora.bitext import write_pairs
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.language_coverage import coverage, survey
 from orthoglot.encoders.ragged import Ragged
@@ -21,6 +20,7 @@ from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, Sente
 from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError
+from orthoglot.text.bitext import write_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -17,14 +17,17 @@ from faults import inject
 from mutations import COUNT, mutations
 
 from orthoglot import config
-from orthoglot.corpora import opus_lock
-from orthoglot.corpora.benchmarks import collect, read_all
-from orthoglot.corpora.bitext import decoded, read_json, read_lines, read_pairs
-from orthoglot.corpora.catalogues import read_catalogue
-from orthoglot.corpora.kinds import BENCHMARKS
-from orthoglot.corpora.opus import ENTRIES, read_moses_zip
-from orthoglot.corpora.sources import Source, read_source
+from orthoglot.benchmarks import kinds
+from orthoglot.benchmarks.collect import collect, read_all
 from orthoglot.errors import DataError
+from orthoglot.fetching import lock as opus_lock
+from orthoglot.fetching.opus import ENTRIES
+from orthoglot.formats.base import Source
+from orthoglot.formats.catalogues import read_catalogue
+from orthoglot.formats.kinds.opus import read_moses_zip
+from orthoglot.formats.sources import read_source
+from orthoglot.registry import load
+from orthoglot.text.bitext import decoded, read_json, read_lines, read_pairs
 
 PAIRS = [(f"sentence {n} of a <b>text</b>, %s", f"Satz {n} eines <b>Textes</b>, %s") for n in range(12)]
 TSV = "".join(f"{source}\t{target}\n" for source, target in PAIRS).encode()
@@ -140,7 +143,7 @@ def test_a_damaged_packed_file_never_becomes_another_text(name: str, tmp_path: P
 
 
 def test_a_damaged_answer_of_opus_is_rows_or_one_line(tmp_path: Path) -> None:
-    from orthoglot.corpora import download, opus
+    from orthoglot.fetching import download, opus
 
     class Answer:
         url = "http://x"
@@ -204,7 +207,7 @@ BENCHMARK_FILES: dict[str, tuple[dict[str, Any], dict[str, bytes]]] = {
 def test_damaged_test_sets_are_sets_or_one_line(kind: str, tmp_path: Path) -> None:
     described, files = BENCHMARK_FILES[kind]
     described = {**described, "files": f"{tmp_path}/{described['files']}", "kind": kind, "licence": "own"}
-    settings = BENCHMARKS[kind].settings.model_validate(described)
+    settings = load(kinds, kind).SETTINGS.model_validate(described)
     (name, content), output = next(iter(files.items())), tmp_path / "out"
     output.mkdir()
 

@@ -17,7 +17,6 @@ from test_networks import encoder_folder
 from torch import nn
 
 from orthoglot.corpora import spool
-from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.training_settings import DistillationSettings
 from orthoglot.errors import ConfigError
@@ -25,6 +24,7 @@ from orthoglot.pretraining import distillation as module
 from orthoglot.pretraining.collate import Chunk, TokenBatch
 from orthoglot.pretraining.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.text.bitext import SentencePair
 from orthoglot.training import loop
 
 SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}

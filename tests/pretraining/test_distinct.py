@@ -12,7 +12,6 @@ import pytest
 from lines import in_memory
 from test_tokenised import folder
 
-from orthoglot.corpora import spool
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.encoders.tokenizer_training import _sample, train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
@@ -20,12 +19,14 @@ from orthoglot.languages import parse_pair
 from orthoglot.pretraining.distinct import DistinctText, Seen
 from orthoglot.pretraining.tokenised import languages_of, monolingual, text_of_bitext
 from orthoglot.streams import derive
+from orthoglot.text import bitext as bitext_module
+from orthoglot.text import hashes
 
 
 @pytest.fixture(params=[1, 7, 1000])
 def bitext(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Three folders whose sentences come again within and across them, read in blocks of various sizes."""
-    monkeypatch.setattr(spool, "BLOCK", request.param)
+    monkeypatch.setattr(bitext_module, "BLOCK", request.param)
     draw = random.Random(1)
 
     def sentence(language: str) -> str:
@@ -126,6 +127,6 @@ def test_seen_digests_are_new_once_and_kept_in_few_arrays() -> None:
 
 
 def test_digests_are_those_of_blake2b_and_text_may_be_empty() -> None:
-    assert spool.hashes(["a", "ñ"]).tolist() == [int.from_bytes(digest(text), "big") for text in ("a", "ñ")]
+    assert hashes.hashes(["a", "ñ"]).tolist() == [int.from_bytes(digest(text), "big") for text in ("a", "ñ")]
     empty = DistinctText(lambda: iter([[], []]))
     assert (len(empty), list(empty), list(empty.at(np.empty(0, int)))) == (0, [], [])

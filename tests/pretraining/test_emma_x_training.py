@@ -21,7 +21,6 @@ from test_ems_training import SETTINGS, word_for_word, write_folder
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import EmmaXSettings, TrainingSettings
@@ -41,6 +40,7 @@ from orthoglot.pretraining.tokenised import (
     write_bitext,
     write_text,
 )
+from orthoglot.text.bitext import SentencePair
 from orthoglot.training import loop
 
 PHASE = {

@@ -20,7 +20,6 @@ from cut_text import tokens_of
 from safetensors.torch import load_file
 
 from orthoglot import config
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.ragged import Ragged
@@ -37,6 +36,7 @@ from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
 from orthoglot.pretraining.validation import validate
+from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import checkpoint, loop
 
 SETTINGS = EmsSettings(

@@ -12,12 +12,12 @@ import torch
 import transformers
 from torch import Tensor
 
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.training_settings import MlmSettings
 from orthoglot.pretraining import mlm
 from orthoglot.pretraining.collate import hidden_of
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import loop
 
 SETTINGS = MlmSettings(

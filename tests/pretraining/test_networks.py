@@ -14,7 +14,6 @@ from checkpoints import bert, xlmr
 from cut_text import tokens_of
 from safetensors.torch import load_file
 
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.training_settings import EmsSettings, TokensSettings
@@ -22,6 +21,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.pretraining.ems import pretrain_ems
 from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from orthoglot.corpora import spool
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
 from orthoglot.pretraining.tokenised import monolingual, read_bitext, write_bitext
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 
 def folder(place: Path, train: Sequence[tuple[str, str]]) -> Path:

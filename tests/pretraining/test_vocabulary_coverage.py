@@ -14,10 +14,10 @@ from test_ems_training import SETTINGS as EMS
 from test_ems_training import word_for_word, write_folder
 from test_networks import STARTED, encoder_folder
 
-from orthoglot.corpora.bitext import SentencePair
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.pretraining.tokenise import CountingTokenizer, tokenise
+from orthoglot.text.bitext import SentencePair
 
 KNOWN, CYRILLIC = "the cat sat on a mat", "кот сидел на mat"
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from orthoglot.corpora import cleaning
-from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.filters import Filter, make_filters
-from orthoglot.corpora.preparation_settings import CleaningSettings
+from orthoglot.corpora.filters import Filter
+from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.text.bitext import SentencePair
+from orthoglot.text.keys import normalised
 
 
 def alone(pair: tuple[str, str]) -> tuple[list[str], list[str]]:
@@ -34,25 +35,24 @@ def clean(
 ) -> list[SentencePair]:
     """The pairs that stay in their order; `counts` gets "kept" and the reasons of the others."""
     accepted, seen = [], set()
-    judges = make_filters(settings, (source, target))
+    judges = cleaning.make_filters(settings, (source, target))
     for read in pairs:
         pair = SentencePair(
-            cleaning.tidy(read.source, source, settings),
-            cleaning.tidy(read.target, target or source, settings),
+            cleaning.tidy(read.source, source, controls=settings.drop_controls),
+            cleaning.tidy(read.target, target or source, controls=settings.drop_controls),
         )
-        keys = SentencePair(*map(cleaning.normalised, pair))
+        keys = SentencePair(*map(normalised, pair))
         reason = next((one.reason for one in judges if not accepted_by(one, pair, keys)), "")
         if not reason and (keys.source in banned or keys.target in banned):
             reason = "benchmark"
             if overlaps is not None:
                 overlaps.update({name for key in keys for name in banned.get(key, ())})
-        (key,) = cleaning.duplicate_keys(alone(pair), alone(keys), settings)
-        if not reason and settings.drop_duplicates and key in seen:
+        if not reason and settings.drop_duplicates and keys in seen:
             reason = "duplicate"
         if reason:
             counts[reason] += 1
         else:
-            seen.add(key)
+            seen.add(keys)
             accepted.append(pair)
     lengths = np.array([[*map(len, pair)] for pair in accepted], dtype=float).reshape(-1, 2)
     rows = np.arange(len(accepted))

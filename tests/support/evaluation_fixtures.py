@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import mining
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 PAIRS = ("qaa-qab", "qaa-qac")
 MEANING, LANGUAGE = 24, 8

@@ -17,9 +17,9 @@ from pathlib import Path
 from opus_server import write_opus
 
 from orthoglot import config
-from orthoglot.corpora.opus import Entry
-from orthoglot.corpora.opus_catalogue import archives
-from orthoglot.corpora.settings import Corpus
+from orthoglot.fetching.catalogue import archives
+from orthoglot.fetching.opus import Entry
+from orthoglot.formats.base import Corpus
 from orthoglot.languages import locales, parse_pair
 
 ROOT = Path(__file__).resolve().parents[2]

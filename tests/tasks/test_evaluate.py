@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orthoglot.corpora.bitext import SentencePair, read_rows, write_pairs
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
@@ -23,6 +22,7 @@ from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.projections import read_map
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import classification, paracrawl
+from orthoglot.text.bitext import SentencePair, read_rows, write_pairs
 
 
 def run(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orthoglot.corpora.benchmarks import NwaySet
+from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.decomposers.base import unit
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
-from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.benchmarks.base import PairSet
 from orthoglot.statistics.resampling import Column, Scores, resample
 from orthoglot.statistics.weighted import Spearman, pearson
 from orthoglot.tasks.base import keys_of

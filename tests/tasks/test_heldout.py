@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.errors import DataError
 from orthoglot.tasks.heldout import read_held_out
+from orthoglot.text.bitext import SentencePair, write_pairs
 
 
 def prepared(root: Path, name: str, **splits: list[tuple[str, str]]) -> Path:

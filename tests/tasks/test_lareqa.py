@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from orthoglot.corpora.benchmark_settings import PoolSettings
-from orthoglot.corpora.benchmarks import collect, read_all, read_benchmark, read_nway
-from orthoglot.corpora.pools import PoolSet, read_pool
+from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.benchmarks.kinds import local, nway, pool
+from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings
 from orthoglot.errors import DataError
 from orthoglot.tasks.suite.lareqa import AnswerRetrieval, average_precision, ranks
 
@@ -36,13 +36,13 @@ def made(folder: Path, questions: str = QUESTIONS, candidates: str = CANDIDATES)
 
 def test_questions_and_candidates_of_the_named_languages_are_kept(tmp_path: Path) -> None:
     output = made(tmp_path)
-    (pool,) = read_pool(output)
-    assert pool.questions == {"de": ["Wer?"], "en": ["Who?"]}
-    assert pool.numbers == {"de": ["q1"], "en": ["q1"]}
-    assert pool.answers == {"de": ["0-1"], "en": ["0-1"]}
-    assert pool.candidates == {"de": ["Eins", "Zwei"], "en": ["One", "Two"]}
-    assert read_all(output) == [pool]
-    assert read_benchmark(output) == read_nway(output) == []
+    (found,) = pool.read(output)
+    assert found.questions == {"de": ["Wer?"], "en": ["Who?"]}
+    assert found.numbers == {"de": ["q1"], "en": ["q1"]}
+    assert found.answers == {"de": ["0-1"], "en": ["0-1"]}
+    assert found.candidates == {"de": ["Eins", "Zwei"], "en": ["One", "Two"]}
+    assert read_all(output) == [found]
+    assert local.read(output) == nway.read(output) == []
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orthoglot.corpora.benchmarks import PairSet
-from orthoglot.corpora.mining_sets import MiningSet
+from orthoglot.benchmarks.base import PairSet
+from orthoglot.benchmarks.kinds.mining import MiningSet
 from orthoglot.errors import DataError
 from orthoglot.tasks.margins import best_threshold, mine
 from orthoglot.tasks.neighbours import nearest

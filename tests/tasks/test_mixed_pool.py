@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import skew
 
-from orthoglot.corpora.benchmarks import NwaySet
+from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.tasks.suite.mixed_pool import MEASURES, MixedPool, in_pool, others
 
 LANGUAGES, LINES, WIDTH = 4, 30, 12

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.benchmarks.base import PairSet
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.heldout import read_held_out

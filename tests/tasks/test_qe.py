@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orthoglot.corpora.benchmarks import PairSet
+from orthoglot.benchmarks.base import PairSet
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore, digests_of
 from orthoglot.report.tables import sections

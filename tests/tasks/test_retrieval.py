@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from orthoglot.corpora.benchmarks import PairSet
-from orthoglot.corpora.bitext import SentencePair
+from orthoglot.benchmarks.base import PairSet
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks.heldout import UnseenPairs, distinct
 from orthoglot.tasks.neighbours import nearest
 from orthoglot.tasks.retrieval import Retrieval, hits
+from orthoglot.text.bitext import SentencePair
 
 
 def test_oracle_v12_random_vectors_retrieve_at_chance() -> None:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from orthoglot.corpora.bitext import write_pairs
-from orthoglot.corpora.labelled import Item, LabelledSet
-from orthoglot.corpora.labelled_settings import Scoring
+from orthoglot.benchmarks.kinds.classification import Item, LabelledSet
+from orthoglot.benchmarks.labelled_settings import Scoring
 from orthoglot.errors import DataError
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.settings import EvaluationSettings
@@ -21,6 +20,7 @@ from orthoglot.tasks.suite import classification, classification_logistic
 from orthoglot.tasks.suite.classification import perceptrons
 from orthoglot.tasks.suite.classification_logistic import ranking, regression
 from orthoglot.tasks.transfer import Learner, Transfer, absolute_error, features, r_precision
+from orthoglot.text.bitext import write_pairs
 
 Make = Callable[[], Learner]
 PERCEPTRON: Make = partial(perceptrons, runs=3, epochs=20, seed=1)

@@ -14,7 +14,6 @@ from synthetic_world import World, make_world
 from torch import Tensor
 
 from orthoglot import config
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
@@ -23,6 +22,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import stream
 from orthoglot.tasks.retrieval import hits
+from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import decompose as training
 from orthoglot.training import loop
 from orthoglot.training.batching import PairRows

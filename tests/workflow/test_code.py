@@ -84,6 +84,22 @@ def test_docstrings_comments_and_annotations_change_no_key(edit: Edit, tmp_path:
     assert changed(before) == set()
 
 
+def test_a_new_format_or_benchmark_changes_no_key_and_a_changed_one_those_that_it_makes(
+    edit: Edit, tmp_path: Path
+) -> None:
+    before = keys()
+    for folder in ("formats", "benchmarks"):
+        (tmp_path / f"src/orthoglot/{folder}/kinds/new.py").write_text("SETTINGS = None\n")
+    digests.forget()
+    assert changed(before) == set()
+    edit("benchmarks/kinds/sts.py", "SETTINGS =", "MORE = 1\nSETTINGS =")
+    folders = changed(before)
+    assert {folder for folder in folders if "/benchmarks/" in folder} == {
+        folder for folder in before if folder.endswith("/benchmarks/mini-sts")
+    }
+    assert any("/bitext/" in folder for folder in folders)
+
+
 @pytest.mark.parametrize("loss", ["oracle", "seed", "langsae"])
 def test_a_changed_loss_reaches_exactly_the_methods_that_have_it(loss: str, edit: Edit) -> None:
     before = keys()
@@ -107,7 +123,7 @@ def test_a_changed_loss_reaches_exactly_the_methods_that_have_it(loss: str, edit
     [
         ("jobs/report.py", "page.report(", "page.rapport(", {"report"}),
         ("jobs/job.py", "fcntl.LOCK_EX)", "fcntl.LOCK_SH)", set(VERBS)),
-        ("corpora/mini/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
+        ("invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
         ("report/page.html.j2", "<", "<!-- more --><", {"report"}),
     ],
 )
@@ -155,9 +171,9 @@ def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports
     before = digests.code("generate", frozenset())
     edit(
         "jobs/generate.py",
-        "from orthoglot.corpora import mini",
+        "from orthoglot import invented as mini",
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from orthoglot import finite\n"
-        "from orthoglot.corpora import mini",
+        "from orthoglot import invented as mini",
     )
     assert digests.code("generate", frozenset()).keys() == before.keys()
     edit("jobs/generate.py", '    """Do the job."""', "    from orthoglot import finite")

@@ -10,11 +10,11 @@ import pytest
 from shipped_settings import shipped_values
 
 from orthoglot import config
-from orthoglot.corpora.forecast import estimates
-from orthoglot.corpora.opus_catalogue import entries
-from orthoglot.corpora.settings import OpusSettings
 from orthoglot.encoders import segmentation
 from orthoglot.errors import ConfigError
+from orthoglot.fetching.catalogue import entries
+from orthoglot.fetching.forecast import estimates
+from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair, spellings
 from plan import Job, Plan
 

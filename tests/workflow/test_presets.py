@@ -10,9 +10,9 @@ from opus_server import OpusServer, write_opus
 from shipped_settings import shipped_values
 
 from orthoglot import config
-from orthoglot.corpora.opus import fetch, read_moses_zip
-from orthoglot.corpora.settings import OpusSettings
 from orthoglot.errors import ConfigError
+from orthoglot.fetching.opus import fetch
+from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
 from plan import Job, Plan
 
 

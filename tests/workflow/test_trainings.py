@@ -15,11 +15,11 @@ import pytest
 from shipped_settings import shipped_values
 
 from orthoglot import config, receipts
-from orthoglot.corpora.bitext import SentencePair, write_pairs
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
 from orthoglot.jobs import pretrain, tokenise
 from orthoglot.jobs.job import LOCKS, Job
+from orthoglot.text.bitext import SentencePair, write_pairs
 from plan import Plan
 
 SMALL: dict[str, Any] = {"batch_size": 8, "steps": 4, "validate_every": 2, "warmup_steps": 1, "threads": 1}

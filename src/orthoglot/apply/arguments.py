@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orthoglot.corpora.settings import form_of
-from orthoglot.corpora.sources import Source
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.formats.base import Source
+from orthoglot.formats.sources import form_of
 from orthoglot.languages import parse_pair
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from orthoglot.apply.arguments import check_between_0_and_1
 from orthoglot.apply.model import Model
-from orthoglot.corpora.cleaning import normalised
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.report.plots import svg
@@ -20,6 +19,7 @@ from orthoglot.tasks.margins import Margin, Strategy, curve
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.neighbours import Nearest, nearest
 from orthoglot.tasks.search import search
+from orthoglot.text.keys import normalised
 
 # Pairs, and of them those that are in both lists at a time, for a threshold to mean something.
 FEWEST, FEWEST_IN_BOTH = 20, 5

@@ -11,8 +11,8 @@ import numpy as np
 from orthoglot.apply.align import Link
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
-from orthoglot.corpora.bitext import read_lines
 from orthoglot.errors import DataError
+from orthoglot.text.bitext import read_lines
 
 PACKED = (".gz", ".zst")
 

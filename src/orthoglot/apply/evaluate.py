@@ -13,8 +13,6 @@ import numpy as np
 from orthoglot.apply.estimator import Decomposer
 from orthoglot.apply.measure import FEW
 from orthoglot.apply.model import Model
-from orthoglot.corpora.bitext import read_pairs, read_rows
-from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
 from orthoglot.statistics.resampling import Column, Scores, left_out, pool, resample
@@ -22,6 +20,8 @@ from orthoglot.statistics.weighted import Spearman, mean
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.graded_pairs import cosines, merged
 from orthoglot.tasks.retrieval import hits
+from orthoglot.text.bitext import read_pairs, read_rows
+from orthoglot.text.keys import normalised
 
 ORIGINAL, CENTERING, MODEL = "original", "centering", "model"
 FORWARD, BACKWARD, BOTH, SPEARMAN = "P@1 ->", "P@1 <-", "P@1 both", "spearman"

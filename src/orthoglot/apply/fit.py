@@ -15,17 +15,18 @@ from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
 from orthoglot.apply.measure import further, held_out, retrieval
 from orthoglot.apply.model import ENCODER
-from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
 from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.corpora.sources import Source
+from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import card, identity, locate
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.formats.base import Source
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import Record, read_records, write_records
+from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.decompose import collect, decompose
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 

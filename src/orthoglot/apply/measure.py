@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orthoglot import __version__
-from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.prepare import read_split
-from orthoglot.corpora.splitting import Split
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
@@ -21,6 +19,8 @@ from orthoglot.tasks.evaluate import run
 from orthoglot.tasks.heldout import UnseenPairs, read_held_out
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import heldout
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import Split
 
 # As many pairs as Tatoeba-style benchmarks have.
 HELD_OUT = EvaluationSettings(

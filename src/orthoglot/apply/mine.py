@@ -13,13 +13,13 @@ from orthoglot.apply.arguments import check_best
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.atomic import replacing
-from orthoglot.corpora.bitext import write_lines
-from orthoglot.corpora.cleaning import normalised
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.search import check_search, search
+from orthoglot.text.bitext import write_lines
+from orthoglot.text.keys import normalised
 
 BINS = 20
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.model import Model
-from orthoglot.corpora.cleaning import normalised
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.progress import Done
+from orthoglot.text.keys import normalised
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
 # Behind a flag that the language parts alone give, or the identifier to a short text.

@@ -48,7 +48,7 @@ def calibrate(
 
     check_between_0_and_1(share=share, precision=precision)
     from orthoglot import atomic
-    from orthoglot.corpora.bitext import read_lines, read_pairs, write_lines
+    from orthoglot.text.bitext import read_lines, read_pairs, write_lines
 
     if len(files) > 2:
         raise ConfigError(f"{len(files)} files: give one TSV file, or a source and its translation")

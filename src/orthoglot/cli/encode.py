@@ -34,7 +34,7 @@ def encode(
     A blank line keeps its row, which is NaN.
     """
     options.check_outputs(output)
-    from orthoglot.corpora.bitext import read_lines
+    from orthoglot.text.bitext import read_lines
 
     sentences = list(read_lines(text))
     rows = [number for number, line in enumerate(sentences) if line.strip()]

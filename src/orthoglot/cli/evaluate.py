@@ -47,7 +47,7 @@ def evaluate(
     # Only now the libraries that take seconds: a wrong option fails at once.
     from orthoglot.apply import evaluate as evaluation
     from orthoglot.config import method_named
-    from orthoglot.corpora.bitext import write_lines
+    from orthoglot.text.bitext import write_lines
 
     if text and method:
         method_named(method)

@@ -55,7 +55,7 @@ def filter(
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
     options.check_outputs(output, rejected)
-    from orthoglot.corpora.bitext import write_lines
+    from orthoglot.text.bitext import write_lines
 
     if (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")

@@ -97,7 +97,7 @@ def fit(
 
     from orthoglot.apply.arguments import texts_by_pair
     from orthoglot.config import describe, method_named
-    from orthoglot.corpora.preparation_settings import SplitSettings
+    from orthoglot.text.splitting import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
     if output == options.STANDARD:

@@ -31,8 +31,8 @@ def langs(
 
     Example: orthoglot langs gn --text gn.txt
     """
-    from orthoglot.corpora.bitext import read_lines
     from orthoglot.languages import canonical, script
+    from orthoglot.text.bitext import read_lines
 
     language = canonical(code)  # before the slow imports: a misspelt code fails at once
 
@@ -61,8 +61,8 @@ def langs(
 
 def _sample(bitext: Path, language: str) -> list[str]:
     """The first sentences of a language in the prepared pairs below `bitext`."""
-    from orthoglot.corpora.bitext import read_pairs
     from orthoglot.languages import parse_pair
+    from orthoglot.text.bitext import read_pairs
 
     sentences: list[str] = []
     for path in sorted(bitext.glob("*/train-*.tsv.zst")):

@@ -25,7 +25,7 @@ def licences(
 
     Example: orthoglot licences --preset ems-62
     """
-    from orthoglot.corpora.licences import terms
+    from orthoglot.fetching.licences import terms
 
     name, _, corpora = corpora_of(preset, params)
     stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}

@@ -55,7 +55,7 @@ def mine(
         raise ConfigError(f"{folders[0]} is a folder: orthoglot align pairs the documents of two folders")
     options.check_outputs(output)
     from orthoglot.apply.arguments import check_best
-    from orthoglot.corpora.bitext import read_lines
+    from orthoglot.text.bitext import read_lines
 
     check_best(best, retrieval, neighborhood)
     texts = [list(read_lines(path)) for path in (source, target)]

@@ -22,7 +22,7 @@ def opus(
 
     Example: orthoglot opus --source en --target gn
     """
-    from orthoglot.corpora.opus import list_entries
+    from orthoglot.fetching.opus import list_entries
 
     entries = list_entries(api, source=source, target=target, corpus=corpus, version=version)
     if as_json:

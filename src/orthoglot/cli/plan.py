@@ -15,7 +15,7 @@ from orthoglot.cli import options
 if TYPE_CHECKING:
     from orthoglot.config import CorpusSettings
     from orthoglot.config import Preset as PresetSettings
-    from orthoglot.corpora.forecast import Estimate, Total
+    from orthoglot.fetching.forecast import Estimate, Total
 
 
 def plan(
@@ -28,7 +28,7 @@ def plan(
 
     Example: orthoglot plan --preset ems-62
     """
-    from orthoglot.corpora.forecast import estimates, total
+    from orthoglot.fetching.forecast import estimates, total
 
     name, chosen, corpora = corpora_of(preset, params)
     rows = [row for row in estimates(corpora, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]

@@ -42,7 +42,7 @@ def score(
     question mark is a guess. A blank line has no score.
     """
     options.check_outputs(output)
-    from orthoglot.corpora.bitext import write_lines
+    from orthoglot.text.bitext import write_lines
 
     def line(pair: tuple[str, str], scored: Scored) -> str:
         if form == "jsonl":
@@ -69,7 +69,7 @@ def shown(scored: Scored) -> str:
 
 def read(files: list[Path]) -> list[tuple[str, str]]:
     """The pairs of one TSV file, or of a source and its translation."""
-    from orthoglot.corpora.bitext import read_pairs
+    from orthoglot.text.bitext import read_pairs
 
     if len(files) > 2 or [str(path) for path in files].count("-") > 1:
         raise ConfigError(f"{' '.join(map(str, files))}: give one TSV file, or a source and its translation")

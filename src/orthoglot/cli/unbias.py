@@ -35,7 +35,7 @@ def unbias(
     """
     options.check_outputs(output)
     from orthoglot.apply.arguments import check_model
-    from orthoglot.corpora.bitext import read_lines
+    from orthoglot.text.bitext import read_lines
 
     if language and languages:
         raise ConfigError("give --language or --languages, not both")

@@ -1,1 +1,1 @@
-"""Text: where it comes from, how it is cleaned, how it is split."""
+"""Training text: how it is cleaned, split and written."""

@@ -3,101 +3,28 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import regex
 
-from orthoglot.corpora.characters import CharacterTable, code_points
-from orthoglot.corpora.filters import Languages, LengthRatio, Sides, make_filters
-from orthoglot.corpora.preparation_settings import CleaningSettings
+from orthoglot.corpora.filters import FILTERS, Empty, Filter, Languages, LengthRatio, Sides
+from orthoglot.corpora.opus_filter import read_filters
+from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.spool import Column
 from orthoglot.languages import has_spaces, spaces_divide_phrases
+from orthoglot.text.keys import normalised_all
 
-
-class _LeftOut(dict[str, bool]):
-    """Whether a character is left out of keys, by character."""
-
-    def __missing__(self, character: str) -> bool:
-        self[character] = bool(_NOT_ALPHANUMERIC.fullmatch(character))
-        return self[character]
-
-
-# Letters, digits, and the marks that Indic and other scripts write vowels with.
-_NOT_ALPHANUMERIC = regex.compile(r"[^\p{L}\p{N}\p{M}]+")
-_IS_LEFT_OUT = _LeftOut()
-_ASCII_REST = bytes(code for code in range(128) if not chr(code).isalnum())
 # White space, controls, and the invisible marks that corpora hold between words (zero-width space, BOM).
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\ufeff]+")
 _BLANKS_BUT_CONTROLS = re.compile(r"[\s\u200b\ufeff]+")
-_WORD = regex.compile(r"[\p{L}\p{M}]+")
-_NUMBER = regex.compile(r"\p{N}+")
 _NOT_LATIN = "[^\u0000-\u024f\u1e00-\u1eff]"
 _INNER_SPACE = re.compile(f"(?<={_NOT_LATIN}) (?={_NOT_LATIN})")
 # By the reason that a drop is counted under: keys of sentences, and the names of the sets that have each.
 Banned = Mapping[str, Mapping[str, Iterable[str]]]
-AS_READ = CleaningSettings()
-# Sentences whose characters are looked at together.
-AT_ONCE = 2_000
-# In a table of keys: what cannot be said of a character without its neighbours, or is several characters.
-_NOT_ALONE = 0xFFFFFFFE
-_LINE_FEED = 10
 
 
-def normalised(text: str) -> str:
-    """Letters, vowel marks and digits of a text, NFKC, case-folded: texts with the same key count as equal."""
-    if text.isascii():
-        return text.lower().encode().translate(None, _ASCII_REST).decode()
-    key = unicodedata.normalize("NFKC", text).casefold()
-    for character in set(key):  # ten times faster than a regular expression on the whole text
-        if _IS_LEFT_OUT[character]:
-            key = key.replace(character, "")
-    return key
-
-
-def normalised_all(texts: Sequence[str]) -> list[str]:
-    """`normalised` of each text, several times as fast."""
-    keys: list[str] = []
-    for start in range(0, len(texts), AT_ONCE):
-        some = texts[start : start + AT_ONCE]
-        whole = "\n".join(some)
-        if whole.count("\n") != len(some) - 1:
-            keys += map(normalised, some)
-            continue
-        found = _KEYS[code_points(whole)]
-        not_alone = np.flatnonzero(found == _NOT_ALONE)
-        ends = np.flatnonzero(found == _LINE_FEED) if len(not_alone) else not_alone
-        some_keys = found[(found != 0) & (found != _NOT_ALONE)].tobytes().decode("utf-32-le").split("\n")
-        for row in np.unique(np.searchsorted(ends, not_alone)).tolist():
-            some_keys[row] = normalised(some[row])
-        keys += some_keys
-    return keys
-
-
-def _key(character: str) -> int:
-    """The code point that `normalised` makes of a character wherever it stands, 0 if none, or `_NOT_ALONE`.
-
-    Marks and the letters of Hangul combine with what is before them; so may anything beyond the first plane. A line
-    feed, which divides texts, stays.
-    """
-    if character == "\n":
-        return _LINE_FEED
-    composed = unicodedata.normalize("NFKC", character)
-    if any(
-        one >= "\U00010000" or "\u1100" <= one <= "\u11ff" or unicodedata.category(one)[0] == "M"
-        for one in composed
-    ):
-        return _NOT_ALONE
-    key = normalised(character)
-    return _NOT_ALONE if len(key) > 1 else ord(key or "\0")
-
-
-_KEYS = CharacterTable(_key, np.uint32)
-
-
-def tidy(sentence: str, language: str, settings: CleaningSettings = AS_READ) -> str:
+def tidy(sentence: str, language: str, *, controls: bool = False) -> str:
     """Make every run of white space and control characters one space, none at the ends.
 
     In a language without spaces (Chinese, Japanese), spaces between two characters that are not Latin go: some corpora
@@ -107,33 +34,44 @@ def tidy(sentence: str, language: str, settings: CleaningSettings = AS_READ) -> 
     Args:
         sentence: as read.
         language: of the sentence.
-        settings: with `nfc` the result is in Unicode's composed form; with `drop_controls` control characters stay,
-            for the filter to find them.
+        controls: whether control characters stay, for the filter to find them.
     """
     text = sentence
     phrases = not sentence.isascii() and spaces_divide_phrases(language)
     if phrases:
         text = text.replace("\u200b", "")
     if not text.isprintable() or "  " in text:
-        text = (_BLANKS_BUT_CONTROLS if settings.drop_controls else _BLANKS).sub(" ", text)
+        text = (_BLANKS_BUT_CONTROLS if controls else _BLANKS).sub(" ", text)
     text = text.strip()
-    if text.isascii():
-        return text
-    if not phrases and not has_spaces(language):
-        text = _INNER_SPACE.sub("", text)
-    return unicodedata.normalize("NFC", text) if settings.nfc else text
+    divided = text.isascii() or phrases or has_spaces(language)
+    return text if divided else _INNER_SPACE.sub("", text)
 
 
-def tidy_all(sentences: Sequence[str], language: str, settings: CleaningSettings = AS_READ) -> list[str]:
+def tidy_all(sentences: Sequence[str], language: str, *, controls: bool = False) -> list[str]:
     """`tidy` of each sentence."""
     # Where nothing but white space can change, most sentences are as they should be.
-    plain = has_spaces(language) and not settings.nfc
+    plain = has_spaces(language)
     return [
         one
         if (plain or one.isascii()) and one.isprintable() and "  " not in one and one.strip() == one
-        else tidy(one, language, settings)
+        else tidy(one, language, controls=controls)
         for one in sentences
     ]
+
+
+def make_filters(settings: CleaningSettings, languages: Languages) -> list[Filter]:
+    """The filters that the settings ask for, in the order in which they judge.
+
+    Args:
+        settings: thresholds; a filter whose setting is 0 or false is left out.
+        languages: of the sides; for sentences without translations, the language and "".
+    Raises:
+        ConfigError: the file of OpusFilter that the settings name cannot be used.
+    """
+    if settings.opusfilter:
+        return [Empty(), *read_filters(settings.opusfilter, languages)]
+    values = {name: getattr(settings, name) for name in FILTERS}
+    return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
 
 
 class Cleaner:
@@ -167,20 +105,23 @@ class Cleaner:
     def pairs(self, sides: Sides) -> tuple[Sides, Sides]:
         """The tidied sides of the pairs that stay, in their order, and the keys of the sides."""
         tidied = (
-            tidy_all(sides[0], self._languages[0], self._settings),
-            tidy_all(sides[1], self._languages[1], self._settings),
+            self._tidied(sides[0], 0),
+            self._tidied(sides[1], 1),
         )
         keys = normalised_all(tidied[0]), normalised_all(tidied[1])
         rows = self._accepted(tidied, keys)
         return _take(tidied, rows), _take(keys, rows)
 
     def sentences(self, sentences: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-        """The same of sentences without translations, and their `duplicate_keys`."""
-        tidied = tidy_all(sentences, self._languages[0], self._settings)
+        """The same of sentences without translations, and their keys."""
+        tidied = self._tidied(sentences, 0)
         keys = normalised_all(tidied)
         rows = self._accepted((tidied, tidied), (keys, keys))
         kept, keys_kept = _take((tidied, keys), rows)
-        return kept, duplicate_keys((kept, kept), (keys_kept, keys_kept), self._settings)
+        return kept, list(keys_kept)
+
+    def _tidied(self, sentences: Sequence[str], side: int) -> list[str]:
+        return tidy_all(sentences, self._languages[side], controls=self._settings.drop_controls)
 
     def _accepted(self, tidied: Sides, keys: Sides) -> np.ndarray:
         """The rows that stay."""
@@ -202,28 +143,6 @@ class Cleaner:
         if len(kept) < len(rows):
             self._dropped[reason] += len(rows) - len(kept)
         return kept
-
-
-def duplicate_keys(sides: Sides, keys: Sides, settings: CleaningSettings) -> list[str]:
-    """What pairs that count as the same have in common, as `duplicates_by` says; both sides, with a tab between.
-
-    Where a side has no letters, its letters and digits count.
-    """
-    if settings.duplicates_by == "letters":
-        found = [[_NUMBER.sub("", key) or key for key in side] for side in keys]
-    elif settings.duplicates_by == "words":
-        found = [
-            [_words(text) or key for text, key in zip(*one, strict=True)]
-            for one in zip(sides, keys, strict=True)
-        ]
-    else:
-        return list(map("\t".join, zip(*keys, strict=True)))
-    return list(map("\t".join, zip(*found, strict=True)))
-
-
-def _words(text: str) -> str:
-    """The different words of a text in alphabetical order."""
-    return " ".join(sorted(set(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))))
 
 
 def _take(sides: Sides, rows: np.ndarray) -> Sides:

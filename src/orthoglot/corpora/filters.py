@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 import regex
 
-from orthoglot.corpora.characters import CharacterTable, code_points, counts, lengths
 from orthoglot.corpora.language_identifier import labels, probabilities
-from orthoglot.corpora.preparation_settings import CleaningSettings
 from orthoglot.languages import unicode_scripts
+from orthoglot.text.characters import CharacterTable, code_points, counts, lengths
 
 # White space is no harm; U+FFFD stands where bytes could not be read.
 _CONTROL = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
@@ -45,7 +44,7 @@ class Filter(ABC):
 
     Attributes:
         reason: what the pairs that it does not accept are counted under.
-        of_keys: whether it is given the keys of the sides (`cleaning.normalised`) in place of the sides.
+        of_keys: whether it is given the keys of the sides (`keys.normalised`) in place of the sides.
     """
 
     reason: str
@@ -225,23 +224,6 @@ FILTERS: Mapping[str, Callable[[Any, Languages], Filter]] = {
     "min_numbers": lambda value, _: Numbers(value),
     "min_language": Language,
 }
-
-
-def make_filters(settings: CleaningSettings, languages: Languages) -> list[Filter]:
-    """The filters that the settings ask for, in the order in which they judge.
-
-    Args:
-        settings: thresholds; a filter whose setting is 0 or false is left out.
-        languages: of the sides; for sentences without translations, the language and "".
-    Raises:
-        ConfigError: the file of OpusFilter that the settings name cannot be used.
-    """
-    if settings.opusfilter:
-        from orthoglot.corpora.opus_filter import read_filters
-
-        return [Empty(), *read_filters(settings.opusfilter, languages)]
-    values = {name: getattr(settings, name) for name in FILTERS}
-    return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
 
 
 def _shared_numbers(source: str, target: str) -> float:

@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot.atomic import reserve
-from orthoglot.corpora.characters import lengths
-from orthoglot.corpora.cleaning import drop_dissimilar, duplicate_keys, normalised
+from orthoglot.corpora.cleaning import drop_dissimilar
 from orthoglot.corpora.filters import Sides
-from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
-from orthoglot.corpora.splitting import SPLITS, Split, split_and_order
-from orthoglot.corpora.spool import BINS, BLOCK, Column, Firsts, Parts, Shards, bins_of, hashes
+from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.corpora.spool import Column, Firsts, Parts, Shards
+from orthoglot.text.bitext import BLOCK
+from orthoglot.text.characters import lengths
+from orthoglot.text.hashes import BINS, bins_of, hashes
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import SPLITS, Split, SplitSettings, split_and_order
 
 ROW = np.dtype([("order", "<u8"), ("split", "u1")])
 
@@ -44,7 +47,7 @@ class PairSpool:
             "".join([f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)]).encode()
         )
         if self._cleaning.drop_duplicates:
-            self._firsts.add(duplicate_keys(sides, keys, self._cleaning))
+            self._firsts.add(["\t".join(pair) for pair in zip(*keys, strict=True)])
         self._count += len(rows)
 
     def choose(self, dropped: Counter[str]) -> np.ndarray:

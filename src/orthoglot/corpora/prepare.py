@@ -13,17 +13,17 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from orthoglot.corpora.benchmarks import sentence_keys
-from orthoglot.corpora.bitext import LeftOut, SentencePair, read_pairs
+from orthoglot.benchmarks.collect import sentence_keys
 from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.pair_spool import PairSpool
-from orthoglot.corpora.preparation_settings import CleaningSettings, SplitSettings
-from orthoglot.corpora.sources import Source, read_source
-from orthoglot.corpora.splitting import Split
-from orthoglot.corpora.spool import blocks, shards
+from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.corpora.spool import shards
 from orthoglot.errors import DataError
+from orthoglot.formats.sources import AnySource, read_source
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
+from orthoglot.text.bitext import LeftOut, SentencePair, blocks, read_pairs
+from orthoglot.text.splitting import Split, SplitSettings
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class PrepareSettings(Settings):
     """One language pair: its corpora, filters and splits."""
 
     pair: str
-    sources: Annotated[list[Source], Field(min_length=1)]
+    sources: Annotated[list[AnySource], Field(min_length=1)]
     cleaning: CleaningSettings
     splits: SplitSettings
 

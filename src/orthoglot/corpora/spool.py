@@ -5,47 +5,21 @@ What is here keeps a small part of a corpus in memory, whatever its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 import numpy as np
 import zstandard
 
-# Pairs or sentences that are worked on at once, and lines of a shard.
-BLOCK, SHARD = 20_000, 1_000_000
+from orthoglot.text.hashes import hashes
+
+SHARD = 1_000_000  # lines of a shard
 # Parts that a corpus is divided into by the first byte of a hash; one of them is in memory at a time.
 PARTS = 256
 LEVEL = 2  # twice as fast as 3, for files 6 % larger
-# Hashes are counted by their first two bytes, to know where the lowest of them end.
-BINS = 1 << 16
-Item = TypeVar("Item")
-
-
-def blocks(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """As many items as are worked on at once, in order."""
-    while block := list(islice(items, BLOCK)):
-        yield block
-
-
-def hashes(texts: Iterable[str], person: bytes = b"") -> np.ndarray:
-    """64 bits of BLAKE2b of each text (N,) uint64."""
-    return hashes_of_bytes((text.encode() for text in texts), person)
-
-
-def hashes_of_bytes(texts: Iterable[bytes], person: bytes = b"") -> np.ndarray:
-    """The same of texts in UTF-8."""
-    found = b"".join([blake2b(text, digest_size=8, person=person).digest() for text in texts])
-    return np.frombuffer(found, dtype=">u8").astype(np.uint64)
-
-
-def bins_of(values: np.ndarray) -> np.ndarray:
-    """The bin of each hash (N,) int64, in their order."""
-    return (values >> np.uint64(48)).astype(np.int64)
 
 
 class Parts:

@@ -15,16 +15,17 @@ import numpy as np
 from pydantic import Field
 
 from orthoglot.atomic import reserve
-from orthoglot.corpora.benchmarks import sentence_keys
-from orthoglot.corpora.bitext import read_lines
-from orthoglot.corpora.cleaning import Banned, Cleaner, normalised
-from orthoglot.corpora.preparation_settings import CleaningSettings
+from orthoglot.benchmarks.collect import sentence_keys
+from orthoglot.corpora.cleaning import Banned, Cleaner
 from orthoglot.corpora.prepare import stream_split
-from orthoglot.corpora.splitting import Split
-from orthoglot.corpora.spool import BLOCK, SHARD, Firsts, Shards, blocks, shards
+from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.corpora.spool import SHARD, Firsts, Shards, shards
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
+from orthoglot.text.bitext import BLOCK, blocks, read_lines
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import Split
 
 HELD_OUT: tuple[Split, ...] = ("valid", "test")
 logger = logging.getLogger(__name__)

@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.corpora.benchmarks import read_all
+from orthoglot.benchmarks.collect import read_all
 from orthoglot.corpora.prepare import stream_split
-from orthoglot.corpora.splitting import SPLITS
 from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
@@ -37,6 +36,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.languages import parse_pair
 from orthoglot.progress import Done, Meter
+from orthoglot.text.splitting import SPLITS
 
 logger = logging.getLogger(__name__)
 

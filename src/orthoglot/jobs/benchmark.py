@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from orthoglot.corpora import benchmarks
-from orthoglot.corpora.kinds import BENCHMARKS
+from orthoglot.benchmarks import kinds
+from orthoglot.benchmarks.collect import collect
 from orthoglot.jobs.job import Job
+from orthoglot.registry import load
 
 
 def run(job: Job) -> None:
     """Do the job."""
     raw = next(iter(job.folders("roots")), None)
-    settings = BENCHMARKS[job.settings["kind"]].settings.model_validate(job.settings)
-    job.run(lambda output: benchmarks.collect(settings, raw, output))
+    settings = load(kinds, job.settings["kind"]).SETTINGS.model_validate(job.settings)
+    job.run(lambda output: collect(settings, raw, output))

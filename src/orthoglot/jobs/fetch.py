@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orthoglot.corpora import opus, opus_lock
-from orthoglot.corpora.settings import OpusSettings
+from orthoglot.fetching import lock as opus_lock
+from orthoglot.fetching import opus
+from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.jobs.job import Job
 
 ARCHIVES = Path(".cache/opus")

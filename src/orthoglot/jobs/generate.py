@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orthoglot.corpora import mini
-from orthoglot.corpora.settings import MiniSettings
+from orthoglot import invented as mini
+from orthoglot.formats.kinds.mini import MiniSettings
 from orthoglot.jobs.job import Job
 
 

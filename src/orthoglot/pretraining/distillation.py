@@ -13,8 +13,6 @@ from torch.nn import functional
 
 from orthoglot import atomic
 from orthoglot.corpora.prepare import stream_split
-from orthoglot.corpora.splitting import Split
-from orthoglot.corpora.spool import blocks
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
@@ -27,6 +25,8 @@ from orthoglot.pretraining.collate import TokenBatch, collate, encode_batch
 from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.tokenised import SPLITS
 from orthoglot.pretraining.trainer import Training, prepared, train_on_pairs
+from orthoglot.text.bitext import blocks
+from orthoglot.text.splitting import Split
 from orthoglot.training.distributed import in_turn
 
 TEACHER_TOKENS = 4096

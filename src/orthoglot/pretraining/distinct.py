@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-from orthoglot.corpora.spool import hashes
+from orthoglot.text.hashes import hashes
 
 
 class Seen:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.base import placed
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
@@ -21,6 +20,7 @@ from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.sampling import RowSampler
 from orthoglot.pretraining.tokenised import Corpus, Text
 from orthoglot.streams import derive
+from orthoglot.text.splitting import Split
 from orthoglot.training.distributed import processes, rank
 
 # The purpose and number of a step in which tokens are hidden; None where none are.

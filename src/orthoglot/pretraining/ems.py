@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.corpora.splitting import Split
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.training_settings import EmsSettings
 from orthoglot.objectives.ems import Ems, Gather, Projection, XtrHead, alone
@@ -18,6 +17,7 @@ from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import languages_of
 from orthoglot.pretraining.trainer import prepared, train_on_pairs
 from orthoglot.streams import derive
+from orthoglot.text.splitting import Split
 from orthoglot.training.distributed import gathered, rank
 
 

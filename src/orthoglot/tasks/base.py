@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import PairSet
-from orthoglot.corpora.cleaning import normalised
+from orthoglot.benchmarks.base import PairSet
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import VIEWS, View
 from orthoglot.statistics.resampling import Scores
 from orthoglot.tasks.heldout import UnseenPairs
+from orthoglot.text.keys import normalised
 
 if TYPE_CHECKING:
     from orthoglot.decomposers.base import Decomposer

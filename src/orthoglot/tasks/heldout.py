@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from orthoglot.corpora.benchmarks import PairSet
-from orthoglot.corpora.bitext import SentencePair
-from orthoglot.corpora.cleaning import normalised
+from orthoglot.benchmarks.base import PairSet
 from orthoglot.corpora.prepare import read_split
-from orthoglot.corpora.splitting import Split
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
+from orthoglot.text.bitext import SentencePair
+from orthoglot.text.keys import normalised
+from orthoglot.text.splitting import Split
 
 TRAINED_ON: tuple[Split, ...] = ("train", "valid")
 

@@ -12,7 +12,8 @@ from functools import reduce
 
 import numpy as np
 
-from orthoglot.corpora.labelled import Item, LabelledSet, read_labelled
+from orthoglot.benchmarks.kinds import classification
+from orthoglot.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ACCURACY, ALL, MAE, MRP
@@ -200,7 +201,7 @@ def _side(part: str, language: str, column: int) -> str:
 
 def transfers(name: str, data: TaskData, learners: Mapping[str, Callable[[], Learner]]) -> Iterator[Task]:
     """Tasks of all directions of each benchmark whose scoring has a learner, one for each training."""
-    for texts in (texts for folder in data.benchmarks for texts in read_labelled(folder)):
+    for texts in (texts for folder in data.benchmarks for texts in classification.read(folder)):
         shared: dict[tuple[str, ...], Learner] = {}
         for taught, target in texts.directions if texts.scoring in learners else ():
             if tuple(taught) not in shared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orthoglot.corpora.benchmarks import CODE_SWITCHED, read_benchmark
+from orthoglot.benchmarks.kinds import code_switched
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.registry import RETRIEVAL
 from orthoglot.tasks.retrieval import Retrieval
@@ -14,5 +14,5 @@ BETTER = RETRIEVAL
 
 def make(name: str, data: TaskData) -> list[Retrieval]:
     """A task for each language pair of each benchmark of mixed sentences."""
-    sets = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder, CODE_SWITCHED)]
+    sets = [pairs for folder in data.benchmarks for pairs in code_switched.read(folder)]
     return [Retrieval(name, pairs, pivot="target", both=False, device=data.device) for pairs in sets]

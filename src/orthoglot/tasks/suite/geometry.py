@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orthoglot import settings
-from orthoglot.corpora.benchmarks import NwaySet, read_nway
+from orthoglot.benchmarks.kinds import nway
+from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, View
@@ -188,7 +189,7 @@ class Geometry:
 
 def make(name: str, data: TaskData) -> list[Geometry]:
     """The texts that benchmarks have in many languages."""
-    texts = [text for folder in data.benchmarks for text in read_nway(folder)]
+    texts = [text for folder in data.benchmarks for text in nway.read(folder)]
     return [Geometry(name, text, data.settings.long_tail, data.settings.seed) for text in texts]
 
 

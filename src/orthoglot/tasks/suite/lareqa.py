@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orthoglot.corpora.pools import PoolSet, read_pool
+from orthoglot.benchmarks.kinds import pool
+from orthoglot.benchmarks.kinds.pool import PoolSet
 from orthoglot.decomposers.base import unit
 from orthoglot.statistics.records import MAP
 from orthoglot.statistics.weighted import Metric, column
@@ -99,7 +100,7 @@ class AnswerRetrieval:
 
 def make(name: str, data: TaskData) -> list[Task]:
     """A task for each language of the questions of each pool."""
-    pools = [pool for folder in data.benchmarks for pool in read_pool(folder)]
+    pools = [answers for folder in data.benchmarks for answers in pool.read(folder)]
     return [AnswerRetrieval(name, pool, language) for pool in pools for language in pool.questions]
 
 

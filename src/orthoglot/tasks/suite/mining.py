@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import PairSet
-from orthoglot.corpora.mining_sets import MiningSet, read_mining
+from orthoglot.benchmarks.base import PairSet
+from orthoglot.benchmarks.kinds import mining
+from orthoglot.benchmarks.kinds.mining import MiningSet
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import F1
@@ -173,7 +174,7 @@ def make(name: str, data: TaskData) -> list[Task]:
     tasks: list[Task] = [
         Mining(name, texts, data.settings.seed, data.device)
         for folder in data.benchmarks
-        for texts in read_mining(folder)
+        for texts in mining.read(folder)
     ]
     for pair, unseen in data.held_out.items():
         texts = diluted(distinct(pair, unseen, len(unseen.pairs))[0], SHARE)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import NwaySet, read_nway
+from orthoglot.benchmarks.kinds import nway
+from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.decomposers.base import unit
 from orthoglot.statistics.records import SAME_LANGUAGE
 from orthoglot.statistics.weighted import Metric, column, skewness
@@ -99,7 +100,7 @@ class MixedPool:
 
 def make(name: str, data: TaskData) -> list[Task]:
     """The texts that benchmarks have in many languages."""
-    texts = [text for folder in data.benchmarks for text in read_nway(folder)]
+    texts = [text for folder in data.benchmarks for text in nway.read(folder)]
     return [MixedPool(name, text, data.device) for text in texts]
 
 

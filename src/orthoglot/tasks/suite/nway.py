@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from orthoglot.corpora.benchmarks import PairSet, read_nway
+from orthoglot.benchmarks.base import PairSet
+from orthoglot.benchmarks.kinds import nway
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.registry import RETRIEVAL
 from orthoglot.tasks.retrieval import Retrieval
@@ -16,7 +17,7 @@ BETTER = RETRIEVAL
 
 def make(name: str, data: TaskData) -> list[Retrieval]:
     """A task for each two languages of each text."""
-    texts = [text for folder in data.benchmarks for text in read_nway(folder)]
+    texts = [text for folder in data.benchmarks for text in nway.read(folder)]
     sets = [
         PairSet(text.name, a, b, text.sentences[a], text.sentences[b])
         for text in texts

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import PairSet, read_benchmark
+from orthoglot.benchmarks.base import PairSet
+from orthoglot.benchmarks.kinds import local
 from orthoglot.decomposers.base import unit
 from orthoglot.statistics.records import LEFT_OUT, P_AT_1
 from orthoglot.streams import derive
@@ -91,7 +92,7 @@ def make(name: str, data: TaskData) -> list[Task]:
     for pair, unseen in data.held_out.items():
         pairs, repeated = distinct(pair, unseen, len(unseen.pairs))
         sets.append((pairs, {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}))
-    sets += [(pairs, {}) for folder in data.benchmarks for pairs in read_benchmark(folder)]
+    sets += [(pairs, {}) for folder in data.benchmarks for pairs in local.read(folder)]
     tasks: list[Task] = []
     for pairs, dropped in sets:
         drawn = _drawn(pairs, CANDIDATES, data.settings.seed)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.benchmarks.kinds import qe
 from orthoglot.statistics.records import ALL
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.weighted import Metric, between, column, correlation, partial_correlation
@@ -97,7 +97,7 @@ class Checks(Grading):
 
 def make(name: str, data: TaskData) -> list[Task]:
     """For each language pair of the benchmarks its correlation, then its controls."""
-    pairs = [pairs for folder in data.benchmarks for pairs in read_benchmark(folder, name)]
+    pairs = [pairs for folder in data.benchmarks for pairs in qe.read(folder)]
     return [task for one in pairs for task in (Grading(name, one), Checks(name, one))]
 
 

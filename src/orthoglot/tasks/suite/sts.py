@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orthoglot.corpora.benchmarks import read_benchmark
+from orthoglot.benchmarks.kinds import sts
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.graded_pairs import Grading
 from orthoglot.tasks.registry import CORRELATION
@@ -14,4 +14,4 @@ BETTER = CORRELATION
 
 def make(name: str, data: TaskData) -> list[Grading]:
     """A task for each language pair of each benchmark."""
-    return [Grading(name, pairs) for folder in data.benchmarks for pairs in read_benchmark(folder, name)]
+    return [Grading(name, pairs) for folder in data.benchmarks for pairs in sts.read(folder)]

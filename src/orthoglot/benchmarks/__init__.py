@@ -1,0 +1,1 @@
+"""Test sets: the settings of each kind, and its files brought into one layout."""

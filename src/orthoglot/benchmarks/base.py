@@ -1,0 +1,149 @@
+"""What every benchmark says about itself, and sentence pairs, which several kinds have."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from orthoglot.errors import DataError
+from orthoglot.languages import canonical, iso3, parse_pair
+from orthoglot.settings import Language, Settings
+from orthoglot.text.bitext import read_rows
+from orthoglot.text.patterns import MINI, filled
+
+Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
+
+
+class Benchmark(Settings):
+    """What every benchmark says about itself.
+
+    Attributes:
+        retrieval: the variants of an ablation are compared on it.
+    """
+
+    retrieval: ClassVar[bool] = False
+    kind: str
+    licence: str
+    """Of the text; the report lists it."""
+    source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
+    """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
+
+    @property
+    @abstractmethod
+    def codes(self) -> set[str]:
+        """The languages of its sentences."""
+
+    @abstractmethod
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """The files of each language or language pair; `world` is the invented world's folder."""
+
+    @property
+    def invented(self) -> bool:
+        """Whether some of its files are the invented world's."""
+        return any(MINI in path for paths in self.paths().values() for path in paths)
+
+    @property
+    def outside(self) -> list[str]:
+        """The user's files that it is made from."""
+        return sorted({path for paths in self.paths().values() for path in paths if MINI not in path})
+
+
+class ByLanguage(Benchmark):
+    """A benchmark with a file per language, foreign side first, pivot second."""
+
+    spelling: Literal["canonical", "iso639-3"] = "canonical"
+    """How the names of the files spell a language: as here, or with three letters."""
+    languages: Annotated[list[Language], Field(min_length=1)]
+    """The foreign languages."""
+    pivot: Language
+    """The language of the other side."""
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return {self.pivot, *self.languages}
+
+    def files_of(self, field: str, spelling: str, **names: str) -> list[str]:
+        """The file of each language, of those that a field names."""
+        spelled = iso3 if spelling == "iso639-3" else canonical
+        pivot = spelled(self.pivot)
+        found = [
+            filled(getattr(self, field), field, foreign=spelled(code), pivot=pivot, **names)
+            for code in self.languages
+        ]
+        if len(set(found)) < len(set(self.languages)):
+            raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")
+        return found
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """One language pair of a benchmark; row n of one side belongs to row n of the other.
+
+    Attributes:
+        name: of the benchmark.
+        source: code of the first language; of a retrieval set the foreign one.
+        target: code of the second language; of a retrieval set the pivot, row by row its translation.
+        source_sentences: of the first language.
+        target_sentences: of the second language.
+        originals: of a code-switched set, the foreign sentences before words were swapped.
+        gold: of a graded set, the gold score of each row.
+        items: of a graded set, the text that identifies the item of each row.
+    """
+
+    name: str
+    source: str
+    target: str
+    source_sentences: Sequence[str]
+    target_sentences: Sequence[str]
+    originals: Sequence[str] = ()
+    gold: Sequence[float] = ()
+    items: Sequence[str] = ()
+
+    @property
+    def pair(self) -> str:
+        """The language pair, "source-target"."""
+        return f"{self.source}-{self.target}"
+
+    def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
+        """(language, sentences) whose vectors the benchmark needs."""
+        return (self.source, self.source_sentences), (self.target, self.target_sentences)
+
+
+def graded_pair(pair: str) -> tuple[str, str]:
+    """Source and target of a pair whose sides may be one language: "de-zh", "en-en".
+
+    Raises:
+        ConfigError: as of `parse_pair`.
+    """
+    source, _, target = pair.partition("-")
+    if source == target and canonical(source) == source:
+        return source, target
+    return parse_pair(pair)
+
+
+def read_tables(
+    folder: Path, form: str, columns: int
+) -> Iterator[tuple[Path, tuple[str, str], list[list[str]]]]:
+    """Path, languages and columns of each file PAIR.FORM.tsv.gz of a folder, or PAIR.tsv.gz without a form.
+
+    Raises:
+        DataError: a file has not so many columns.
+    """
+    ending = f".{form}.tsv.gz" if form else ".tsv.gz"
+    for path in sorted(folder.glob(f"*-*{ending}")):
+        if "." not in (pair := path.name.removesuffix(ending)):
+            rows = read_rows(path, columns)
+            yield path, graded_pair(pair), [list(column) for column in zip(*rows, strict=True)]
+
+
+def places_of(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
+    """Where the first line of a file has these names of columns."""
+    if missing := [name for name in names if name not in header]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    return [header.index(name) for name in names]

@@ -1,0 +1,54 @@
+"""Retrieval: the user's files, one TSV file per language pair, foreign side first, pivot second.
+
+A folder has `de-en.tsv.gz` for each language: foreign sentence, pivot's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orthoglot.benchmarks.base import ByLanguage, PairSet, Paths, read_tables
+from orthoglot.languages import parse_pair
+from orthoglot.text.bitext import read_pairs, write_pairs
+from orthoglot.text.patterns import MINI
+
+
+class RetrievalSettings(ByLanguage):
+    """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second."""
+
+    retrieval = True
+    kind: Literal["local"]
+    files: Annotated[str, Field(min_length=1)]
+    """A TSV file, plain, .gz or .zst; `{foreign}` and `{pivot}` stand for the languages, spelled as
+    `spelling` says."""
+
+    @model_validator(mode="after")
+    def _each_language_has_a_file_of_its_own(self) -> Self:
+        self.paths()
+        return self
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        files = self.files_of("files", self.spelling)
+        return {code: [path] for code, path in zip(self.languages, files, strict=True)}
+
+
+SETTINGS = RetrievalSettings
+
+
+def collect(settings: ByLanguage, paths: Paths, output: Path) -> dict[str, int]:
+    """Write the pairs of each language."""
+    counts = {}
+    for foreign, (path,) in sorted(paths.items()):
+        parse_pair(f"{foreign}-{settings.pivot}")
+        counts[foreign] = write_pairs(output / f"{foreign}-{settings.pivot}.tsv.gz", read_pairs([path]))
+    return counts
+
+
+def read(folder: Path) -> list[PairSet]:
+    """The sets in a folder that `collect` wrote, by language pair; none in one of another kind."""
+    tables = read_tables(folder, "", 2)
+    return [PairSet(folder.name, *pair, source, target) for _, pair, (source, target) in tables]

@@ -1,0 +1,178 @@
+"""Questions, and one pool of sentences of many languages that answer them, as in LAReQA; or mentions and entities.
+
+A folder has `pool.tsv.gz`. Each line has what it is ("question" or "candidate"), its language, its id, the id of the
+answer, and the text. Translations share their ids, so that a question has an answer in each language that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orthoglot.benchmarks.base import Benchmark, Paths
+from orthoglot.errors import DataError
+from orthoglot.languages import canonical
+from orthoglot.settings import Language
+from orthoglot.text.bitext import read_json, read_rows, write_pairs
+from orthoglot.text.patterns import MINI
+
+POOL = "pool.tsv.gz"
+
+
+class PoolSettings(Benchmark):
+    """Questions, and sentences of many languages in one pool that answer them: LAReQA; or mentions and the entities
+    that they mean: Mewsli-X.
+
+    Source: docs/papers.md#protocol-lareqa, docs/papers.md#protocol-mewsli-x.
+    """
+
+    kind: Literal["pool"]
+    form: Literal["table", "mewsli-x"] = "table"
+    """`table`: TSV. `mewsli-x`: lines of JSON, of articles with their mentions and of entities."""
+    questions: str
+    """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question; or
+    Mewsli-X's wikinews_mentions file, after its scripts have filled in the text."""
+    candidates: str
+    """A TSV file whose first line names the columns lang, id and sentence, and in which translations share their id; or
+    Mewsli-X's candidate_set_entities file, in which an entity has one language."""
+    languages: Annotated[list[Language], Field(min_length=2)]
+    """The languages of the pool; others of the files are left out."""
+    asked: list[Language] = []
+    """The languages of the questions, where they are not those of the pool."""
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return {*self.languages, *self.asked}
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        return {"any language": [self.questions, self.candidates]}
+
+
+SETTINGS = PoolSettings
+
+
+@dataclass(frozen=True)
+class PoolSet:
+    """Questions and candidates by language.
+
+    Attributes:
+        name: of the benchmark.
+        questions: {language: questions}.
+        numbers: {language: id of each question}.
+        answers: {language: id of the answer of each question}.
+        candidates: {language: sentences}.
+        ids: {language: id of each sentence}.
+    """
+
+    name: str
+    questions: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, Sequence[str]]
+    answers: Mapping[str, Sequence[str]]
+    candidates: Mapping[str, Sequence[str]]
+    ids: Mapping[str, Sequence[str]]
+
+    def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
+        """(language, sentences) whose vectors the benchmark needs."""
+        return (*self.questions.items(), *self.candidates.items())
+
+
+def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int]:
+    """Write the questions that have an answer and all candidates, of the languages of the settings.
+
+    A mention of an entity whose language is left out is left out, and counted.
+
+    Raises:
+        DataError: a column or field is absent, a language has no question or no candidate, a question's answer is no
+            candidate of its own language, or an entity is no candidate.
+    """
+    ((questions, candidates),) = paths.values()
+    asked_in = settings.asked or settings.languages
+    asked: list[tuple[str, ...]]
+    pool: list[tuple[str, ...]]
+    if settings.form == "mewsli-x":
+        asked, pool = list(_mentions(questions)), list(_entities(candidates))
+        known = {(language, name) for name in {name for _, name, _ in pool} for language in asked_in}
+    else:
+        asked = _columns(questions, ["lang", "question_id", "answer", "question"])
+        pool = _columns(candidates, ["lang", "id", "sentence"])
+        known = {(language, name) for language, name, _ in pool}
+    for what, path, own, wanted in (
+        ("question", questions, asked, asked_in),
+        ("sentence", candidates, pool, settings.languages),
+    ):
+        if missing := [code for code in wanted if code not in {row[0] for row in own}]:
+            raise DataError(f"{path}: no {what} in {', '.join(missing)}")
+    for language, _, answer, text in asked:
+        if language in asked_in and (language, answer) not in known:
+            raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
+    kept = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
+    answers = {name for _, name, _ in kept}
+    found = [row for row in dict.fromkeys(asked) if row[0] in asked_in]
+    rows = [("question", *row) for row in found if row[2] in answers]
+    left_out = len(found) - len(rows)
+    rows += [("candidate", language, name, name, text) for language, name, text in kept]
+    write_pairs(output / POOL, rows)
+    counts = {"questions": len(rows) - len(kept), "candidates": len(kept)}
+    return counts | ({"answer_left_out": left_out} if left_out else {})
+
+
+def read(folder: Path) -> list[PoolSet]:
+    """The set in a folder that `collect` wrote; none in one of another kind."""
+    if not (folder / POOL).is_file():
+        return []
+    found: dict[str, dict[str, list[list[str]]]] = {"question": {}, "candidate": {}}
+    for what, language, *rest in read_rows(folder / POOL, 5):
+        found[what].setdefault(language, []).append(rest)
+    (numbers, answers, questions), (ids, _, candidates) = (
+        [{code: [row[place] for row in rows] for code, rows in one.items()} for place in range(3)]
+        for one in found.values()
+    )
+    return [PoolSet(folder.name, questions, numbers, answers, candidates, ids)]
+
+
+def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
+    header, *rows = read_rows(path)
+    if missing := [name for name in names if name not in header]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    places = [header.index(name) for name in names]
+    return [tuple(row[place] for place in places) for row in rows]
+
+
+def _mentions(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(language, id, entity, "mention: the sentences that hold it") of each mention of Mewsli-X's articles."""
+    for number, line in read_json(path):
+        try:
+            context = line["context"]
+            language, text = canonical(context["language"]), context["text"]
+            spans = [(span["start"], span["end"]) for span in context["sentence_spans"]]
+            for mention in line["mentions"]:
+                start, end, own = (mention["mention_span"][name] for name in ("start", "end", "text"))
+                if not own.strip() or text[start:end] != own:
+                    raise DataError(
+                        f"{path}: line {number}: its text does not hold the mention {own!r} at {start}"
+                    )
+                first = max([begin for begin, _ in spans if begin <= start], default=start)
+                last = min([stop for _, stop in spans if stop >= end], default=end)
+                yield language, mention["example_id"], mention["entity_id"], _described(own, text[first:last])
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no article with mentions ({error!r})") from error
+
+
+def _entities(path: Path) -> Iterator[tuple[str, str, str]]:
+    """(language, id, "title: description") of each entity of Mewsli-X."""
+    for number, line in read_json(path):
+        try:
+            text = _described(line["title"], line["description"])
+            yield canonical(line["description_language"]), line["entity_id"], text
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no entity ({error!r})") from error
+
+
+def _described(name: str, text: str) -> str:
+    return " ".join(f"{name}: {text}".split())

@@ -1,0 +1,227 @@
+"""The official files of sets of labelled texts: tables, reviews, choices of two, and documents with several labels."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from orthoglot.benchmarks.labelled_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
+from orthoglot.errors import DataError
+from orthoglot.text.bitext import read_json, read_lines, read_rows
+from orthoglot.text.splitting import SplitSettings, split_of
+from orthoglot.text.xml_memory import child, elements
+
+# Stars of a review; three say neither.
+STARS = {1: "negative", 2: "negative", 4: "positive", 5: "positive"}
+
+
+class Item(NamedTuple):
+    """A labelled text, pair of texts, or choice of two pairs; `id` is shared by its translations.
+
+    `further` has the second text of a pair, or the other three of a choice: of both alternatives the cause and the
+    effect.
+    """
+
+    id: str
+    label: str
+    text: str
+    further: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All texts."""
+        return self.text, *self.further
+
+
+def read_items(
+    settings: ClassificationSettings,
+    language: str,
+    part: Part,
+    path: Path,
+    labels: Mapping[str, tuple[str, str]] | None,
+    counted: Counter[str],
+) -> Iterator[Item]:
+    """The labelled texts of one file; `counted` gets the numbers of what is left out.
+
+    Raises:
+        DataError: a line without a text or a label, or that is not of this form.
+    """
+    source, name = settings.source_of(part), settings.name_of(language, part)
+    match source.form:
+        case "table":
+            yield from _rows(settings, source, name, part, path, labels, counted)
+        case "copa":
+            yield from _choices(path)
+        case "eurlex":
+            yield from _documents(path, name, str(source.label), counted)
+        case "amazon-v1" | "amazon-v2":
+            reviews = _reviews_v1(path) if source.form == "amazon-v1" else _reviews_v2(path)
+            for number, text, stars in reviews:
+                if not text or stars not in range(1, 6):
+                    raise DataError(f"{path}: review {number} has {f'{stars} stars' if text else 'no text'}")
+                if settings.stars == "each":
+                    yield Item(text, str(int(stars)), text)
+                elif int(stars) == 3:
+                    counted["three_stars"] += 1
+                else:
+                    yield Item(text, STARS[int(stars)], text)
+
+
+def _rows(
+    settings: ClassificationSettings,
+    source: LabelledFiles,
+    name: str,
+    part: Part,
+    path: Path,
+    labels: Mapping[str, tuple[str, str]] | None,
+    counted: Counter[str],
+) -> Iterator[Item]:
+    """The texts of a table; in one with columns for each language, an empty cell is a missing translation."""
+    columns = source.columns_of(name)
+    apart = columns["text"] != source.columns_of("")["text"]
+    if labels is not None:
+        columns.pop("label", None)
+    if (divide := settings.divide) is not None:
+        columns["by"] = divide.by
+        shares = SplitSettings(seed=settings.seed, valid=divide.valid, test=divide.test)
+    for number, row in _table(path, list(columns.values())):
+        cells = dict(zip(columns, row, strict=True))
+        if cells.get("language", name) != name or (divide and split_of(cells["by"], shares) != part):
+            continue
+        texts = [cells[key] for key in TEXTS if key in cells]
+        if apart and not any(text.strip() for text in texts):
+            counted["untranslated"] += 1
+            continue
+        item = cells.get("item", " ".join(texts))
+        if labels is not None:
+            if item not in labels:
+                counted["unlabelled"] += 1
+                continue
+            label, own = labels[item]
+            if own != part:
+                continue
+        else:
+            label = source.label_names.get(cells["label"].strip(), cells["label"].strip())
+        if not label or not all(text.strip() for text in texts):
+            raise DataError(f"{path}: line {number} has no {'text' if label else 'label'}")
+        yield Item(item, label, texts[0], tuple(texts[1:]))
+
+
+def read_labels(settings: ClassificationSettings, path: Path) -> dict[str, tuple[str, str]]:
+    """{item: (label, part)} of a file of labels."""
+    assert settings.labels is not None
+    parts = {name: part for part, name in settings.split_names.items()}
+    found: dict[str, tuple[str, str]] = {}
+    for number, (name, label, split) in _table(
+        path, [settings.labels.item, settings.labels.label, settings.labels.split]
+    ):
+        if not label.strip():
+            raise DataError(f"{path}: line {number} has no label")
+        if name in found:
+            raise DataError(f"{path}: line {number} has the item {name!r} again")
+        if split not in parts:
+            raise DataError(f"{path}: line {number} has the split {split!r}, not {', '.join(parts)}")
+        found[name] = label.strip(), parts[split]
+    return found
+
+
+def _choices(path: Path) -> Iterator[Item]:
+    """The choices of COPA: of both alternatives the pair of cause and effect; the label is that of the file, 0 or 1."""
+    for number, line in read_json(path):
+        try:
+            premise, *alternatives = (line[name].strip() for name in ("premise", "choice1", "choice2"))
+            backwards = {"cause": True, "effect": False}[line["question"]]
+            label, name = str(int(line["label"])), str(line["idx"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"{path}: line {number} is no choice ({error!r})") from error
+        if not premise or not all(alternatives) or label not in ("0", "1"):
+            raise DataError(
+                f"{path}: line {number} has {'no text' if label in ('0', '1') else f'the label {label}'}"
+            )
+        pairs = [(one, premise) if backwards else (premise, one) for one in alternatives]
+        yield Item(name, label, pairs[0][0], (pairs[0][1], *pairs[1]))
+
+
+def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> Iterator[Item]:
+    """The documents of MultiEURLEX in a language, with their labels of a level; those without one are left out."""
+    for number, line in read_json(path):
+        try:
+            name, texts, labels = line["celex_id"], line["text"], line["eurovoc_concepts"][level]
+            text, label = " ".join((texts.get(language) or "").split()), " ".join(sorted(map(str, labels)))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{path}: line {number} is no document with labels of {level} ({error!r})"
+            ) from error
+        if not text or not label:
+            counted["untranslated" if label else "unlabelled"] += 1
+        else:
+            yield Item(name, label, text)
+
+
+def _table(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[str]]]:
+    """(number of the line, cells of the wanted columns); a name means that the first line names the columns."""
+    lines = enumerate(_csv(path) if ".csv" in path.suffixes[-2:] else read_rows(path), 1)
+    if isinstance(columns[0], str):
+        _, header = next(lines)
+        if missing := [str(name) for name in columns if name not in header]:
+            raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+        places = [header.index(str(name)) for name in columns]
+    else:
+        places = [int(column) - 1 for column in columns]
+    for number, row in lines:
+        if max(places) >= len(row):
+            raise DataError(f"{path}: line {number} has {len(row)} columns, not {max(places) + 1}")
+        yield number, [row[place] for place in places]
+
+
+def _csv(path: Path) -> Iterator[list[str]]:
+    """Rows with commas, quoted where a cell holds one.
+
+    Raises:
+        DataError: the file is empty, or a cell is larger than the csv module takes, as after a quote that never ends.
+    """
+    lines = (f"{line}\n" for line in read_lines(path))
+    if not (first := next(lines, "").removeprefix("\ufeff")):
+        raise DataError(f"{path} is empty")
+    rows = csv.reader(chain([first], lines))
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
+
+
+def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:
+    """(number, text, stars) of the reviews in Prettenhofer and Stein's XML; the summary comes first."""
+    for number, (element, _) in enumerate(elements(path, "items", {"item"}), 1):
+        parts = {name: child(element, name) for name in ("rating", "summary", "text")}
+        content = {
+            name: " ".join("".join(one.itertext()).split()) if one is not None else ""
+            for name, one in parts.items()
+        }
+        yield number, _joined(content["summary"], content["text"]), _stars(content["rating"], path, number)
+
+
+def _reviews_v2(path: Path) -> Iterator[tuple[int, str, float]]:
+    """(number, text, stars) of the reviews in Keung et al.'s lines of JSON; the title comes first."""
+    for number, review in read_json(path):
+        try:
+            fields = (review[name] for name in ("review_title", "review_body", "stars"))
+            title, body, stars = ("" if field is None else str(field) for field in fields)
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no review ({error!r})") from error
+        yield number, _joined(title, body), _stars(stars, path, number)
+
+
+def _joined(title: str, body: str) -> str:
+    return " ".join(f"{title} {body}".split())
+
+
+def _stars(text: str, path: Path, number: int) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"{path}: review {number} has {text!r} stars") from None

@@ -1,0 +1,1 @@
+"""OPUS: what it holds, under which licence, and how its archives are fetched."""

@@ -1,0 +1,164 @@
+"""What OPUS holds, looked up offline in the catalogue that the package opustools ships.
+
+Its table of all files (SQLite, compressed) is unpacked once; of it, the Moses archives are kept, with an index, in the
+user's cache folder: $XDG_CACHE_HOME/orthoglot, or ~/.cache/orthoglot. Nothing of opustools is imported.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import distribution
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from orthoglot.errors import ConfigError
+from orthoglot.fetching.opus import ENTRIES, Entry, choose
+from orthoglot.formats.base import Corpus
+from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.languages import parse_pair, spellings
+
+COLUMNS = ("corpus", "version", "source", "target", "alignment_pairs", "size", "latest", "url")
+# Written into a finished table; a table without it is of another form, or was not finished.
+FORM = 1
+NLLB = "https://object.pouta.csc.fi/OPUS-NLLB/v1/moses/ay-en.txt.zip"
+# What OPUS has published since that catalogue and presets need: the index and the counts of OPUS's own repository
+# (github.com/Helsinki-NLP/OPUS, corpus/NLLB); it counts distinct pairs.
+SINCE = (("NLLB", "v1", "ay", "en", 1_241_577, 60_074, True, NLLB),)
+
+
+def table() -> Path:
+    """The unpacked table of the installed opustools, made if it is not there or not readable.
+
+    Raises:
+        OSError: the cache folder cannot be written.
+    """
+    installed = distribution("opustools")
+    packed = Path(str(installed.locate_file("opustools/opusdata.db.gz")))
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orthoglot"
+    path = home / f"opus-{installed.version}-{packed.stat().st_size}.sqlite"
+    if not _is_whole(path):
+        _unpack(packed, path)
+    return path
+
+
+def entries(corpus: str, version: str) -> list[Entry]:
+    """The Moses archives of one release; `latest` is the release that the catalogue calls so.
+
+    Returns:
+        Languages as OPUS spells them; 0 pairs where the catalogue does not state how many there are.
+    """
+    release = "latest = 'True'" if version == "latest" else "version = ?"
+    wanted = (corpus,) if version == "latest" else (corpus, version)
+    rows = _rows(f"SELECT {', '.join(COLUMNS)} FROM moses WHERE corpus = ? AND {release}", wanted)
+    rows += [row for row in SINCE if row[0] == corpus and version in (row[1], "latest")]
+    return ENTRIES.validate_python([dict(zip(COLUMNS, row, strict=True)) for row in rows])
+
+
+def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, dict[str, Entry]]]:
+    """The archives of each language pair of the corpora of OPUS that are `listed`: those that are fetched.
+
+    Args:
+        corpora: by entry of the catalogue of orthoglot; others than those are left out.
+    Returns:
+        By entry, language pair, and archive as `OpusSettings.archives` calls it.
+    Raises:
+        ConfigError: OPUS has no such corpus, release or pair; names the entry and what is near.
+    """
+    found = {}
+    for name, corpus in corpora.items():
+        if isinstance(corpus, OpusSettings) and corpus.listed:
+            try:
+                found[name] = _archives(corpus)
+            except ConfigError as error:
+                raise ConfigError(f"corpora.{name}: {error}") from error
+    return found
+
+
+def left_out(settings: OpusSettings, taken: Mapping[str, Mapping[str, Entry]]) -> dict[str, list[Entry]]:
+    """By language pair, the archives that a release has of it in spellings that are not taken.
+
+    Args:
+        settings: of a corpus.
+        taken: its archives, as `archives` finds them.
+    """
+    held = entries(settings.corpus, settings.version)
+    found = {}
+    for pair, chosen in taken.items():
+        every = {frozenset(codes) for codes in product(*map(spellings, parse_pair(pair)))}
+        others = every - {frozenset((one.source, one.target)) for one in chosen.values()}
+        found[pair] = [one for one in held if frozenset((one.source, one.target)) in others]
+    return found
+
+
+def _archives(settings: OpusSettings) -> dict[str, dict[str, Entry]]:
+    held = entries(settings.corpus, settings.version)
+    if not held:
+        raise ConfigError(_unknown(settings))
+    return {pair: choose(held, pair, settings) for pair in settings.pairs}
+
+
+def _unknown(settings: OpusSettings) -> str:
+    """Why a corpus has no archives: another release, or another name."""
+    newer = "; give `listed: false` if it came out later"
+    versions = [
+        row[0] for row in _rows("SELECT DISTINCT version FROM moses WHERE corpus = ?", [settings.corpus])
+    ]
+    if versions:
+        return (
+            f"the catalogue of OPUS has no {settings.corpus} {settings.version}; known: "
+            f"{', '.join(sorted(versions))}{newer}"
+        )
+    names = [row[0] for row in _rows("SELECT DISTINCT corpus FROM moses")]
+    near = ", ".join(get_close_matches(settings.corpus, names, n=5, cutoff=0.3))
+    return (
+        f"the catalogue of OPUS has no corpus {settings.corpus!r}"
+        f"{f', near ones are {near}' if near else ''}{newer}"
+    )
+
+
+def _rows(question: str, values: Sequence[str] = ()) -> list[Any]:
+    with closing(sqlite3.connect(f"file:{table()}?mode=ro", uri=True)) as database:
+        return database.execute(question, values).fetchall()
+
+
+@cache
+def _is_whole(path: Path) -> bool:
+    """Whether the file is a finished table; looked at once in a process."""
+    if not path.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            (form,) = database.execute("PRAGMA user_version").fetchone()
+            (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError:
+        return False
+    return bool(form == FORM and state == "ok")
+
+
+def _unpack(packed: Path, path: Path) -> None:
+    """Write the table of Moses archives; it appears whole, and two processes that write it do not meet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent) as folder:
+        whole, partial = Path(folder, "opusdata.db"), Path(folder, path.name)
+        with gzip.open(packed) as source, open(whole, "wb") as unpacked:
+            shutil.copyfileobj(source, unpacked, 1 << 20)
+        with closing(sqlite3.connect(partial)) as database:
+            database.execute("ATTACH ? AS opus", [str(whole)])
+            database.execute(
+                f"CREATE TABLE moses AS SELECT {', '.join(COLUMNS)} FROM opus.opusfile WHERE preprocessing = 'moses'"
+            )
+            database.execute("CREATE INDEX release ON moses (corpus, version)")
+            database.commit()
+            database.execute(f"PRAGMA user_version = {FORM}")
+            database.commit()
+        os.replace(partial, path)
+    _is_whole.cache_clear()

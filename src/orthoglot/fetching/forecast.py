@@ -1,0 +1,124 @@
+"""What it takes to get and prepare the text of a preset, before anything is fetched: sentence pairs, bytes, hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from orthoglot.fetching.catalogue import archives, left_out
+from orthoglot.fetching.opus import Entry
+from orthoglot.formats.base import Corpus
+from orthoglot.formats.kinds.opus import OpusSettings
+
+# Measured by `python benchmarks/forecast.py ems-62 FOLDER` on 2026-11-23, a second being one of CPU time on one of two
+# shared cores: 1,195,130 pairs of English and 60 languages in 18 scripts (docs/results/ems-62-slice.md).
+# Pairs from Moses zips through `orthoglot.corpora.prepare.prepare`, with the filters of the preset ems-62.
+PAIRS_PER_SECOND = 48_000
+# Pairs of archives of which `max_pairs` takes some: these are read twice for it.
+DRAWN_FROM_PER_SECOND = 113_000
+# Bytes of prepared files over those of their archives (1.07 to 1.41 by script).
+PREPARED_SHARE = 1.10
+KIBIBYTE = 1024
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One corpus in one language pair; None is what cannot be known before the text is there.
+
+    Attributes:
+        corpus: entry of the catalogue.
+        release: name and release in OPUS, or the kind of a corpus that is not of OPUS.
+        pair: language pair, or the language of text without translations.
+        archives: sentence pairs of each archive of OPUS, by the two languages as OPUS spells them.
+        left_out: the same of archives in spellings that are not taken.
+        pairs: sentence pairs that are used, before cleaning.
+        download: bytes of the archive, in the KiB of the catalogue.
+        disk: bytes after preparation: the archive, which stays, and the prepared files.
+        hours: of reading and cleaning on one core; a download comes on top.
+        licence: as the entry states it.
+    """
+
+    corpus: str
+    release: str
+    pair: str
+    archives: dict[str, int]
+    left_out: dict[str, int]
+    pairs: int | None
+    download: int | None
+    disk: int | None
+    hours: float | None
+    licence: str
+
+
+@dataclass(frozen=True)
+class Total:
+    """Sums over estimates, of what is known.
+
+    Attributes:
+        unknown: how many corpora and language pairs are missing in the sums.
+    """
+
+    pairs: int
+    download: int
+    disk: int
+    hours: float
+    unknown: int
+
+
+def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
+    """What each corpus takes in each language pair, from the catalogue of OPUS alone.
+
+    A release of OPUS counts with min(pairs, limits) sentence pairs, its prepared files with `PREPARED_SHARE` of the
+    part of the archive that is used, its hours at `PAIRS_PER_SECOND`, and at `DRAWN_FROM_PER_SECOND` what a limit draws
+    from. Of other text nothing is known.
+
+    Args:
+        corpora: by entry, as `orthoglot.config.Params.corpora_of` gives them.
+        most: sentence pairs that are read of each language pair of each corpus; 0 for all.
+    Raises:
+        ConfigError: the catalogue of OPUS does not have one of them.
+    """
+    known = archives(corpora)
+    found = []
+    for name, corpus in corpora.items():
+        licence = getattr(corpus, "licence", "")
+        others: dict[str, list[Entry]] = {}
+        if isinstance(corpus, OpusSettings):
+            release, pairs = f"{corpus.corpus} {corpus.version}", corpus.pairs
+            others = left_out(corpus, known.get(name, {}))
+        else:
+            release, pairs = corpus.kind, [*corpus.pair_sources(""), *corpus.texts("")]
+        for pair in pairs:
+            taken = known.get(name, {}).get(pair, {}).values()
+            about = name, release, pair, _sizes(taken), _sizes(others.get(pair, []))
+            download = sum(one.kibibytes for one in taken) * KIBIBYTE if taken else None
+            if (
+                download is None
+                or not all(one.pairs for one in taken)
+                or not isinstance(corpus, OpusSettings)
+            ):
+                found.append(Estimate(*about, None, download, None, None, licence))
+                continue
+            held = sum(one.pairs for one in taken)
+            read = min(held, corpus.most(pair) or held, most or held)
+            prepared = round(download * read / held * PREPARED_SHARE)
+            drawn_from = held if read < held else 0
+            hours = (read / PAIRS_PER_SECOND + drawn_from / DRAWN_FROM_PER_SECOND) / 3600
+            found.append(Estimate(*about, read, download, download + prepared, hours, licence))
+    return found
+
+
+def _sizes(archives: Iterable[Entry]) -> dict[str, int]:
+    return {f"{one.source}-{one.target}": one.pairs for one in archives}
+
+
+def total(rows: Iterable[Estimate]) -> Total:
+    """The sums of estimates."""
+    listed = list(rows)
+    return Total(
+        sum(row.pairs or 0 for row in listed),
+        sum(row.download or 0 for row in listed),
+        sum(row.disk or 0 for row in listed),
+        sum(row.hours or 0.0 for row in listed),
+        sum(row.pairs is None for row in listed),
+    )

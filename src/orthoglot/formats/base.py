@@ -1,0 +1,87 @@
+"""What every corpus says about itself, and where its sentence pairs are read from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from orthoglot.languages import parse_pair
+from orthoglot.settings import Count, Settings, Whole
+
+Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
+
+
+class Corpus(Settings):
+    """What every corpus says about itself: who makes its files, and which they are.
+
+    Attributes:
+        verb: the command that makes them, in the folder data/PRESET/`home`/CORPUS; empty for files of the user, and for
+            those of the invented world.
+        home: see `verb`.
+    """
+
+    verb: ClassVar[str] = ""
+    home: ClassVar[str] = ""
+    kind: str
+
+    @property
+    def invented(self) -> bool:
+        """Whether its files are the invented world's."""
+        return False
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """`kind` and `paths` of a `prepare.Source` by language pair; `root` is the folder that `verb` made."""
+        return {}
+
+    def texts(self, root: str) -> dict[str, str]:
+        """Files of text without translations by language; `root` is the invented world's folder."""
+        return {}
+
+
+class PairedSettings(Corpus):
+    """A corpus whose language pairs are named one by one."""
+
+    pairs: Annotated[list[str], Field(min_length=1)]
+    """Language pairs, pivot first, e.g. en-de."""
+    max_pairs: Whole | dict[str, Count] = 0
+    """Sentence pairs that are used of each language pair at most, a sample; 0 for all. Or a number by language pair;
+    of those not named all are used."""
+
+    @model_validator(mode="after")
+    def _pairs_are_pairs(self) -> Self:
+        for pair in self.pairs:
+            parse_pair(pair)
+        if isinstance(self.max_pairs, dict) and (strange := sorted(set(self.max_pairs) - set(self.pairs))):
+            raise ValueError(f"max_pairs names {', '.join(strange)}, which is none of the pairs")
+        return self
+
+    def most(self, pair: str) -> int:
+        """How many sentence pairs of a language pair are used at most; 0 for all."""
+        return self.max_pairs.get(pair, 0) if isinstance(self.max_pairs, dict) else self.max_pairs
+
+    def limited(self, sources: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """The same sources, with `max_pairs` where there is a limit."""
+        return {
+            pair: {**source, "max_pairs": most} if (most := self.most(pair)) else source
+            for pair, source in sources.items()
+        }
+
+
+class Source(Settings):
+    """Files of sentence pairs of one corpus, all of one form."""
+
+    name: str
+    """Of the corpus."""
+    kind: str
+    """The module of `orthoglot.formats.kinds` that reads them."""
+    paths: list[str] = []
+    """The files."""
+    max_pairs: Whole = 0
+    """Pairs at most that are used, a sample; 0 for all."""
+
+    @model_validator(mode="after")
+    def _something_is_read(self) -> Self:
+        if not self.paths:
+            raise ValueError("paths: name a file")
+        return self

@@ -1,0 +1,1 @@
+"""Kinds of corpora and forms of files, one module each."""

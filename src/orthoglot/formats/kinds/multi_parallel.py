@@ -1,0 +1,55 @@
+"""One text in many languages: a file for each, line by line; two of them are read as the user's own pairs are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orthoglot.formats.base import Corpus
+from orthoglot.settings import Language
+from orthoglot.text.patterns import by_name, filled
+
+
+class MultiParallelSettings(Corpus):
+    """One text in many languages: a file for each, in which line n is the translation of line n of the others.
+
+    An empty line is a sentence that the language lacks; it is left out of that language's pair alone.
+    """
+
+    kind: Literal["multi-parallel"]
+    files: str
+    """A file with a sentence per line, plain, .gz or .zst; `{language}` stands for the language's name."""
+    languages: (
+        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+    )
+    """The languages, the pivot among them, or each with its name in `files`, e.g. {en: eng, cs: ces}."""
+    pivot: Language = "en"
+    """The language that all others have a pair with."""
+    licence: str
+    """Of the text; the report lists it."""
+
+    @model_validator(mode="after")
+    def _each_language_has_a_file_of_its_own(self) -> Self:
+        if self.pivot not in self.languages:
+            raise ValueError(f"languages: name the pivot {self.pivot}, too")
+        if len(set(self._paths.values())) < len(self.languages):
+            raise ValueError("files: the same for two languages; tell them apart by {language}")
+        return self
+
+    @property
+    def _paths(self) -> dict[str, str]:
+        """{language: its file}."""
+        return {code: filled(self.files, language=name) for code, name in by_name(self.languages).items()}
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        pivot = self._paths[self.pivot]
+        return {
+            f"{self.pivot}-{code}": {"kind": "local", "paths": [pivot, path]}
+            for code, path in self._paths.items()
+            if code != self.pivot
+        }
+
+
+SETTINGS = MultiParallelSettings

@@ -1,0 +1,140 @@
+"""Corpora of OPUS: Moses archives, a zip with a text for each language, read without trusting them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, product
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from orthoglot.errors import DataError
+from orthoglot.formats.base import Digest, PairedSettings, Source
+from orthoglot.languages import parse_pair, spellings
+from orthoglot.settings import Language, Name
+from orthoglot.text.archives import opened
+from orthoglot.text.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
+
+
+class OpusSettings(PairedSettings):
+    """One OPUS corpus in one or more language pairs; `orthoglot opus` lists what there is."""
+
+    verb = "fetch"
+    home = "opus"
+    kind: Literal["opus"]
+    corpus: Name
+    """OPUS's name of the corpus, e.g. GlobalVoices."""
+    version: Name
+    """Its release, e.g. v2018q4."""
+    spellings: dict[Language, list[str]] = {}
+    """Of a language that OPUS spells in several ways, those that are taken, e.g. {zh: [zh_cn, zh_tw]}; `max_pairs`
+    holds for all of them together. Of a language that is not named, one is taken: the first that OPUS has of its code
+    in this project, its three letters and its regions."""
+    unless_in: list[Name] = []
+    """Corpora; a language pair that one of them has in the same preset is left out here."""
+    listed: bool = True
+    """Whether the catalogue that opustools ships has it: this is checked when a run is planned. Give false for a later
+    release, or one of your own server, which is looked up in OPUS's answer when it is fetched."""
+    licence: str
+    """Of the text; the report lists it."""
+    sha256: dict[str, Digest] = {}
+    """Digest of the archive by language pair, or by `spellings`, e.g. en-zh_tw; an archive with another one is
+    refused."""
+
+    @model_validator(mode="after")
+    def _spellings_are_of_languages(self) -> Self:
+        for code, named in self.spellings.items():
+            if strange := sorted(set(named) - set(spellings(code))):
+                raise ValueError(
+                    f"spellings.{code}: {', '.join(strange)}; known: {', '.join(spellings(code))}"
+                )
+            if not named or len(set(named)) < len(named):
+                raise ValueError(f"spellings.{code}: name at least one, each once (given: {named})")
+        return self
+
+    @model_validator(mode="after")
+    def _pins_are_of_archives(self) -> Self:
+        if strange := sorted(
+            set(self.sha256) - {name for pair in self.pairs for name in self.archives(pair)}
+        ):
+            raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
+        return self
+
+    def archives(self, pair: str) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+        """The archives of a language pair, each with how OPUS may spell source and target there.
+
+        One, called as the pair, unless `spellings` has one of the two languages.
+        """
+        chosen = [
+            [(one, [one]) for one in self.spellings[code]]
+            if code in self.spellings
+            else [(code, spellings(code))]
+            for code in parse_pair(pair)
+        ]
+        return {
+            f"{source}-{target}": (first, second) for (source, first), (target, second) in product(*chosen)
+        }
+
+    def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
+        """See `Corpus.pair_sources`."""
+        return self.limited(
+            {
+                pair: {"kind": "opus", "paths": [f"{root}/{name}.zip" for name in self.archives(pair)]}
+                for pair in self.pairs
+            }
+        )
+
+    def with_pairs(self, pairs: Collection[str]) -> Self:
+        """The same corpus in some of its language pairs."""
+        kept = [pair for pair in self.pairs if pair in pairs]
+        named = {
+            "max_pairs": kept,
+            "spellings": [code for pair in kept for code in parse_pair(pair)],
+            "sha256": [name for pair in kept for name in self.archives(pair)],
+        }
+        fewer = {
+            field: {key: value for key, value in values.items() if key in keys}
+            for field, keys in named.items()
+            if isinstance(values := getattr(self, field), dict)
+        }
+        return self.model_copy(update={"pairs": kept, **fewer})
+
+
+SETTINGS = OpusSettings
+
+
+def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
+    """The pairs of Moses zips."""
+    return chain.from_iterable(read_moses_zip(Path(path), first, second) for path in source.paths)
+
+
+def read_moses_zip(path: Path, source: str, target: str) -> Iterator[SentencePair]:
+    """Stream the pairs of a Moses zip, whichever language comes first in it.
+
+    Raises:
+        DataError: not a sound zip, not these languages, or different numbers of lines.
+    """
+    first, second = members(path, source, target)
+    return aligned(_lines(path, first), _lines(path, second), f"{path}:{first}", f"{path}:{second}")
+
+
+def members(path: Path, source: str, target: str) -> list[str]:
+    """The names of the source's and the target's text: their last part is the language."""
+    with opened(path) as archive:
+        names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
+    found = []
+    for language in (source, target):
+        known = spellings(language)
+        mine = [name for name in names if name.rpartition(".")[2] in known and "." in name]
+        if len(mine) != 1:
+            raise DataError(
+                f"{path} has {len(mine)} members in {language}, not 1; it holds {', '.join(names)}"
+            )
+        found += mine
+    return found
+
+
+def _lines(path: Path, member: str) -> Iterator[str]:
+    with opened(path) as archive, archive.open(member) as file:
+        yield from decoded(iter(lambda: file.read(CHUNK_BYTES), b""), f"{path}:{member}")

@@ -1,0 +1,55 @@
+"""Translation memories in TMX (Translation Memory eXchange 1.1 to 1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from orthoglot.errors import DataError
+from orthoglot.formats.base import Source
+from orthoglot.languages import locales
+from orthoglot.text.bitext import Item, LeftOut
+from orthoglot.text.messages import plain
+from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
+
+SUFFIXES = (".tmx", ".tmx.gz", ".tmx.zst")
+OF_MANY_PAIRS = True  # a file states the languages of each text
+
+
+def read(source: Source, first: str, second: str) -> Iterator[Item]:
+    """A pair for each translation unit that has both languages; of several variants the one that `locales` prefers.
+
+    Left out is a unit without one of the two (`other_languages`), and what `orthoglot.text.messages.plain` leaves
+    out.
+
+    Raises:
+        DataError: the file cannot be read, or no unit has both languages.
+    """
+    path = Path(source.paths[0])
+    found = False
+    held: set[str] = set()
+    for unit, _ in elements(path, "tmx", {"tu"}):
+        segments = {
+            variant.get(XML_LANG, variant.get("lang", "")): child(variant, "seg")
+            for variant in reversed(unit)  # of two in one language the first counts
+            if local(variant) == "tuv"
+        }
+        ours, theirs = _preferred(first, *segments), _preferred(second, *segments)
+        if ours is not None and theirs is not None:
+            found = True
+            yield plain(text(segments[ours]), text(segments[theirs]))
+        else:
+            held.update(segments)
+            yield LeftOut("other_languages")
+    if not found:
+        raise DataError(
+            f"{path}: no translation unit is in {first} and {second}; its languages are "
+            f"{', '.join(sorted(held)) or 'none'}"
+        )
+
+
+@lru_cache(maxsize=1024)
+def _preferred(code: str, *tags: str) -> str | None:
+    """The plainest of the tags that stand for a language, if there is one."""
+    return next(iter(locales(code, tags, any_script=True)), None)

@@ -1,0 +1,94 @@
+"""Sentence pairs of any corpus, read by the module of its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePath
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from orthoglot.errors import ConfigError
+from orthoglot.formats import kinds
+from orthoglot.formats.base import Source
+from orthoglot.registry import having, load
+from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks
+from orthoglot.text.hashes import BINS, bins_of, hashes
+
+PACKED = (".gz", ".zst")
+
+
+def parsed(values: Any) -> Any:
+    """A `Source` of the class that its form has, of values from JSON."""
+    if not isinstance(values, dict):
+        return values
+    return getattr(load(kinds, values.get("kind", "")), "Source", Source).model_validate(values)
+
+
+AnySource = Annotated[Source, BeforeValidator(parsed)]
+
+
+def form_of(paths: list[str]) -> str:
+    """The form of a user's files: that whose `SUFFIXES` their names end with, or else `local`, sentence pairs.
+
+    Raises:
+        ConfigError: a translation memory is not the only file, or is compressed where its form is not.
+    """
+    endings = having(kinds, "SUFFIXES")
+
+    def form(path: str) -> str:
+        return next((name for name, ends in endings.items() if path.endswith(ends)), "local")
+
+    forms = {form(path) for path in paths}
+    for path in map(PurePath, paths):
+        if path.suffix in PACKED and form(str(path)) != form(str(path.with_suffix(""))):
+            raise ConfigError(f"{path}: unpack it; files of this form are read uncompressed")
+    if len(paths) > 1 and forms != {"local"}:
+        raise ConfigError(f"{', '.join(paths)}: a translation memory holds both languages; name one file")
+    return forms.pop()
+
+
+def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
+    """The pairs of a source in two languages, and a `LeftOut` for each thing that made none.
+
+    Raises:
+        ConfigError: a package is not installed.
+        DataError: a file cannot be read, or has nothing in these languages.
+    """
+
+    def read() -> Iterator[Item]:
+        items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
+        return items
+
+    return sampled(read, source.max_pairs) if source.max_pairs else read()
+
+
+def sampled(read: Callable[[], Iterator[Item]], most: int) -> Iterator[Item]:
+    """At most so many pairs, those with the lowest hashes, and a `LeftOut` for each other one.
+
+    The text is read twice, once to count the hashes. A pair stays in the sample whatever text is added or removed, as
+    long as its hash is low enough; pairs with the same first two bytes of the hash count in the order of the text.
+    """
+    bins = np.zeros(BINS, dtype=np.int64)
+    for block in blocks(item for item in read() if isinstance(item, SentencePair)):
+        bins += np.bincount(_bins(block), minlength=BINS)
+    if bins.sum() <= most:
+        yield from read()
+        return
+    edge = int(np.searchsorted(bins.cumsum(), most))
+    room = most - int(bins[:edge].sum())
+    for items in blocks(read()):
+        places = iter(_bins([item for item in items if isinstance(item, SentencePair)]).tolist())
+        for item in items:
+            if isinstance(item, SentencePair):
+                place = next(places)
+                room -= place == edge
+                taken = place < edge or (place == edge and room >= 0)
+                yield item if taken else LeftOut("over_max_pairs")
+            else:
+                yield item
+
+
+def _bins(pairs: Sequence[SentencePair]) -> np.ndarray:
+    return bins_of(hashes(("\t".join(pair) for pair in pairs), b"sample"))

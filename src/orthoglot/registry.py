@@ -1,0 +1,39 @@
+"""Folders of modules that are found by their names: to add a thing is to add a file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Annotated, Any, Union
+
+from pydantic import Field
+
+from orthoglot.entries import known
+
+
+def names(folder: ModuleType) -> tuple[str, ...]:
+    """The names of a folder's modules, with hyphens for underscores; none is loaded."""
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(folder.__path__)))
+
+
+def load(folder: ModuleType, name: str) -> Any:
+    """The module of a name.
+
+    Raises:
+        ConfigError: the folder has no such module.
+    """
+    known(name, names(folder), "kind")
+    return import_module(f"{folder.__name__}.{name.replace('-', '_')}")
+
+
+def having(folder: ModuleType, attribute: str) -> dict[str, Any]:
+    """{name: value of the attribute} of the modules that have it."""
+    modules = {name: load(folder, name) for name in names(folder)}
+    return {name: getattr(one, attribute) for name, one in modules.items() if hasattr(one, attribute)}
+
+
+def entry_of(folder: ModuleType) -> Any:
+    """The type of an entry of the catalogue: `SETTINGS` of the module that its `kind` names."""
+    settings = tuple(having(folder, "SETTINGS").values())
+    return Annotated[Union[settings], Field(discriminator="kind")]  # noqa: UP007 - known only at run time

@@ -1,0 +1,1 @@
+"""Text on disk: lines, rows and pairs of sentences, their keys, hashes and splits."""

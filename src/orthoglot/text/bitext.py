@@ -1,0 +1,242 @@
+"""Aligned sentences on disk: Moses pairs and TSV in, deterministic TSV out.
+
+Line n of one side belongs to line n of the other, so only a line feed ends a line (not a carriage return,
+U+2028 or a form feed) and an empty line stays a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
+
+import zstandard
+
+from orthoglot.atomic import replacing
+from orthoglot.errors import DataError
+
+CHUNK_BYTES = 1 << 20
+LINES = 1_000  # that are paired, or written, at once
+BLOCK = 20_000  # pairs or sentences that are worked on at once
+LONGEST = 1 << 24  # bytes of a line
+
+
+class SentencePair(NamedTuple):
+    """Two sentences that translate each other."""
+
+    source: str
+    target: str
+
+
+class LeftOut(NamedTuple):
+    """A message or translation unit that no pair was made of."""
+
+    reason: str
+
+
+# What the reader of a file yields for each thing that it meets.
+Item = SentencePair | LeftOut
+T = TypeVar("T")
+
+
+def blocks(items: Iterator[T]) -> Iterator[list[T]]:
+    """As many items as are worked on at once, in order."""
+    while block := list(islice(items, BLOCK)):
+        yield block
+
+
+def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
+    """Stream the pairs of one TSV file or of two Moses files, source first; .gz and .zst are unpacked.
+
+    Raises:
+        DataError: a file is missing, empty, truncated or not UTF-8; a TSV line has not two columns; the Moses
+            files have different numbers of lines.
+    """
+    if len(files) == 1:
+        return map(SentencePair._make, read_rows(files[0], 2))
+    source, target = files
+    return aligned(read_lines(source), read_lines(target), str(source), str(target))
+
+
+def aligned(
+    source: Iterator[str], target: Iterator[str], source_name: str, target_name: str
+) -> Iterator[SentencePair]:
+    """Pair the lines of two texts.
+
+    Raises:
+        DataError: the texts have different numbers of lines, or none.
+    """
+    paired = 0
+    while True:
+        first, second = list(islice(source, LINES)), list(islice(target, LINES))
+        if len(first) != len(second):
+            counts = [
+                paired + len(some) + sum(1 for _ in rest)
+                for some, rest in ((first, source), (second, target))
+            ]
+            raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
+        if not first:
+            break
+        yield from map(SentencePair, first, second)
+        paired += len(first)
+    if not paired:
+        raise DataError(f"{source_name} and {target_name} are empty")
+
+
+def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
+    """Split chunks of UTF-8 into lines; the last line may lack its line feed.
+
+    Raises:
+        DataError: the bytes are not UTF-8, or a line has more than 16 MiB; the message gives the line of `name`.
+    """
+    rest, done = bytearray(), 0
+    for chunk in chunks:
+        whole, feed, end = chunk.rpartition(b"\n")
+        if feed:
+            lines = _text(bytes(rest + whole), name, done).split("\n")
+            done += len(lines)
+            yield from lines
+            rest.clear()
+        rest += end
+        if len(rest) > LONGEST:
+            raise DataError(f"{name}: line {done + 1} is longer than {LONGEST >> 20} MiB: no text of lines")
+    if rest:
+        yield _text(bytes(rest), name, done)
+
+
+def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
+    """Write pairs, or rows of more columns, as gzipped TSV and return their number; equal pairs give equal bytes.
+
+    A tab or line feed inside a sentence becomes a space.
+    """
+    count = 0
+    with (
+        replacing(path) as partial,
+        partial.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
+    ):
+        for row in pairs:
+            cells = (cell.replace("\t", " ").replace("\n", " ") for cell in row)
+            file.write("\t".join(cells) + "\n")
+            count += 1
+    return count
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines, each with a line feed: .gz and .zst are packed, "-" is standard output.
+
+    A file is there whole or not at all; one that is packed has the same bytes for the same lines.
+    """
+    if str(path) == "-":
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        return
+    rest = iter(lines)
+    with replacing(path) as partial, partial.open("wb") as raw, _packed(path.suffix, raw) as file:
+        while block := list(islice(rest, LINES)):
+            file.write("".join(f"{line}\n" for line in block).encode())
+
+
+def _packed(suffix: str, raw: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """What packs all that is written to it into `raw`, as the name of the file asks for."""
+    if suffix == ".gz":
+        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
+    if suffix == ".zst":
+        return cast(BinaryIO, zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False))
+    return nullcontext(raw)
+
+
+def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
+    """Stream the lines of a TSV file, split at tabs; a quotation mark is a character like any other.
+
+    Raises:
+        DataError: the file is missing, empty, truncated or not UTF-8; a line has not `columns` columns (0: as
+            many as the first one).
+    """
+    number = 0
+    for number, line in enumerate(read_lines(path), 1):
+        row = line.split("\t")
+        columns = columns or len(row)
+        if len(row) != columns:
+            raise DataError(f"{path}: line {number} has {len(row)} columns, not {columns}")
+        yield row
+    if not number:
+        raise DataError(f"{path} is empty")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Stream the lines of a text file; .gz and .zst are unpacked.
+
+    Raises:
+        DataError: the file is missing, truncated or not UTF-8.
+    """
+    return decoded(unpacked(path), str(path))
+
+
+def read_json(path: Path) -> Iterator[tuple[int, Any]]:
+    """Stream the values of a file with one in JSON on each line, with the lines' numbers from 1.
+
+    Raises:
+        DataError: as of `read_lines`; a line is not JSON.
+    """
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            yield number, json.loads(line)
+        # Of too many digits, or too many brackets.
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}: line {number} is no JSON ({error})") from error
+
+
+def unpacked(path: Path) -> Iterator[bytes]:
+    """The file's bytes in chunks, decompressed according to its first bytes; "-" is standard input.
+
+    Raises:
+        DataError: the file is missing or truncated.
+    """
+    try:
+        with nullcontext(_standard_input()) if str(path) == "-" else path.open("rb") as raw:
+            magic = raw.peek(4)[:4]
+            if magic[:2] == b"\x1f\x8b":
+                with gzip.open(raw) as file:
+                    yield from iter(lambda: file.read(CHUNK_BYTES), b"")
+                return
+            chunks = iter(lambda: raw.read(CHUNK_BYTES), b"")
+            yield from _unpacked_zst(chunks) if magic == b"\x28\xb5\x2f\xfd" else chunks
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        raise DataError(f"{path} is truncated or corrupt: {error}") from error
+
+
+def _standard_input() -> io.BufferedReader:
+    return io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+
+
+def _unpacked_zst(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    # The library's own stream reader takes a truncated file for a complete one; frames may follow one another.
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    begun = False
+    for chunk in chunks:
+        while chunk:
+            yield frame.decompress(chunk)
+            begun = not frame.eof
+            chunk = frame.unused_data
+            if frame.eof:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+    if begun:
+        raise EOFError("the last zstd frame is truncated")
+
+
+def _text(line_bytes: bytes, name: str, done: int) -> str:
+    try:
+        return line_bytes.decode()
+    except UnicodeDecodeError as error:
+        line = done + line_bytes.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{name}: line {line} is not UTF-8 ({error.reason})") from error
