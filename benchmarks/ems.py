@@ -33,15 +33,16 @@ import straightforward_ems as naive
 import torch
 
 from orthoglot import config
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.tokenization import open_tokenizer
-from orthoglot.encoders.training_settings import EmsSettings, ScratchNetwork
+from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.sampling import RowSampler
 from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
 from orthoglot.pretraining.tokenised import Bitext, languages_of, read_bitext
-from orthoglot.pretraining.trainer import scheduler
+from orthoglot.pretraining.trainer import WEIGHT_DECAY, scheduler
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,7 +128,7 @@ def ours(
     model = EmsModel(settings, encoder, int(data.languages.max()) + 1).to(device).train()
     if compiled:
         model.encoder = torch.compile(model.encoder, dynamic=True)  # type: ignore[assignment]
-    options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay, "fused": True}
+    options = {"lr": settings.learning_rate, "weight_decay": WEIGHT_DECAY, "fused": True}
     optimizer = torch.optim.Adam(model.parameters(), amsgrad=settings.amsgrad, **options)
     rates = scheduler(optimizer, warmup=settings.warmup_steps, steps=settings.steps, shape=settings.schedule)
     collate, generator = EmsCollator(settings, encoder, device), np.random.default_rng(0)
@@ -154,7 +155,7 @@ def straightforward(
     languages = int(data.languages.max()) + 1
     widths = settings.language_width, shape.width, settings.projection_width
     model = naive.Model(encoder, naive.Heads(languages, *widths, vocabulary), settings.temperature)
-    options = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
+    options = {"lr": settings.learning_rate, "weight_decay": WEIGHT_DECAY}
     optimizer = torch.optim.Adam(model.parameters(), amsgrad=settings.amsgrad, **options)
 
     def take() -> None:

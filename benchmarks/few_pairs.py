@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from remembered import Remembered
 
+from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.discriminant import DISCRIMINANT
 from orthoglot.decomposers.moments import Moments, PairMoments, compute
 from orthoglot.tasks.margins import best_threshold, mine
 from orthoglot.tasks.search import search

@@ -119,6 +119,58 @@ def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
     return (SentencePair(f"number {n}", f"Zahl {n}") for n in range(100))
 '''
 
+KIND = '''
+"""Kind `letters`: how often a sentence has each letter."""
+
+from typing import Literal
+
+import numpy as np
+
+from orthoglot.encoders.folder import save_card, stated
+from orthoglot.encoders.settings import FrozenSettings, Kind
+
+
+class LettersSettings(FrozenSettings):
+    kind: Literal["letters"]
+
+
+class Letters:
+    def __init__(self, name, languages, checkpoint):
+        self.name, self.languages, self.letters, self.dim = name, tuple(languages), checkpoint, len(checkpoint)
+
+    def encode(self, sentences, language, batch_tokens, done=None):
+        return np.array([[one.count(letter) for letter in self.letters] for one in sentences], np.float32)
+
+
+def make(settings, name, output):
+    save_card(output, settings.model_dump(exclude={"licence"}) | {"name": name})
+
+
+def load(folder, device, precision):
+    return Letters(**stated(folder, "name", "languages", "checkpoint")[1])
+
+
+KIND = Kind(LettersSettings, make, load, place=lambda checkpoint, revision: None)
+'''
+ENCODER_OF_THE_KIND = """
+import sys
+from pathlib import Path
+
+from orthoglot import config
+from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder, make_encoder
+
+folder = Path(sys.argv[1])
+folder.mkdir()
+settings = config.load(Path("params.yaml")).encoders["ab"]
+make_encoder(settings, "ab", Inputs([]), RunOptions("cpu", Path("state")), folder)
+encoder = load_encoder(folder)
+assert encoder.encode(["abba", "cab"], "en", 100).tolist() == [[2, 2], [1, 1]]
+try:
+    config.load(Path("params.yaml"), {"encoders": {"ab": {"max_token": 3}}})
+except config.ConfigError as error:
+    assert str(error).endswith("unknown key 'encoders.ab.max_token'; nearest known: max_tokens"), error
+"""
+
 
 def recipe(heading: str) -> str:
     """The text of a section of the page."""
@@ -205,3 +257,11 @@ def test_a_task_that_is_added_as_the_page_says_is_in_the_report(
 def test_a_loss_term_that_is_added_as_the_page_says_is_computed(checkout: Path) -> None:
     follow(recipe("A new loss term, step by step"), checkout)
     run(checkout, METHOD_WITH_THE_TERM)
+
+
+def test_a_kind_of_encoder_is_added_with_one_file(checkout: Path) -> None:
+    (checkout / "src/orthoglot/encoders/kinds/letters.py").write_text(KIND)
+    params = checkout / "params.yaml"
+    entry = {"ab": {"kind": "letters", "checkpoint": "ab", "licence": "none"}}
+    params.write_text(yaml.safe_dump(yaml.safe_load(params.read_text()) | {"encoders": entry}))
+    run(checkout, ENCODER_OF_THE_KIND, checkout / "made")

@@ -8,13 +8,10 @@ from itertools import chain
 from orthoglot.config import Params, Part
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.encoders.kinds.distillation import DistillationSettings
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.settings import FrozenSettings
-from orthoglot.encoders.training_settings import (
-    DistillationSettings,
-    EmmaXSettings,
-    ScratchNetwork,
-    TrainingSettings,
-)
+from orthoglot.encoders.training_settings import ScratchNetwork, TrainingSettings
 from orthoglot.errors import ConfigError
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings

@@ -23,6 +23,8 @@ PACKAGE = "orthoglot"
 # Modules that load others by their name, or stand for them, and the folder of these.
 FOLDERS = {
     "orthoglot.benchmarks.kinds": "orthoglot.benchmarks.kinds",
+    "orthoglot.decomposers": "orthoglot.decomposers.architectures",
+    "orthoglot.encoders.kinds": "orthoglot.encoders.kinds",
     "orthoglot.formats.kinds": "orthoglot.formats.kinds",
     "orthoglot.tasks.registry": "orthoglot.tasks.suite",
 }

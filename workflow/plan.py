@@ -18,7 +18,7 @@ from typing import Any
 from checks import EncoderChecks, check_benchmarks, check_opus, check_parts
 from digests import SOURCE, code, digest, files_digest, texts
 from orthoglot import __version__, config, receipts
-from orthoglot.encoders.kinds import KINDS, SAVED_AS, EncoderSettings
+from orthoglot.encoders.kinds import SAVED_AS, EncoderSettings, kind
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
@@ -266,7 +266,7 @@ class Plan:
     def _frozen(self, job: Job) -> bool:
         """Whether the encoder of a job was trained elsewhere."""
         (encoder,) = job.inputs["encoder"]
-        return issubclass(KINDS[self.jobs[encoder].settings["encoder"]["kind"]].settings, FrozenSettings)
+        return issubclass(kind(self.jobs[encoder].settings["encoder"]["kind"]).settings, FrozenSettings)
 
     def gpus(self, key: str) -> int:
         """How many GPUs the job takes."""
@@ -485,7 +485,7 @@ class Plan:
     def _kinds(self, settings: EncoderSettings) -> list[str]:
         """The kinds of encoders that making and opening this one use."""
         before = [self.params.encoders[origin] for origin in settings.origins.values()]
-        saved = [] if KINDS[settings.kind].load else SAVED_AS
+        saved = [] if kind(settings.kind).load else SAVED_AS
         return sorted({settings.kind, *saved, *(kind for one in before for kind in self._kinds(one))})
 
     def _tokens(self, settings: TrainingSettings, seen: Seen, start: list[str], home: str) -> str:

@@ -25,7 +25,8 @@ from orthoglot import config
 from orthoglot.decomposers.base import Decomposition, unit
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.training_settings import EmmaXSettings, EmsSettings
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
 from orthoglot.pretraining import emma_x, trainer
@@ -364,8 +365,8 @@ def encoding(part: Part) -> None:
 
 def real_encoders() -> dict[str, Path]:
     """me5-small, if `orthoglot checkpoint` has put it into `weights`, as an encoder folder."""
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.link import link
-    from orthoglot.encoders.settings import PretrainedSettings
 
     found = {}
     for name in ("me5-small", "me5-small-4bit"):

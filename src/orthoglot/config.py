@@ -9,15 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
 from orthoglot import yaml_files
 from orthoglot.benchmarks import kinds as benchmark_kinds
 from orthoglot.benchmarks.base import Benchmark
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
-from orthoglot.encoders.kinds import KINDS, EncoderSettings
-from orthoglot.encoders.training_settings import EmsSettings, EncoderNetwork, TrainingSettings, Transformer
+from orthoglot.encoders import kinds
+from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.training_settings import EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.formats import kinds as corpus_kinds
@@ -156,7 +158,7 @@ class Params(Settings):
     """Test sets, by name."""
     encoders: dict[Name, EncoderSettings]
     """Encoders, by name."""
-    methods: dict[Name, MethodSettings]
+    methods: dict[Name, SerializeAsAny[MethodSettings]]
     """Decomposition methods, by name."""
     variants: dict[Name, dict[Name, dict[str, Any]]]
     """What each variant changes in an encoder, by kind of encoder and name."""
@@ -312,7 +314,7 @@ FIELDS = {
         name: frozenset(settings.model_fields)
         for name, settings in having(benchmark_kinds, "SETTINGS").items()
     },
-    "encoders": {name: frozenset(kind.settings.model_fields) for name, kind in KINDS.items()},
+    "encoders": {name: frozenset(kinds.kind(name).settings.model_fields) for name in kinds.names()},
 }
 
 

@@ -15,8 +15,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from orthoglot import config
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EmsSettings, ScratchNetwork
+from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Bitext

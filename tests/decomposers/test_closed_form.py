@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from worlds import DIM, Texts, split, world
 
-from orthoglot.decomposers import ARCHITECTURES
 from orthoglot.decomposers import architecture as named
+from orthoglot.decomposers import names
 from orthoglot.decomposers.base import ClosedForm, Decomposer, load_decomposer
 from orthoglot.decomposers.moments import Block, compute
 from orthoglot.errors import DataError
@@ -23,7 +23,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "discriminant": {"shrinkage": 0.3, "power": 0.5, "centre": "overall"},
     "turned_discriminant": {"turn": 0.5, "shrinkage": 0.3, "power": 0.5, "centre": "language"},
 }
-CLOSED_FORMS = [name for name in ARCHITECTURES if isinstance(named(name), ClosedForm)]
+CLOSED_FORMS = [name for name in names() if isinstance(named(name), ClosedForm)]
 # The meaning of the discriminants has coordinates of its own.
 ADDING_UP = [name for name in CLOSED_FORMS if not name.endswith("discriminant")]
 

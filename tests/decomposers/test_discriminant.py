@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
+from orthoglot.decomposers.architectures.discriminant import Scatter, apply, candidates, fit
 from orthoglot.decomposers.base import Decomposer, Languages, unit
 from orthoglot.decomposers.choice import losses
-from orthoglot.decomposers.discriminant import DISCRIMINANT, Scatter, apply, candidates, fit
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
 from orthoglot.errors import DataError
 

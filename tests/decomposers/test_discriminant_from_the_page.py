@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from orthoglot.decomposers import discriminant, turned_discriminant
+from orthoglot.decomposers.architectures import discriminant, turned_discriminant
 from orthoglot.decomposers.base import Languages
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 

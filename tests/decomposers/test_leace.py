@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from worlds import DIM, LANGUAGES, Texts, labels, moments_of, split, stacked, world
 
-from orthoglot.decomposers.leace import fit
+from orthoglot.decomposers.architectures.leace import fit
 from orthoglot.errors import DataError
 
 K = len(LANGUAGES)

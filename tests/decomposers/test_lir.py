@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import DIM, LANGUAGES, moments_of, split, world
 
-from orthoglot.decomposers.lir import fit
+from orthoglot.decomposers.architectures.lir import fit
 from orthoglot.errors import DataError
 
 

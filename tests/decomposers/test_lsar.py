@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import DIM, LANGUAGES, moments_of, split, world
 
-from orthoglot.decomposers.lsar import fit
+from orthoglot.decomposers.architectures.lsar import fit
 from orthoglot.errors import DataError
 
 

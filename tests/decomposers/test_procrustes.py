@@ -7,9 +7,9 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from worlds import DIM, split
 
-from orthoglot.decomposers import procrustes
+from orthoglot.decomposers.architectures import procrustes
+from orthoglot.decomposers.architectures.procrustes import rotation
 from orthoglot.decomposers.moments import Moments, PairMoments
-from orthoglot.decomposers.procrustes import rotation
 from orthoglot.errors import DataError
 
 Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from orthoglot.decomposers import discriminant, procrustes
+from orthoglot.decomposers.architectures import discriminant, procrustes
+from orthoglot.decomposers.architectures.turned_discriminant import ARCHITECTURE as TURNED_DISCRIMINANT
+from orthoglot.decomposers.architectures.turned_discriminant import apply, candidates, fit
 from orthoglot.decomposers.base import Languages, Weights
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
-from orthoglot.decomposers.turned_discriminant import TURNED_DISCRIMINANT, apply, candidates, fit
 
 DIM, MEANING, TRAIN = 12, 6, 500
 LANGUAGES = ["de", "en", "zh"]

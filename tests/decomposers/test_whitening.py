@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from worlds import DIM, moments_of, split, world
 
-from orthoglot.decomposers.whitening import fit
+from orthoglot.decomposers.architectures.whitening import fit
 from orthoglot.errors import DataError
 
 

@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as arrays
 
 from orthoglot.embeddings.store import MOST, as_stored
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
-from orthoglot.encoders.settings import PretrainedSettings
 from orthoglot.errors import DataError
 
 HALF = np.dtype(np.float16)

@@ -9,8 +9,8 @@ import pytest
 
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
-from orthoglot.encoders.settings import PretrainedSettings
 
 WORDS = [
     "the",

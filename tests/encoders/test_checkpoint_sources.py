@@ -20,9 +20,10 @@ from packed_e5 import write_packed
 from orthoglot.encoders import checkpoint
 from orthoglot.encoders.folder import card, identity, save_card
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link_packaged
 from orthoglot.encoders.pretrained import PretrainedEncoder
-from orthoglot.encoders.settings import PackagedWeights, PretrainedSettings
+from orthoglot.encoders.settings import PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 COMMIT = "1" * 40
@@ -84,7 +85,7 @@ def in_own_process(code: str, settings: PretrainedSettings, output: Path, hub: H
     """Run code with the names `settings` and `output`: huggingface_hub reads its variables when it is imported."""
     start = (
         "import sys; from pathlib import Path; from orthoglot.encoders import checkpoint, link\n"
-        "from orthoglot.encoders.settings import PretrainedSettings\n"
+        "from orthoglot.encoders.kinds.pretrained import PretrainedSettings\n"
         "settings = PretrainedSettings.model_validate_json(sys.argv[1]); output = Path(sys.argv[2])\n"
     )
     environment = {

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 from orthoglot.cli import app
 from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.encoders.kinds.laser import LaserSettings
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.language_coverage import coverage, survey
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import LaserSettings, PretrainedSettings, SentenceTransformersSettings
 from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError

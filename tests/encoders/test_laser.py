@@ -18,9 +18,9 @@ import torch
 
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.laser import LaserEncoder, LaserModel, LaserSizes, LaserTokenizer, convert
 from orthoglot.encoders.link import link
-from orthoglot.encoders.settings import LaserSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 SENTENCES = ["the cat sat on the mat", "a cat", "mat", "the mat sat on a cat and the cat sat on a mat"]

@@ -18,10 +18,11 @@ from checkpoints import bert, xlmr
 
 from orthoglot.encoders.folder import identity, locate
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint
 from orthoglot.encoders.sentence_transformer import save_with_layers
-from orthoglot.encoders.settings import Pooling, PretrainedSettings
+from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 SENTENCES = ["the cat sat", "a mat", "on the mat the cat sat on a mat", "cat"]

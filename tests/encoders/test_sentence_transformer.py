@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from sentence_transformers.sentence_transformer.modules import Dense, Normalize,
 
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
-from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings
 from orthoglot.errors import ConfigError, DataError
 
 SENTENCES = ["the cat sat", "a mat", "on the mat the cat sat on a mat", "cat"]
@@ -121,62 +123,96 @@ def test_more_tokens_than_positions_are_refused(model: Path, tmp_path: Path) -> 
         _link(tmp_path / "e", model, max_tokens=17)
 
 
-def test_a_models_own_code_is_never_run(model: Path, tmp_path: Path) -> None:
-    own = shutil.copytree(model, tmp_path / "own")
-    listed = json.loads((own / "modules.json").read_text())
-    listed[1]["type"] = "own.Pooling"
-    (own / "modules.json").write_text(json.dumps(listed))
-    (own / "own.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'broken-into')!r})\n")
-    with pytest.raises(ConfigError, match="without its own code"):
-        _link(tmp_path / "e", own)
-    assert not (tmp_path / "broken-into").exists()
+def _set(name: str, change: Callable[[Any], object]) -> Callable[[Path], None]:
+    """Change what a JSON file of a model says."""
+
+    def damage(model: Path) -> None:
+        said = json.loads((model / name).read_text())
+        change(said)
+        (model / name).write_text(json.dumps(said))
+
+    return damage
 
 
-@pytest.mark.parametrize("step", ["", "2_Dense"])
-def test_only_safetensors_are_read(model: Path, tmp_path: Path, step: str) -> None:
-    pickled = shutil.copytree(model, tmp_path / "pickled")
+def _weights(step: str, change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    """Change the weights of a step of a model."""
 
-    class Evil:
-        def __reduce__(self) -> tuple[Any, ...]:
-            return (os.mkdir, (str(tmp_path / "broken-into"),))
+    def damage(model: Path) -> None:
+        weights = load_file(model / step / "model.safetensors")
+        change(weights)
+        save_file(weights, model / step / "model.safetensors", metadata={"format": "pt"})
 
-    (pickled / step / "model.safetensors").unlink()
-    (pickled / step / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(DataError, match=r"no \.safetensors weights"):
-        _link(tmp_path / "e", pickled)
-    assert not (tmp_path / "broken-into").exists()
+    return damage
 
 
-@pytest.mark.parametrize(
-    ("lost", "message"),
-    [("modules.json", "cannot be read"), ("1_Pooling/config.json", "cannot be read")],
-)
-def test_absent_files_are_refused(model: Path, tmp_path: Path, lost: str, message: str) -> None:
-    damaged = shutil.copytree(model, tmp_path / "damaged")
-    (damaged / lost).unlink()
-    with pytest.raises(DataError, match=message):
-        _link(tmp_path / "e", damaged)
+def _own_code(model: Path) -> None:
+    _set("modules.json", lambda listed: listed[1].update(type="own.Pooling"))(model)
+    (model / "own.py").write_text(f"import os\nos.mkdir({str(model / 'broken-into')!r})\n")
 
 
-@pytest.mark.parametrize("step", ["", "2_Dense"])
-def test_weights_that_the_library_would_draw_at_random_are_refused(
-    model: Path, tmp_path: Path, step: str
-) -> None:
-    damaged = shutil.copytree(model, tmp_path / "damaged")
-    path = damaged / step / "model.safetensors"
-    weights = load_file(path)
+def _pickled(step: str) -> Callable[[Path], None]:
+    def damage(model: Path) -> None:
+        class Evil:
+            def __reduce__(self) -> tuple[Any, ...]:
+                return (os.mkdir, (str(model / "broken-into"),))
+
+        (model / step / "model.safetensors").unlink()
+        (model / step / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
+
+    return damage
+
+
+def _lost(weights: dict[str, torch.Tensor]) -> None:
     del weights[next(name for name in weights if name.endswith("weight"))]
-    save_file(weights, path, metadata={"format": "pt"})
-    with pytest.raises(DataError):
-        _link(tmp_path / "e", damaged)
 
 
-def test_a_model_without_a_transformer_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "modules.json").write_text(
-        '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.BoW"}]'
+def _type_of(place: int, kind: str) -> Callable[[Path], None]:
+    return _set("modules.json", lambda listed: listed[place].update(type=kind))
+
+
+ACTIVATIONS = [
+    "mish",
+    "nn.Tanh",
+    "torch.nn.modules.activation.Tahn",
+    "torch.nn.Linear",
+    "torch.save",
+    7,
+    ["x"],
+]
+POOL, MODLES = "sentence_transformers.models.Pool", "sentence_transformers.modles.Pooling"
+DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "own code": (_own_code, "without its own code"),
+    "pickled transformer": (_pickled(""), r"no \.safetensors weights"),
+    "pickled step": (_pickled("2_Dense"), r"no \.safetensors weights"),
+    "no modules": (lambda model: (model / "modules.json").unlink(), "cannot be read"),
+    "no pooling": (lambda model: (model / "1_Pooling/config.json").unlink(), "cannot be read"),
+    "no transformer": (_type_of(0, "sentence_transformers.models.BoW"), "does not begin with a Transformer"),
+    "unknown class": (_type_of(1, POOL), f"1_Pooling, a {POOL}, cannot be read"),
+    "unknown module": (_type_of(1, MODLES), f"1_Pooling, a {MODLES}, cannot be read"),
+    # The library would draw these at random.
+    "a weight less": (_weights("", _lost), "lacks 1 weights"),
+    "a weight of a step less": (_weights("2_Dense", _lost), "cannot be read"),
+    "not finite": (
+        _weights("2_Dense", lambda weights: weights["linear.weight"].fill_(torch.nan)),
+        r"linear\.weight is not finite",
+    ),
+} | {
+    f"activation {named}": (
+        _set("2_Dense/config.json", lambda said, named=named: said.update(activation_function=named)),
+        "2_Dense|cannot be read",
     )
-    with pytest.raises(ConfigError, match="does not begin with a Transformer"):
-        _link(tmp_path / "e", tmp_path)
+    for named in ACTIVATIONS
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_model_is_refused_and_its_code_never_run(damage: str, model: Path, tmp_path: Path) -> None:
+    change, message = DAMAGE[damage]
+    damaged = shutil.copytree(model, tmp_path / "damaged")
+    change(damaged)
+    with pytest.raises((ConfigError, DataError), match=message):
+        load_encoder(_link(tmp_path / "e", damaged), "cpu")
+    assert not (damaged / "broken-into").exists()
 
 
 @pytest.mark.parametrize(
@@ -230,36 +266,3 @@ def test_a_real_checkpoint_finds_the_paraphrase(tmp_path: Path, monkeypatch: pyt
         ["A man is playing a guitar.", "Someone plays the guitar.", "The stock market fell today."], "", 8
     )
     assert query @ near > 0.7 > 0.3 > query @ far
-
-
-@pytest.mark.parametrize(
-    "named",
-    ["mish", "nn.Tanh", "torch.nn.modules.activation.Tahn", "torch.nn.Linear", "torch.save", 7, ["x"]],
-)
-def test_an_unknown_activation_is_refused(named: object, model: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(model, tmp_path / "other")
-    config = json.loads((other / "2_Dense/config.json").read_text())
-    (other / "2_Dense/config.json").write_text(json.dumps(config | {"activation_function": named}))
-    with pytest.raises(DataError, match=r"2_Dense|cannot be read"):
-        _link(tmp_path / "e", other)
-
-
-@pytest.mark.parametrize(
-    "kind", ["sentence_transformers.models.Pool", "sentence_transformers.modles.Pooling"]
-)
-def test_an_unknown_class_of_a_module_is_named(kind: str, model: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(model, tmp_path / "other")
-    listed = json.loads((other / "modules.json").read_text())
-    listed[1]["type"] = kind
-    (other / "modules.json").write_text(json.dumps(listed))
-    with pytest.raises(DataError, match=f"1_Pooling, a {kind}, cannot be read"):
-        _link(tmp_path / "e", other)
-
-
-def test_weights_of_a_dense_layer_that_are_not_finite_are_refused(model: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(model, tmp_path / "other")
-    weights = load_file(other / "2_Dense/model.safetensors")
-    weights["linear.weight"][0, 0] = torch.nan
-    save_file(weights, other / "2_Dense/model.safetensors")
-    with pytest.raises(DataError, match=r"linear\.weight is not finite"):
-        load_encoder(_link(tmp_path / "e", other), "cpu")

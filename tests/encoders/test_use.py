@@ -15,8 +15,8 @@ from packed_use import twin, write_packed
 from orthoglot import config
 from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.use import PackagedUse, UseSettings
 from orthoglot.encoders.link import encoder_from_package, link_packaged
-from orthoglot.encoders.settings import PackagedUse, UseSettings
 from orthoglot.encoders.use import UseEncoder
 from orthoglot.encoders.usem3 import convert
 from orthoglot.errors import ConfigError, DataError, OfflineError

@@ -138,7 +138,7 @@ def test_the_linear_classifier_is_one_map_of_both_vectors() -> None:
     torch.testing.assert_close(classifier.crossed(x, y)[:, range(5), range(5)], expected)
 
 
-def test_the_spread_start_tells_lengths_apart_and_the_random_one_has_one_winner() -> None:
+def test_the_start_tells_lengths_apart() -> None:
     """Methods 6.2: differences of unit vectors have squared lengths of 0 to 4; the start cuts (0, 2] by length."""
     width = 512
     made = Mixture(4, width)
@@ -150,9 +150,6 @@ def test_the_spread_start_tells_lengths_apart_and_the_random_one_has_one_winner(
     with torch.no_grad():
         ranks = made.double().paired(base.repeat(3, 1), torch.cat([near, noise, far])).argmax(0) + 1
     assert ranks.tolist() == [1, 4, 4]
-    torch.manual_seed(0)
-    winners = Mixture(4, width, "random").double().crossed(units(20, width, 7), units(25, width, 8)).argmax(0)
-    assert len(winners.unique()) == 1
 
 
 def test_half_precision_vectors_are_compared_in_float32() -> None:

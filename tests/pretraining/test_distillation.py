@@ -18,7 +18,7 @@ from torch import nn
 
 from orthoglot.corpora import spool
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.training_settings import DistillationSettings
+from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import distillation as module
 from orthoglot.pretraining.collate import Chunk, TokenBatch

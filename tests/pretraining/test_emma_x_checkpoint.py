@@ -24,9 +24,10 @@ from transformers import AutoModelForMaskedLM
 from orthoglot.corpora.text import PrepareTextSettings, prepare_text
 from orthoglot.encoders.folder import identity, save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.pretrained import with_token_head
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EmmaXSettings, EncoderNetwork
+from orthoglot.encoders.training_settings import EncoderNetwork
 from orthoglot.errors import ConfigError
 from orthoglot.papers.runs import parameters
 from orthoglot.pretraining.collate import collate, encode_and_predict, encode_batch

@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EmmaXSettings, TrainingSettings
+from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.emma_x import ranking_info_nce
 from orthoglot.pretraining import emma_x
@@ -60,20 +61,16 @@ EMMA = EmmaXSettings.model_validate(
         "kind": "emma-x",
         "ranks": 4,
         "classifier": "mixture",
-        "mixture_start": "spread",
         "queue": 24,
         "momentum": 0.9,
-        "key_dropout": False,
         "score_momentum": 0.9,
-        "mlm": {"weight": 0.0, "mask_share": 0.1, "smoothing": 0.1},
+        "mlm": {"weight": 0.0},
         "parallel": PHASE | {"pairs": {}, "order": "together", "virtual": "paper", "temperature": 0.05},
         "text": PHASE
         | {
             "text": "apart",
             "known_pairs": 0,
             "fixed_classifier": False,
-            "lowest_temperature": 0.05,
-            "highest_temperature": 0.1,
         },
     }
 )
@@ -219,7 +216,6 @@ def test_keys_follow_before_they_are_made_and_drop_nothing_out() -> None:
     made.train()
     assert made.encoder.training
     assert not made.keys.training
-    assert contrast(changed(key_dropout=True)).train().keys.training
     seen = TextModel(made, EMMA).train()._compare(EmmaXBatch(reading(4), (4,)))
     torch.testing.assert_close(made.keys.table.weight, 0.25 * made.encoder.table.weight)
     expected = functional.normalize(made.encoder.table.weight[:4], dim=1)
@@ -519,7 +515,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import torch
-from orthoglot.encoders.training_settings import EmmaXSettings
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.pretraining.emma_x import pretrain_emma_x
 from orthoglot.encoders.kinds import Inputs, RunOptions
 torch.set_num_threads(1)
@@ -633,12 +629,10 @@ def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path)
             {"text": "none", "batch_size": 0, "known_pairs": 1},
             "needs two sentences or two known pairs",
         ),
-        ("text", {"lowest_temperature": 0.2}, "lowest_temperature is above highest_temperature"),
         ("text", {"smoothing": 0.75}, r"text\.smoothing of 4 ranks must be below 0\.75"),
         ("parallel", {"smoothing": 0.8}, r"parallel\.smoothing of 4 ranks"),
-        ("", {"mixture_start": "random", "classifier": "linear"}, "mixture_start random is of a mixture"),
         ("", {"momentum": 1.0}, "less than 1"),
-        ("", {"mlm": {"weight": 1.0, "mask_share": 0.1, "smoothing": 0.1}}, "a new network has no head"),
+        ("", {"mlm": {"weight": 1.0}}, "a new network has no head"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(phase: str, values: dict[str, Any], message: str) -> None:
@@ -704,10 +698,10 @@ def _sentences(batch: EmmaXBatch) -> list[Tensor]:
 
 
 def test_an_encoder_that_does_not_learn_reads_as_at_use_and_its_keys_stay() -> None:
-    made = contrast(changed(key_dropout=True))
+    made = contrast(EMMA)
     made.encoder.table.weight.data.add_(1.0)
     before = made.keys.table.weight.clone()
-    pupil = ParallelModel(made, changed(key_dropout=True), frozenset({"classifier"})).train()
+    pupil = ParallelModel(made, EMMA, frozenset({"classifier"})).train()
     pupil(EmmaXBatch(reading(8), (4, 4), draws(8, 3)))
     assert not made.encoder.training
     assert not made.keys.training

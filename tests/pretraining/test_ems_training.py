@@ -22,13 +22,9 @@ from safetensors.torch import load_file
 from orthoglot import config
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import (
-    EmsSettings,
-    EncoderNetwork,
-    ScratchNetwork,
-    TokenizerSettings,
-)
+from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork, TokenizerSettings
 from orthoglot.errors import DataError
 from orthoglot.pretraining import ems as pretrain
 from orthoglot.pretraining import trainer as pairs
@@ -72,7 +68,6 @@ SETTINGS = EmsSettings(
     processes=1,
     precision="float32",
     learning_rate=5e-3,
-    weight_decay=1e-5,
     amsgrad=True,
     warmup_steps=10,
     schedule="cosine",
@@ -399,7 +394,7 @@ WORDS_WEIGHT = "embeddings.word_embeddings.weight"
 KILLED = """
 import sys
 from pathlib import Path
-from orthoglot.encoders.training_settings import EmsSettings
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.training import loop
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.pretraining.ems import pretrain_ems

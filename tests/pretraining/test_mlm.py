@@ -13,7 +13,7 @@ import transformers
 from torch import Tensor
 
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.training_settings import MlmSettings
+from orthoglot.encoders.kinds.mlm import MlmSettings
 from orthoglot.pretraining import mlm
 from orthoglot.pretraining.collate import hidden_of
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
@@ -23,14 +23,11 @@ from orthoglot.training import loop
 SETTINGS = MlmSettings(
     kind="mlm",
     vocabulary=80,
-    sentences_per_language=50_000,
     layers=1,
     width=32,
     heads=2,
     feed_forward=64,
     max_tokens=16,
-    mask_share=0.15,
-    weight_decay=0.01,
     learning_rate=5e-3,
     warmup_steps=10,
     batch_size=32,

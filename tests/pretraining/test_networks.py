@@ -16,7 +16,8 @@ from safetensors.torch import load_file
 
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
-from orthoglot.encoders.training_settings import EmsSettings, TokensSettings
+from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.pretraining.ems import pretrain_ems
@@ -98,7 +99,6 @@ SETTINGS: dict[str, Any] = {
     "processes": 1,
     "precision": "float32",
     "learning_rate": 1e-2,
-    "weight_decay": 0.0,
     "amsgrad": True,
     "warmup_steps": 5,
     "schedule": "cosine",

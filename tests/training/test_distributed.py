@@ -23,7 +23,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import torch
-from orthoglot.encoders.training_settings import EmsSettings
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.training import loop
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.pretraining.ems import pretrain_ems

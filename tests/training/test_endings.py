@@ -46,7 +46,9 @@ def test_summary_counts_epochs_from_one() -> None:
 
 
 def test_the_job_logs_one_line_and_what_is_doubtful(caplog: pytest.LogCaptureFixture) -> None:
-    method = MethodSettings(architecture="two_head", terms={"meat.language": 1.0}, stopping="retrieval")
+    method = MethodSettings.model_validate(
+        {"architecture": "two_head", "terms": {"meat.language": 1.0}, "stopping": "retrieval"}
+    )
     with caplog.at_level(logging.INFO):
         log_endings(
             method, DecompositionSettings(max_epochs=40), "m", [Ending(12, 0, False), Ending(40, 38, True)]

@@ -12,8 +12,8 @@ import torch
 from synthetic_world import World, make_world
 
 from orthoglot import config
+from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
 from orthoglot.decomposers.base import Decomposer
-from orthoglot.decomposers.discriminant import DISCRIMINANT
 from orthoglot.decomposers.moments import compute
 from orthoglot.training import loop
 from orthoglot.training.decompose import fit_decomposer, subtract, train, translations

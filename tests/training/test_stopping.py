@@ -229,7 +229,7 @@ def test_the_criterion_does_something_or_is_refused() -> None:
     with pytest.raises(ValidationError, match="'total', 'retrieval' or 'without-opponents'"):
         DecompositionSettings.model_validate({"stopping": "loss"})
     for terms in ({"meat.adversarial": 1.0}, {"meat.adversarial": 1.0, "meat.language": 0.0}):
-        alone = MethodSettings(architecture="two_head", terms=terms)
+        alone = MethodSettings.model_validate({"architecture": "two_head", "terms": terms})
         with pytest.raises(ConfigError, match=r"leaves none of the terms meat\.adversarial"):
             check_stopping(alone, "without-opponents")
     assert set(CRITERIA) == {"total", "retrieval", "without-opponents"}

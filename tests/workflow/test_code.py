@@ -118,6 +118,23 @@ def test_a_changed_loss_reaches_exactly_the_methods_that_have_it(loss: str, edit
     assert ("results" in folders) == bool(expected)
 
 
+@pytest.mark.parametrize("architecture", ["leace", "residual"])
+def test_a_changed_architecture_reaches_exactly_the_methods_that_have_it(
+    architecture: str, edit: Edit
+) -> None:
+    before = keys()
+    methods = config.check(shipped_values()).methods
+    edit(f"decomposers/architectures/{architecture}.py", "\ndef ", "\ndef new(): ...\n\n\ndef ")
+    fitted = {folder for folder in changed(before) if folder.startswith("models/mini/decomposers/")}
+    assert fitted == {
+        folder
+        for folder in before
+        if folder.startswith("models/mini/decomposers/")
+        and methods[Path(folder).name].architecture == architecture
+    }
+    assert fitted
+
+
 @pytest.mark.parametrize(
     ("module", "old", "new", "verbs"),
     [
@@ -144,11 +161,14 @@ def test_a_kind_of_encoder_is_code_of_its_own_trainings_alone(edit: Edit) -> Non
     edit("pretraining/mlm.py", "def pretrain_mlm(", "@(lambda made: made)\ndef pretrain_mlm(")
     trained = {folder for folder in changed(before) if "/encoders/" in folder or folder.endswith("/encoder")}
     assert trained == {"models/mini/encoders/xlmr-mini"}
+    before = keys()
+    edit("encoders/kinds/laser.py", "\ndef make(", "\ndef new(): ...\n\n\ndef make(")
+    assert changed(before) == set()
 
 
 def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: Edit) -> None:
     before = keys()
-    edit("encoders/pretrained.py", "    def encode(", "    @(lambda made: made)\n    def encode(")
+    edit("encoders/pretrained.py", "    def vectors(", "    @(lambda made: made)\n    def vectors(")
     folders = changed(before)
     assert {"embeddings/mini/ems-mini", "embeddings/mini/xlmr-mini"} <= folders
     assert any(

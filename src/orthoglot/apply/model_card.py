@@ -20,7 +20,7 @@ from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records
-from orthoglot.training.settings import OWN_SETTINGS
+from orthoglot.training.settings import TRAINED_SETTINGS, own_settings
 
 # How the hub names a repository.
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -76,10 +76,10 @@ def decomposer_card(
     Raises:
         ConfigError: these records hold no scores of this decomposer.
     """
-    made, fitted = model_folder / MADE, model_folder / RECORDS
+    made, fitted, details = model_folder / MADE, model_folder / RECORDS, decomposer.details
     facts = json.loads(made.read_text(encoding="utf-8")) if made.is_file() else {}
     if records:
-        scores = _scores(records, decomposer.identity, decomposer.method, decomposer.details.get("seed"))
+        scores = _scores(records, decomposer.identity, decomposer.method, details.get("seed"))
     else:
         scores = read_records(fitted) if fitted.is_file() else []
     text = facts.get("text") or _prepared(model_folder)
@@ -95,10 +95,10 @@ def decomposer_card(
         method=decomposer.method,
         residual=decomposer.architecture == "residual" and "centre" not in decomposer.weights,
         unit=decomposer.unit,
-        settings={name: decomposer.details[name] for name in OWN_SETTINGS if name in decomposer.details},
+        settings={name: details[name] for name in (*own_settings(), *TRAINED_SETTINGS) if name in details},
         dim=decomposer.dim,
         languages=[language] if language else decomposer.languages,
-        details=decomposer.details,
+        details=details,
         encoder=card(home),
         identity=decomposer.identity,
         licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),

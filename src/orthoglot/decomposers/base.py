@@ -13,12 +13,13 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from orthoglot.decomposers import ARCHITECTURES, architecture
+from orthoglot.decomposers import architecture, names
 from orthoglot.errors import DataError
 from orthoglot.receipts import check_whole, file_digest
+from orthoglot.settings import Settings
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from orthoglot.decomposers.choice import Candidate
 
@@ -90,8 +91,8 @@ class Trained:
         maps: names of the linear maps; each is (D, D) with a bias, unless `modules` makes them.
         split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors. During training the method's
             settings are among the weights.
-        settings: names of the method's settings that it needs.
-        modules: "module:function" of this room: (D, generator, **settings) -> PyTorch modules by name.
+        settings: of a method with this architecture, besides those of every trained method.
+        modules: (D, generator, **settings) -> PyTorch modules by name.
         finish: (weights, training translations, languages, **settings) -> further weights, after training.
         affine: whether each part is one affine map of the vector, so that it can be exported as one.
         shapes: of the weights by name, see `ClosedForm`; None for maps (D, D) with biases (D,).
@@ -99,8 +100,8 @@ class Trained:
 
     maps: tuple[str, ...]
     split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
-    settings: tuple[str, ...] = ()
-    modules: str | None = None
+    settings: type[Settings] = Settings
+    modules: Callable[..., dict[str, nn.Linear]] | None = None
     finish: Callable[..., dict[str, np.ndarray]] | None = None
     affine: bool = True
     shapes: Mapping[str, str] | None = None
@@ -123,9 +124,9 @@ class ClosedForm:
             length wherever it stands.
         products: `fit` needs the sums of outer products of each language.
         pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
-        settings: names of the method's settings that `fit` takes.
-        candidates: (moments, pair moments, blocks of translations, given settings) -> candidates, if settings that a
-            method does not give are chosen by cross-validation.
+        settings: of a method with this architecture; `fit` takes them by name.
+        candidates: (moments, pair moments, blocks of translations, given settings) -> candidates, if settings that are
+            None are chosen by cross-validation.
         unit: vectors are divided by their lengths before they are fitted and applied.
         by_language: it has weights for each language, and so none for a language without training pairs.
     """
@@ -136,7 +137,7 @@ class ClosedForm:
     products: bool = False
     pairs: bool = False
     pair_products: bool = False
-    settings: tuple[str, ...] = ()
+    settings: type[Settings] = Settings
     candidates: Callable[..., Iterator[Candidate]] | None = None
     unit: bool = False
     by_language: bool = False
@@ -164,7 +165,7 @@ class Decomposer:
     """A fitted decomposer, ready to apply.
 
     Attributes:
-        architecture: a name in `ARCHITECTURES`.
+        architecture: one of `orthoglot.decomposers.names`.
         method: its name in params.yaml.
         encoder, identity: name and digest of the encoder whose vectors it was fitted to.
         languages: those it was fitted to, sorted; if each has its own weights, no others are known.
@@ -244,8 +245,8 @@ class Decomposer:
                 raise DataError(f"{name}: its {fact} is {getattr(self, fact)!r}")
         if self.dim < 1 or not all(isinstance(language, str) for language in self.languages):
             raise DataError(f"{name}: its dim is {self.dim}, its languages are {self.languages!r}")
-        if self.architecture not in ARCHITECTURES:
-            raise DataError(f"{name}: architecture {self.architecture!r}; known: {', '.join(ARCHITECTURES)}")
+        if self.architecture not in names():
+            raise DataError(f"{name}: architecture {self.architecture!r}; known: {', '.join(names())}")
         expected = _shapes(architecture(self.architecture), self.weights)
         if missing := sorted(expected.keys() - self.weights.keys()):
             raise DataError(f"{name}: lacks the weight {missing[0]}")
@@ -279,6 +280,11 @@ def _shapes(form: Trained | ClosedForm, weights: Weights) -> dict[str, str]:
     if isinstance(form, Trained) and (centre := weights.get("centre")) is not None:
         found["centre"] = "D" if centre.ndim == 1 else "K D"
     return found
+
+
+def mapped(weights: Mapping[str, Any], name: str, e: Any) -> Any:
+    """W e + b (N, D) of the linear map `name`, of NumPy arrays or of tensors."""
+    return e @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pkgutil
 from typing import Any
 
 from torch import Generator, Tensor, nn
@@ -13,7 +12,7 @@ from orthoglot.decomposers.base import Decomposition, Trained
 
 
 class Maps(nn.ModuleDict):
-    """The linear maps of a trained architecture (`orthoglot.decomposers.ARCHITECTURES`), with its settings."""
+    """The linear maps of a trained architecture (`orthoglot.decomposers.architecture`), with its settings."""
 
     def __init__(self, name: str, dim: int, generator: Generator, **settings: Any) -> None:
         found = architecture(name)
@@ -21,9 +20,7 @@ class Maps(nn.ModuleDict):
         if found.modules is None:
             modules: dict[str, nn.Module] = {part: linear(dim, dim, generator) for part in found.maps}
         else:
-            modules = pkgutil.resolve_name(f"orthoglot.decomposers.{found.modules}")(
-                dim, generator, **settings
-            )
+            modules = {**found.modules(dim, generator, **settings)}
         super().__init__(modules)
         self._split, self._settings = found.split, settings
 

@@ -30,7 +30,7 @@ def compute(
             first block of each pair of languages.
         languages: K names, those of the blocks.
         dim: D.
-        settings: the form's settings by name; those that the form can choose may be missing.
+        settings: those of the form that are given, by name; the form chooses those that are missing.
     Returns:
         Weights by name; settings, and, if some were chosen, `validation`: the losses that decided.
     Raises:
@@ -50,7 +50,7 @@ def compute(
         if form.candidates is not None:
             kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
     facts: dict[str, Any] = {}
-    if (candidates := form.candidates) is not None and set(settings) != set(form.settings):
+    if (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
         compared, given = [*kept.values()], settings
 
         def without(held: Sequence[Block]) -> Iterator[Candidate]:

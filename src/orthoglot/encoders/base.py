@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import os
 import platform
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from sentencepiece import SentencePieceProcessor
 from torch import Tensor, nn
 
 from orthoglot.encoders.memory import within_memory
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.progress import Done
 
+Sizes = TypeVar("Sizes")
 logger = logging.getLogger(__name__)
 
 
@@ -55,6 +65,84 @@ class Encoder(Protocol):
             DataError: a sentence has no token.
         """
         ...
+
+
+@dataclass(frozen=True)
+class TokenEncoder(ABC):
+    """An `Encoder` that reads token ids.
+
+    Attributes:
+        max_tokens: of a sentence, those that the network adds among them.
+        model: the network.
+        device: where it is.
+    """
+
+    name: str
+    dim: int
+    languages: tuple[str, ...]
+    max_tokens: int
+    model: Any
+    device: torch.device
+
+    @abstractmethod
+    def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
+        """The ids that the network reads.
+
+        Raises:
+            DataError: a sentence has none.
+        """
+
+    @abstractmethod
+    def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
+        """Vectors (b, D) of some rows, the longest first."""
+
+    def encode(
+        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
+    ) -> np.ndarray:
+        """See `Encoder.encode`."""
+        check_language(self.name, self.languages, language)
+        tokens = self.tokens(sentences, language)
+        return in_length_order(tokens.lengths, self.dim, batch_tokens, partial(self.vectors, tokens), done)
+
+    def padded(self, tokens: Ragged, batch: np.ndarray, pad: int) -> Tensor:
+        """Ids of some rows (b, T) on the device."""
+        return placed(torch.from_numpy(tokens.padded(batch, pad)), self.device)
+
+
+def open_converted(
+    place: Path, name: str, sizes: type[Sizes], network: Callable[[Sizes], nn.Module]
+) -> tuple[Sizes, Any]:
+    """Sizes and network of a folder that was converted to config.json, with `sizes`, and model.safetensors.
+
+    Args:
+        place: the folder.
+        name: of the encoder.
+        sizes: their class.
+        network: makes an untrained one.
+    Raises:
+        DataError: a file is damaged, does not fit the stated sizes, or holds a weight that is not finite.
+    """
+    try:
+        stated = sizes(**json.loads((place / "config.json").read_text(encoding="utf-8"))["sizes"])
+        with torch.device("meta"):
+            model = network(stated)
+        model.load_state_dict(load_file(place / "model.safetensors"), assign=True)
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise DataError(f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})") from error
+    check_finite(name, model)
+    return stated, model
+
+
+def open_pieces(place: Path, name: str) -> SentencePieceProcessor:
+    """The SentencePiece model of the folder of the encoder `name`.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    try:
+        return SentencePieceProcessor(model_proto=(place / "sentencepiece.model").read_bytes())
+    except (OSError, RuntimeError) as error:
+        raise DataError(f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})") from error
 
 
 def pool(states: Tensor, mask: Tensor, how: Pooling, pooler: nn.Module | None = None) -> Tensor:

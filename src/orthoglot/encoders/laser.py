@@ -18,26 +18,24 @@ import numpy as np
 import sentencepiece
 import torch
 from sacremoses import MosesPunctNormalizer
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from orthoglot import atomic
 from orthoglot.encoders.base import (
-    check_finite,
-    check_language,
+    TokenEncoder,
     check_tokens,
     compute_dtype,
-    in_length_order,
-    placed,
+    open_converted,
+    open_pieces,
     resolve_device,
 )
-from orthoglot.encoders.folder import laser_hint, stated
+from orthoglot.encoders.folder import stated
+from orthoglot.encoders.kinds.laser import hint
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import log_truncated
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.progress import Done
 
 PAD, END, UNKNOWN = 1, 2, 3
 RESERVED = {"<s>": 0, "<pad>": PAD, "</s>": END, "<unk>": UNKNOWN}
@@ -104,15 +102,11 @@ class LaserTokenizer:
         Raises:
             DataError: one of them is damaged.
         """
+        self._pieces = open_pieces(folder, name)
         try:
             self._ids: dict[str, int] = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-            self._pieces = sentencepiece.SentencePieceProcessor(
-                model_proto=(folder / "sentencepiece.model").read_bytes()
-            )
-        except (OSError, ValueError, RuntimeError) as error:
-            raise DataError(
-                f"encoder {name}: {folder} cannot be read ({' '.join(str(error).split())})"
-            ) from error
+        except (OSError, ValueError) as error:
+            raise DataError(f"encoder {name}: {folder} cannot be read ({error})") from error
 
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of raw sentences truncated so that an end token fits; a piece that LASER did not see has the id 3."""
@@ -123,16 +117,10 @@ class LaserTokenizer:
 
 
 @dataclass(frozen=True)
-class LaserEncoder:
+class LaserEncoder(TokenEncoder):
     """A converted LASER2; see `Encoder`."""
 
-    name: str
-    dim: int
-    languages: tuple[str, ...]
-    max_tokens: int
     tokenizer: LaserTokenizer
-    model: LaserModel
-    device: torch.device
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> LaserEncoder:
@@ -143,38 +131,25 @@ class LaserEncoder:
             OfflineError: the converted LASER2 is not on this machine.
         """
         place, fields = stated(folder, "name", "languages", "max_tokens")
-        name, target = fields["name"], resolve_device(device)
-        try:
-            sizes = LaserSizes(**json.loads((place / "config.json").read_text(encoding="utf-8"))["sizes"])
-            model = LaserModel(sizes)
-            model.load_state_dict(load_file(place / "model.safetensors"))
-        except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise DataError(
-                f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})"
-            ) from error
-        check_finite(name, model)
+        target = resolve_device(device)
+        sizes, model = open_converted(place, fields["name"], LaserSizes, LaserModel)
         return cls(
             dim=2 * sizes.hidden,
-            tokenizer=LaserTokenizer(place, name),
+            tokenizer=LaserTokenizer(place, fields["name"]),
             model=model.to(target, compute_dtype(precision, target)).eval(),
             device=target,
             **fields | {"languages": tuple(fields["languages"])},
         )
 
-    def encode(
-        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
-    ) -> np.ndarray:
-        """See `Encoder.encode`."""
-        check_language(self.name, self.languages, language)
+    def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
+        """See `TokenEncoder.tokens`."""
         pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
         check_tokens(self.name, pieces.lengths, sentences)
-        tokens = pieces.surrounded([], [END])
+        return pieces.surrounded([], [END])
 
-        def vectors(batch: np.ndarray) -> Tensor:
-            ids = placed(torch.from_numpy(tokens.padded(batch, PAD)), self.device)
-            return self.model(ids, torch.from_numpy(tokens.lengths[batch]))
-
-        return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors, done)
+    def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
+        """See `TokenEncoder.vectors`."""
+        return self.model(self.padded(tokens, batch, PAD), torch.from_numpy(tokens.lengths[batch]))
 
 
 def convert(weights: Path, pieces: Path, output: Path) -> None:
@@ -194,7 +169,7 @@ def convert(weights: Path, pieces: Path, output: Path) -> None:
         raise ConfigError(f"{output}: is there already; name a new folder")
     for path in (weights, pieces):
         if not path.is_file():
-            raise OfflineError(f"{path} is not on this machine; {laser_hint(str(output))}")
+            raise OfflineError(f"{path} is not on this machine; {hint(str(output))}")
     sizes, state, vocabulary = _read(weights)
     model = LaserModel(sizes)
     try:

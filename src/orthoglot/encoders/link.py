@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from orthoglot.atomic import building
 from orthoglot.encoders.checkpoint import into_cache, unpack
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.settings import (
-    FrozenSettings,
-    PretrainedSettings,
-    SentenceTransformersSettings,
-    UseSettings,
-)
+from orthoglot.encoders.settings import FrozenSettings
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
+    from orthoglot.encoders.kinds.use import UseSettings
 
 
 def link(settings: FrozenSettings, name: str, output: Path) -> None:
@@ -26,8 +25,8 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
     Raises:
         ConfigError, DataError, OfflineError: as `into_cache` and the `load` of its kind.
     """
-    if isinstance(settings, PretrainedSettings | SentenceTransformersSettings):
-        into_cache(settings, name)
+    if hasattr(settings, "revision"):  # the hub may have it
+        into_cache(cast("HubSettings", settings), name)
     described = _described(settings, name)
     with tempfile.TemporaryDirectory() as trial:
         save_card(Path(trial), described)
@@ -35,7 +34,7 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
     save_card(output, {**described, "dim": dim})
 
 
-def link_packaged(settings: PretrainedSettings | UseSettings, name: str, output: Path) -> None:
+def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
     """As `link`; weights out of a Python package are converted into the encoder folder itself.
 
     The card then states `bits`, to which the package has rounded the matrices, and `origin`, the checkpoint that they

@@ -8,7 +8,9 @@ half, each as w = d (q - 8). Vectors (biases, LayerNorms) are float32. The poole
 
 from __future__ import annotations
 
+import json
 import struct
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from torch import Tensor
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+from orthoglot.encoders import settings
+from orthoglot.encoders.tokenization import quiet
 from orthoglot.errors import DataError
 
 MAGIC, VERSION, BLOCK = b"E5S1", 1, 32
@@ -59,6 +63,37 @@ class _Reader:
 
     def bytes(self, count: int) -> bytes:
         return self.array("u1", count).tobytes()
+
+
+def convert(packed: Path, max_tokens: int, pooling: settings.Pooling, prefix: str, output: Path) -> None:
+    """Write the file's model into the existing folder `output`, for transformers and sentence-transformers.
+
+    Args:
+        packed: the package's file.
+        max_tokens: of a sentence at most.
+        pooling: of its states.
+        prefix: the prompt of a query.
+        output: for both libraries.
+    Raises:
+        DataError: as of `open_packed`.
+    """
+    # Imported here: they take seconds, and reading the file alone does not need them.
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    with tempfile.TemporaryDirectory() as bare, quiet():
+        model, tokenizer = open_packed(packed)
+        model.half().save_pretrained(bare)
+        tokenizer.save_pretrained(bare)
+        transformer: Any = Transformer(bare, max_seq_length=max_tokens)
+        transformer.model.pooler = None  # the library draws one at random
+        modules = [transformer, Pooling(model.config.hidden_size, pooling), Normalize()]
+        whole = SentenceTransformer(modules=modules, device="cpu", prompts={"query": prefix})
+        whole.save(str(output), create_model_card=False)
+    # The weights are stored in half the space; whoever opens the folder computes in float32.
+    config = json.loads((output / "config.json").read_text(encoding="utf-8"))
+    text = json.dumps({**config, "dtype": "float32"}, indent=2, sort_keys=True)
+    (output / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
 def open_packed(path: Path) -> tuple[BertModel, PreTrainedTokenizerFast]:

@@ -17,20 +17,19 @@ from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from orthoglot.encoders.base import (
+    TokenEncoder,
     check_finite,
-    check_language,
     check_tokens,
     compute_dtype,
-    in_length_order,
     placed,
     pool,
     resolve_device,
 )
 from orthoglot.encoders.folder import save_card, stated
+from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.progress import Done
 
 # Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
 # masked, and waits for the answer before it starts the first layer.
@@ -45,18 +44,12 @@ LOCAL: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class PretrainedEncoder:
+class PretrainedEncoder(TokenEncoder):
     """A transformers model, its tokenizer and a pooling; see `Encoder`."""
 
-    name: str
-    dim: int
-    languages: tuple[str, ...]
     pooling: Pooling
-    max_tokens: int
     prefix: str
     tokenizer: TextTokenizer
-    model: Any
-    device: torch.device
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> PretrainedEncoder:
@@ -83,30 +76,24 @@ class PretrainedEncoder:
             **fields | {"languages": tuple(fields["languages"])},
         )
 
-    def encode(
-        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
-    ) -> np.ndarray:
-        """See `Encoder.encode`."""
-        check_language(self.name, self.languages, language)
+    def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
+        """See `TokenEncoder.tokens`."""
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         texts = [self.prefix + sentence for sentence in sentences]
-        tokenizer = self.tokenizer
-        tokens = tokenizer.encode(texts, language, self.max_tokens).surrounded(
-            tokenizer.before, tokenizer.after
-        )
-        lengths = tokens.lengths
-        check_tokens(self.name, lengths, sentences)
+        ids = self.tokenizer.encode(texts, language, self.max_tokens)
+        tokens = ids.surrounded(self.tokenizer.before, self.tokenizer.after)
+        check_tokens(self.name, tokens.lengths, sentences)
+        return tokens
 
-        def vectors(batch: np.ndarray) -> Tensor:
-            longest = int(lengths[batch[0]])
-            keep = placed(torch.from_numpy(np.arange(longest) < lengths[batch][:, None]), self.device)
-            # Without padding no mask is needed, and attention is fastest.
-            mask = None if lengths[batch[-1]] == longest else attention_mask(self.model, keep)
-            ids = placed(torch.from_numpy(tokens.padded(batch, tokenizer.pad)), self.device)
-            states = self.model(ids, attention_mask=mask).last_hidden_state.float()
-            return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
-
-        return in_length_order(lengths, self.dim, batch_tokens, vectors, done)
+    def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
+        """See `TokenEncoder.vectors`."""
+        lengths = tokens.lengths[batch]
+        keep = placed(torch.from_numpy(np.arange(lengths[0]) < lengths[:, None]), self.device)
+        # Without padding no mask is needed, and attention is fastest.
+        mask = None if lengths[-1] == lengths[0] else attention_mask(self.model, keep)
+        ids = self.padded(tokens, batch, self.tokenizer.pad)
+        states = self.model(ids, attention_mask=mask).last_hidden_state.float()
+        return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
 
 def _pooling_in_float32(model: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -26,10 +26,13 @@ from orthoglot.encoders.checkpoint import into_cache
 from orthoglot.encoders.folder import Module, locate, modules, save_card, stated
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
-from orthoglot.encoders.settings import Precision, SentenceTransformersSettings
-from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, open_tokenizer, quiet, unopened
+from orthoglot.encoders.settings import Precision
+from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, quiet, unopened
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,6 @@ class SentenceTransformersEncoder:
 
 def _states_in_float32(module: Any, given: Any, features: dict[str, Tensor]) -> dict[str, Tensor]:
     return features | {"token_embeddings": features["token_embeddings"].float()}
-
-
-def open_first_tokenizer(place: Path, name: str) -> TextTokenizer:
-    """The tokenizer of the Transformer that a sentence-transformers model begins with."""
-    return open_tokenizer(modules(place)[0].folder, name)
 
 
 def drop_normalize(model: Any) -> None:

@@ -97,13 +97,13 @@ def _check(settings: TokenizerSettings, needed: int, available: int) -> None:
     """Log the estimate.
 
     Raises:
-        ConfigError: it is more than what is available, and the settings do not say to go on.
+        ConfigError: it is more than what is available.
     """
     estimate = f"SentencePiece will take about {needed / 2**30:.2f} GiB of {available / 2**30:.1f} GiB available memory"
-    if needed > available and not settings.beyond_memory:
+    if needed > available:
         raise ConfigError(
             f"tokenizer with vocabulary {settings.vocabulary}: {estimate}; draw fewer `sentences` than "
-            f"{settings.sentences}, or set beyond_memory: true to try"
+            f"{settings.sentences}"
         )
     logger.info(estimate)
 

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from orthoglot.settings import Count, Language, Settings
 
+if TYPE_CHECKING:
+    from orthoglot.encoders.base import Encoder
+
 Pooling = Literal["cls", "pooler", "mean"]
 Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of encoder: what a module of the folder `kinds` gives as `KIND`.
+
+    Attributes:
+        settings: its class; the field `kind` holds the name of the kind.
+        make: writes an encoder folder: of a trained kind (settings, name, inputs, run, output), of one that was trained
+            elsewhere (settings, name, output).
+        load: opens a folder of this kind: (folder, device, precision); None where `make` writes folders of other kinds.
+        tokenizer: (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of
+            `orthoglot.encoders.tokenization.open_tokenizer`.
+        place: (checkpoint, revision) of a card -> the checkpoint's folder; None for a folder or the hub's local copy.
+        unpack: (settings, files of a Python package, existing folder): converts them, and says what of the weights
+            the package rounds, and how they are stored; None where no package carries weights.
+    """
+
+    settings: type[EncoderEntry]
+    make: Callable[..., None]
+    load: Callable[[Path, str, Precision], Encoder] | None = None
+    tokenizer: Callable[[Path, str], Any] | None = None
+    place: Callable[[str, str], Path] | None = None
+    unpack: Callable[..., tuple[str, str]] | None = None
 
 
 class EncoderEntry(Settings):
@@ -66,62 +96,3 @@ class PackagedWeights(Settings):
     def files(self) -> dict[str, str]:
         """SHA-256 of each file that is read, by its path within the package."""
         return {self.file: self.sha256}
-
-
-class PackagedUse(PackagedWeights):
-    """Multilingual Universal Sentence Encoder in a Python package: the embeddings are rounded to `bits`."""
-
-    pieces: str
-    """Path of the SentencePiece model within the package."""
-    pieces_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    """Of that file."""
-
-    @property
-    def files(self) -> dict[str, str]:
-        """SHA-256 of weights and SentencePiece model, by their paths within the package."""
-        return {self.file: self.sha256, self.pieces: self.pieces_sha256}
-
-
-class PretrainedSettings(FrozenSettings):
-    """Any transformers checkpoint: a folder, or a hub id at a commit."""
-
-    serves_as = frozenset({"start", "teacher"})
-    kind: Literal["pretrained"]
-    revision: str
-    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
-    pooling: Pooling
-    """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
-    (`pooler`)."""
-    prefix: str = ""
-    """Text before every sentence."""
-    package: PackagedWeights | None = None
-    """The Python package that its weights are taken from, in place of the hub."""
-
-
-class SentenceTransformersSettings(FrozenSettings):
-    """Any sentence-transformers model, a folder or a hub id at a commit; its own modules pool and normalise."""
-
-    kind: Literal["sentence-transformers"]
-    revision: str
-    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
-    prefix: str = ""
-    """Text before every sentence; prompts that the model brings are not used."""
-
-
-class LaserSettings(FrozenSettings):
-    """LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
-
-    kind: Literal["laser"]
-
-
-class UseSettings(FrozenSettings):
-    """Multilingual Universal Sentence Encoder v3; the start and the end token count in `max_tokens`.
-
-    `checkpoint` is a folder that `orthoglot checkpoint` wrote; with `package`, it names what the package's weights are.
-    """
-
-    kind: Literal["use"]
-    max_tokens: Annotated[int, Field(ge=3)] = 512
-    """Tokens of a sentence at most; longer ones are truncated."""
-    package: PackagedUse | None = None
-    """The Python package that its weights are taken from, in place of the folder."""

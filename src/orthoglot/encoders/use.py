@@ -5,25 +5,21 @@ Source: docs/papers.md#sentence-vectors.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import sentencepiece
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad, relu
 
 from orthoglot.encoders.base import (
-    check_finite,
-    check_language,
+    TokenEncoder,
     check_tokens,
     compute_dtype,
-    in_length_order,
+    open_converted,
+    open_pieces,
     placed,
     resolve_device,
 )
@@ -31,8 +27,6 @@ from orthoglot.encoders.folder import stated
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import log_truncated
-from orthoglot.errors import DataError
-from orthoglot.progress import Done
 
 UNKNOWN, START, END = 0, 1, 2
 ORDERS = (2, 3, 5)
@@ -157,19 +151,8 @@ class UseTokenizer:
     unknown = UNKNOWN
 
     def __init__(self, folder: Path, name: str):
-        """Read sentencepiece.model of the encoder `name`.
-
-        Raises:
-            DataError: it is damaged.
-        """
-        try:
-            self._pieces = sentencepiece.SentencePieceProcessor(
-                model_proto=(folder / "sentencepiece.model").read_bytes()
-            )
-        except (OSError, RuntimeError) as error:
-            raise DataError(
-                f"encoder {name}: {folder} cannot be read ({' '.join(str(error).split())})"
-            ) from error
+        """As `open_pieces`."""
+        self._pieces = open_pieces(folder, name)
 
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of raw sentences, truncated so that the start and the end token fit."""
@@ -180,16 +163,10 @@ class UseTokenizer:
 
 
 @dataclass(frozen=True)
-class UseEncoder:
+class UseEncoder(TokenEncoder):
     """A converted multilingual Universal Sentence Encoder; see `Encoder`."""
 
-    name: str
-    dim: int
-    languages: tuple[str, ...]
-    max_tokens: int
     tokenizer: UseTokenizer
-    model: UseModel
-    device: torch.device
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> UseEncoder:
@@ -200,37 +177,24 @@ class UseEncoder:
             OfflineError: the converted encoder is not on this machine.
         """
         place, fields = stated(folder, "name", "languages", "max_tokens")
-        name, target = fields["name"], resolve_device(device)
-        try:
-            sizes = UseSizes(**json.loads((place / "config.json").read_text(encoding="utf-8"))["sizes"])
-            with torch.device("meta"):
-                model = UseModel(sizes)
-            model.load_state_dict(load_file(place / "model.safetensors"), assign=True)
-        except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise DataError(
-                f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})"
-            ) from error
-        check_finite(name, model)
+        target = resolve_device(device)
+        sizes, model = open_converted(place, fields["name"], UseSizes, UseModel)
         model.convolutions.to(dtype=compute_dtype(precision, target))
         return cls(
             dim=sizes.dim,
-            tokenizer=UseTokenizer(place, name),
+            tokenizer=UseTokenizer(place, fields["name"]),
             model=model.to(target).eval(),
             device=target,
             **fields | {"languages": tuple(fields["languages"])},
         )
 
-    def encode(
-        self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
-    ) -> np.ndarray:
-        """See `Encoder.encode`."""
-        check_language(self.name, self.languages, language)
+    def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
+        """See `TokenEncoder.tokens`."""
         pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
         check_tokens(self.name, pieces.lengths, sentences)
-        tokens = pieces.surrounded([START], [END])
+        return pieces.surrounded([START], [END])
 
-        def vectors(batch: np.ndarray) -> Tensor:
-            ids = placed(torch.from_numpy(tokens.padded(batch, UNKNOWN)), self.device)
-            return self.model(ids, placed(torch.from_numpy(tokens.lengths[batch]), self.device))
-
-        return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors, done)
+    def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
+        """See `TokenEncoder.vectors`."""
+        lengths = placed(torch.from_numpy(tokens.lengths[batch]), self.device)
+        return self.model(self.padded(tokens, batch, UNKNOWN), lengths)

@@ -33,7 +33,7 @@ def train(job: Job, output: Path) -> None:
         output: an empty folder.
     """
     described = job.settings["encoder"]
-    settings = kinds.KINDS[described["kind"]].settings.model_validate(described)
+    settings = kinds.kind(described["kind"]).settings.model_validate(described)
     encoders = {role: folders[0] for role in ("start", "teacher") if (folders := job.folders(role))}
     tokens = next(iter(job.folders("tokens")), None)
     inputs = kinds.Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from orthoglot.decomposers import ARCHITECTURES, architecture
+from orthoglot.decomposers import architecture, names
 from orthoglot.decomposers.base import Trained
 from orthoglot.errors import ConfigError
 
@@ -51,7 +51,7 @@ NEEDS_PARTNERS = frozenset(
 
 def is_trained(name: str) -> bool:
     """Whether gradient descent fits this architecture; `original` and the closed forms are not trained."""
-    return name in ARCHITECTURES and isinstance(architecture(name), Trained)
+    return name in names() and isinstance(architecture(name), Trained)
 
 
 def check_method(kind: str, partners: str, terms: Mapping[str, float]) -> None:

@@ -6,13 +6,11 @@ pair of sentences: its quadratic form is expanded into one matrix product per ra
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-Start = Literal["spread", "random"]
 
 
 class Classifier(Protocol):
@@ -36,25 +34,21 @@ class Mixture(nn.Module):
     ln P(r | x, y) = l_r - ln sum_j e^(l_j),  z = x - y
     l_r = ln pi_r - (D ln 2 pi + sum_k ln sigma_rk^2 + sum_k (z_k - mu_rk)^2 / sigma_rk^2) / 2
 
+    It begins with mu = 0 and sigma_r^2 = 2 (r - 1/2) / (N D): squared lengths of differences of unit vectors, which lie
+    in [0, 4], spread over (0, 2].
+
     Args:
         ranks: N >= 2.
         width: D.
-        start: `spread` begins with mu = 0 and sigma_r^2 = 2 (r - 1/2) / (N D): squared lengths of differences of unit
-            vectors, which lie in [0, 4], spread over (0, 2]. `random` is the authors' code: mu and ln sigma^2 from
-            N(0, 1), with which one rank mostly wins for every pair.
     Source: Emma-X Eqs. 4 and 5, with the prior once; docs/papers.md#emma-x-4, docs/papers.md#emma-x-5.
     """
 
-    def __init__(self, ranks: int, width: int, start: Start = "spread"):
+    def __init__(self, ranks: int, width: int):
         super().__init__()
         self.logits = nn.Parameter(torch.zeros(ranks))
-        if start == "random":
-            self.mean = nn.Parameter(torch.randn(ranks, width))
-            self.log_variance = nn.Parameter(torch.randn(ranks, width))
-        else:
-            lengths = 2 * (torch.arange(ranks) + 0.5) / ranks
-            self.mean = nn.Parameter(torch.zeros(ranks, width))
-            self.log_variance = nn.Parameter((lengths / width).log()[:, None].repeat(1, width))
+        lengths = 2 * (torch.arange(ranks) + 0.5) / ranks
+        self.mean = nn.Parameter(torch.zeros(ranks, width))
+        self.log_variance = nn.Parameter((lengths / width).log()[:, None].repeat(1, width))
 
     @property
     def prior(self) -> Tensor:

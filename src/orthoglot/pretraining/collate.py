@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.encoders.base import length_batches, placed
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer
-from orthoglot.encoders.training_settings import EmsSettings
 from orthoglot.errors import ConfigError
 from orthoglot.objectives.bags import Bags, bags_of
 from orthoglot.pretraining.masking import IGNORED

@@ -16,9 +16,9 @@ from orthoglot.corpora.prepare import stream_split
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
-from orthoglot.encoders.training_settings import DistillationSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining.collate import TokenBatch, collate, encode_batch

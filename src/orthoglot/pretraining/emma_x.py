@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import torch
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings, TextPhase
 from orthoglot.encoders.memory import within_memory
-from orthoglot.encoders.training_settings import EmmaXSettings, TextPhase
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_diagnostics import alarming

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from orthoglot.encoders.base import placed
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.errors import DataError
 from orthoglot.pretraining.collate import collate
 from orthoglot.pretraining.emma_x_phases import EmmaXBatch, VirtualDraws
@@ -27,6 +27,9 @@ from orthoglot.training.distributed import processes, rank
 Hidden = tuple[str, int] | None
 # Sentences, and which of them all processes read together in a step.
 Part = tuple[Ragged, np.ndarray]
+
+# Share of the tokens that are hidden from both encoders, as in Emma-X's code.
+MASKED = 0.1
 
 
 class EmmaXCollator:
@@ -118,7 +121,7 @@ class EmmaXCollator:
         everyones = Ragged.join([side.take(rows) for side, rows in parts])
         shown, expected = hidden_tokens(
             everyones.ids,
-            mlm.mask_share,
+            MASKED,
             tokenizer.mask,
             self.vocabulary,
             np.random.default_rng(derive(self.settings.seed, "mask", *hidden)),

@@ -11,12 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orthoglot.encoders.training_settings import (
-    EmmaXSettings,
-    MaskedLanguageModelling,
-    ParallelPhase,
-    TextPhase,
-)
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings, MaskedLanguageModelling, ParallelPhase, TextPhase
 from orthoglot.objectives.emma_x import (
     classifier_votes,
     encoder_votes,
@@ -38,6 +33,11 @@ from orthoglot.pretraining.momentum import Queue, follow
 from orthoglot.pretraining.networks import SentenceNetwork
 from orthoglot.training.distributed import added, all_rows, rank
 
+# Of rank 1 and of rank N - 1 (docs/papers.md#emma-x-temperatures).
+TEMPERATURES = 0.05, 0.1
+# Label smoothing of the hidden tokens, as in Emma-X's code.
+MLM_SMOOTHING = 0.1
+
 
 class EmmaXState(nn.Module):
     """An encoder, its moving average for keys, a queue of keys, a classifier of ranks, and a score for each rank."""
@@ -49,7 +49,7 @@ class EmmaXState(nn.Module):
         self.keys = copy.deepcopy(encoder).requires_grad_(False)
         self.queue = Queue(settings.queue, width)
         self.classifier: Mixture | FullyConnected = (
-            Mixture(settings.ranks, width, settings.mixture_start)
+            Mixture(settings.ranks, width)
             if settings.classifier == "mixture"
             else FullyConnected(settings.ranks, width)
         )
@@ -58,9 +58,9 @@ class EmmaXState(nn.Module):
         self.ranks, self._settings = settings.ranks, settings
 
     def train(self, mode: bool = True) -> Self:
-        """Switch dropout, except that of the keys, which has its own setting."""
+        """Switch dropout, except that of the keys, which have none."""
         super().train(mode)
-        self.keys.train(mode and self._settings.key_dropout)
+        self.keys.eval()
         return self
 
     @torch.no_grad()
@@ -172,7 +172,7 @@ class EmmaXModel(PretrainingModel):
             state.follow()
         with self.autocast(device):
             if batch.sentences.hidden:
-                vectors, mlm = encode_and_predict(state.encoder, batch.sentences, self.mlm.smoothing)
+                vectors, mlm = encode_and_predict(state.encoder, batch.sentences, MLM_SMOOTHING)
             else:
                 vectors, mlm = encode_batch(state.encoder, batch.sentences), torch.zeros((), device=device)
             with torch.no_grad():
@@ -277,8 +277,7 @@ class TextModel(EmmaXModel):
         super().__init__(state, settings, frozenset(parts))
         self.phase: TextPhase = settings.text
         self.temperatures: Tensor
-        by_rank = temperatures(settings.ranks, self.phase.lowest_temperature, self.phase.highest_temperature)
-        self.register_buffer("temperatures", by_rank, persistent=False)
+        self.register_buffer("temperatures", temperatures(settings.ranks, *TEMPERATURES), persistent=False)
 
     def _terms(self, compared: Comparison, batch: EmmaXBatch) -> tuple[dict[str, Tensor], Tensor]:
         N = self.state.ranks

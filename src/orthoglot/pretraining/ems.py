@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.encoders.training_settings import EmsSettings
+from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.objectives.ems import Ems, Gather, Projection, XtrHead, alone
 from orthoglot.pretraining.collate import EmsBatch, EmsCollator, encode_batch
 from orthoglot.pretraining.model import PretrainingModel

@@ -19,11 +19,11 @@ from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaFo
 
 from orthoglot.encoders.base import placed, resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot.encoders.kinds.mlm import MlmSettings
 from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.encoders.tokenizer_training import train_bpe
-from orthoglot.encoders.training_settings import MlmSettings
 from orthoglot.pretraining.collate import Hidden, hidden_of
 from orthoglot.pretraining.masking import hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches
@@ -35,6 +35,10 @@ from orthoglot.training.progress import write_history
 # The first ids in the order of XLM-R's own vocabulary.
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
 BOS, PAD, EOS, UNKNOWN, MASK = range(len(SPECIAL))
+# Of AdamW, and the share of the tokens to predict (BERT).
+WEIGHT_DECAY, MASKED = 0.01, 0.15
+# Sentences of each language that the vocabulary is learned from, at most.
+SAMPLE = 50_000
 logger = logging.getLogger(__name__)
 
 
@@ -112,9 +116,7 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     target = resolve_device(run.device)
     languages = languages_of(inputs.bitext)
     text = {split: monolingual(inputs.bitext, split) for split in SPLITS}
-    sample = [
-        line for lines in text["train"].values() for line in islice(lines, settings.sentences_per_language)
-    ]
+    sample = [line for lines in text["train"].values() for line in islice(lines, SAMPLE)]
     trained = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
 
     def ids(sentences: Sequence[str], _: str) -> Ragged:
@@ -163,12 +165,12 @@ def _fit(
         seed=settings.seed,
     )
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+        model.parameters(), lr=settings.learning_rate, weight_decay=WEIGHT_DECAY, fused=True
     )
 
     def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
         shown, labels = hidden_tokens(
-            text.padded(rows, PAD), settings.mask_share, MASK, vocabulary, generator, special=len(SPECIAL)
+            text.padded(rows, PAD), MASKED, MASK, vocabulary, generator, special=len(SPECIAL)
         )
         ids = placed(torch.from_numpy(shown), model.device)
         return Masked(ids, bool((shown == PAD).any()), hidden_of(labels, model.device))

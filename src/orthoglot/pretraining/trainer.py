@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -22,13 +22,7 @@ from orthoglot.corpora.text import describe_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.memory import within_memory
-from orthoglot.encoders.training_settings import (
-    MlmSettings,
-    Phase,
-    PretrainingSettings,
-    ScratchNetwork,
-    TrainingSettings,
-)
+from orthoglot.encoders.training_settings import PretrainingSettings, ScratchNetwork, TrainingSettings
 from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.networks import TrainableEncoder, trainable_encoder
 from orthoglot.pretraining.sampling import RowSampler
@@ -41,9 +35,15 @@ from orthoglot.training.distributed import joined, processes, rank, shared
 from orthoglot.training.loop import Keep, Update, fit
 from orthoglot.training.progress import History, write_history
 
+if TYPE_CHECKING:
+    from orthoglot.encoders.kinds.emma_x import Phase
+    from orthoglot.encoders.kinds.mlm import MlmSettings
+
 Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
 # (split, rows of it, number of the step) -> what the model takes
 MakeBatch = Callable[[Split, np.ndarray, int], Any]
+# L2 penalty that is added to the gradient (EMS; docs/papers.md#ems-recipe).
+WEIGHT_DECAY = 1e-5
 logger = logging.getLogger(__name__)
 
 
@@ -152,7 +152,7 @@ def train_on_pairs(
     optimizer = torch.optim.Adam(
         model.parameters(),
         lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
+        weight_decay=WEIGHT_DECAY,
         amsgrad=settings.amsgrad,
         fused=True,
     )

@@ -199,7 +199,11 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
         found.append("from the discriminant")
     if (stopping := details.get("stopping", "total")) != "total":
         found.append(f"stopped by {stopping}")
-    found += [f"with {name} {details[name]}" for name in named(architecture).settings if name in details]
+    found += [
+        f"with {name} {details[name]}"
+        for name in named(architecture).settings.model_fields
+        if name in details
+    ]
     return " " + ", ".join(found) if found else ""
 
 

@@ -143,7 +143,7 @@ def fit_decomposer(
         blocks = translations(data, data.train)
         weights, own = compute(form, blocks, data.languages, dim, method.own_settings)
         if "validation" in own:
-            chosen = ", ".join(f"{setting} {own[setting]}" for setting in form.settings)
+            chosen = ", ".join(f"{setting} {own[setting]}" for setting in form.settings.model_fields)
             logger.info("%s: %s; loss of held-out pairs %s", name, chosen, own["validation"])
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")

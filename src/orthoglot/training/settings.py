@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    create_model,
+    model_validator,
+)
 
-from orthoglot.decomposers import ARCHITECTURES, architecture
+from orthoglot.decomposers import architecture, names
 from orthoglot.decomposers.base import ClosedForm, Trained
 from orthoglot.settings import Count, Name, NotNegative, Positive, Settings
 from orthoglot.training import PARTNER_RULES
 
+ORIGINAL = "original"
 
-def _one_of(*known: str) -> Any:
+
+def _one_of(known: Callable[[], list[str]]) -> Any:
     """Validates a name of a registry, and lists the names in the JSON schema."""
 
     def check(name: str) -> str:
-        if name not in known:
-            raise ValueError(f"{name!r} is unknown; known: {', '.join(known)}")
+        if name not in known():
+            raise ValueError(f"{name!r} is unknown; known: {', '.join(known())}")
         return name
 
-    return AfterValidator(check), Field(json_schema_extra={"enum": list(known)})
+    return AfterValidator(check), Field(json_schema_extra=lambda schema: schema.update(enum=[*known()]))
 
 
-Architecture = Annotated[str, *_one_of("original", *ARCHITECTURES)]
-PartnerRule = Annotated[str, *_one_of(*PARTNER_RULES)]
+Architecture = Annotated[str, *_one_of(lambda: [ORIGINAL, *names()])]
+PartnerRule = Annotated[str, *_one_of(lambda: [*PARTNER_RULES])]
 
 # Of how a method is trained, where it is not trained as the others of its preset.
 RECIPE = ("stopping", "learning_rate", "max_epochs", "patience")
 # Settings of every trained method.
 TRAINED_SETTINGS = ("centre", "start", *RECIPE)
-OWN_SETTINGS = ("rank", "turn", "shrinkage", "power", "expansion", "active", "firing", *TRAINED_SETTINGS)
 Stopping = Literal["total", "retrieval", "without-opponents"]
 
 
+def own_settings() -> list[str]:
+    """Names of the settings that architectures have of their own."""
+    return sorted({name for form in names() for name in architecture(form).settings.model_fields})
+
+
+def _describe_own_settings(schema: dict[str, Any], method: type[MethodSettings]) -> None:
+    """Add the settings of all architectures to the JSON schema of all methods."""
+    if method is MethodSettings:
+        for form in names():
+            own = architecture(form).settings.model_json_schema()["properties"]
+            schema["properties"] = own | schema["properties"]
+
+
 class MethodSettings(Settings):
-    """A decomposition method as data."""
+    """A decomposition method as data: the settings of all methods; those of its architecture are in a subclass."""
+
+    model_config = ConfigDict(json_schema_extra=_describe_own_settings)
 
     architecture: Architecture
     """`original` is the vector itself, `two_head` DREAM's and MEAT's maps, `residual` SEED's; the others are
@@ -45,27 +70,11 @@ class MethodSettings(Settings):
     same language for language); `half_batch` (ORACLE's released code); `same_language` (SEED)."""
     terms: dict[str, NotNegative] = {}
     """Weight by loss term; empty for methods that are not trained."""
-    rank: Count | None = None
-    """Directions that are removed: of each language (`lir`), or of all together (`lsar`)."""
-    turn: Annotated[float, Field(ge=0, le=1)] | None = None
-    """How far `turned_discriminant` turns each language towards the pivot: 0 not at all, 1 as `procrustes` does; null
-    lets it choose by cross-validation."""
-    shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share by which `whitening` and both discriminants move a covariance towards a multiple of the identity; null lets
-    the discriminants choose it, `power` and `centre` by cross-validation."""
-    power: NotNegative | None = None
-    """How strongly the discriminants favour directions in which translations agree; 0 not at all."""
     centre: Literal["none", "overall", "language"] | None = None
     """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
     reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
     of its language (docs/papers.md#centre). The discriminants subtract it from unit vectors and choose if it is null:
     `discriminant` nothing or the overall mean, `turned_discriminant` nothing or that of the language."""
-    expansion: Count | None = None
-    """Latents of `sparse_autoencoder` for each dimension of the vector."""
-    active: Count | None = None
-    """How many latents of `sparse_autoencoder` a sentence has at most."""
-    firing: Annotated[float, Field(gt=0, le=1)] | None = None
-    """`sparse_autoencoder` leaves out latents that are active in at least this share of a language's sentences."""
     stopping: Stopping | None = None
     """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
     the preset says."""
@@ -81,28 +90,38 @@ class MethodSettings(Settings):
     host: Name | None = None
     """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _of_its_architecture(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Validate the settings by the class of their architecture."""
+        if cls is not MethodSettings or not isinstance(values, dict):
+            return handler(values)
+        if (name := values.get("architecture")) not in (ORIGINAL, *names()):
+            return handler({key: value for key, value in values.items() if key in cls.model_fields})
+        form = _form(name)
+        own = form.settings if form else Settings
+        taken = [*own.model_fields, *(TRAINED_SETTINGS if isinstance(form, Trained) else ())]
+        for setting in (*own_settings(), *TRAINED_SETTINGS):
+            if setting not in taken and values.get(setting) is not None:
+                raise ValueError(f"{setting} does nothing with architecture {name!r}")
+        return cast(Self, _with_own_settings(own).model_validate(values))
+
     @model_validator(mode="after")
-    def _own_settings(self) -> Self:
-        form, trained = self._closed_form(), self._trained()
-        own = form.settings if form else trained.settings if trained else ()
-        taken = (*own, *TRAINED_SETTINGS) if trained else own
-        if form and "centre" in own and self.centre == ("overall" if form.by_language else "language"):
-            raise ValueError(f"centre {self.centre!r} does nothing with architecture {self.architecture!r}")
-        if self.start == "discriminant" and trained and set(trained.maps) != {"meaning", "language"}:
+    def _starts_two_maps(self) -> Self:
+        form = _form(self.architecture)
+        if (
+            self.start == "discriminant"
+            and isinstance(form, Trained)
+            and set(form.maps) != {"meaning", "language"}
+        ):
             raise ValueError("start 'discriminant' needs two maps, of meaning and of language")
-        for name in OWN_SETTINGS:
-            given = getattr(self, name) is not None
-            if given and name not in taken:
-                raise ValueError(f"{name} does nothing with architecture {self.architecture!r}")
-            if not given and name in own and (form is None or form.candidates is None):
-                raise ValueError(f"{name} is needed with architecture {self.architecture!r}")
         return self
 
     @property
     def own_settings(self) -> dict[str, Any]:
         """The architecture's settings by name, those that are given."""
-        found = self._closed_form() or self._trained()
-        values = {name: getattr(self, name) for name in (found.settings if found else ())}
+        form = _form(self.architecture)
+        values = {name: getattr(self, name) for name in (form.settings.model_fields if form else ())}
         return {name: value for name, value in values.items() if value is not None}
 
     def recipe(self, preset: DecompositionSettings) -> DecompositionSettings:
@@ -113,25 +132,24 @@ class MethodSettings(Settings):
     @property
     def by_language(self) -> bool:
         """Whether each language has weights of its own, so that a language without training pairs has none."""
-        form = self._closed_form()
-        return self.centre == "language" or (form is not None and form.by_language)
+        form = _form(self.architecture)
+        return self.centre == "language" or (isinstance(form, ClosedForm) and form.by_language)
 
     @property
     def uses_validation(self) -> bool:
         """Whether validation pairs decide something: when training stops."""
         return bool(self.terms)
 
-    def _trained(self) -> Trained | None:
-        if self.architecture not in ARCHITECTURES:
-            return None
-        found = architecture(self.architecture)
-        return found if isinstance(found, Trained) else None
 
-    def _closed_form(self) -> ClosedForm | None:
-        if self.architecture not in ARCHITECTURES:
-            return None
-        form = architecture(self.architecture)
-        return form if isinstance(form, ClosedForm) else None
+def _form(name: str) -> Trained | ClosedForm | None:
+    return architecture(name) if name in names() else None
+
+
+@cache
+def _with_own_settings(settings: type[Settings]) -> type[MethodSettings]:
+    """The settings of all methods and those of an architecture in one class."""
+    bases: Any = MethodSettings if settings is Settings else (settings, MethodSettings)
+    return create_model("MethodSettings", __base__=bases)
 
 
 class DecompositionSettings(Settings):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.decomposers.discriminant import DISCRIMINANT
+from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
 from orthoglot.decomposers.moments import Block, compute
 
 

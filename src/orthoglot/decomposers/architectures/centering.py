@@ -26,4 +26,4 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return vectors - language, language
 
 
-CENTERING = ClosedForm(fit, apply, {"means": "K D"}, by_language=True)
+ARCHITECTURE = ClosedForm(fit, apply, {"means": "K D"}, by_language=True)

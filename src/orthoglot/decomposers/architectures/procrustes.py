@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from orthoglot.decomposers.architectures.whitening import apply
 from orthoglot.decomposers.base import ClosedForm
 from orthoglot.decomposers.moments import Moments, PairMoments
-from orthoglot.decomposers.whitening import apply
 from orthoglot.errors import DataError
 
 
@@ -94,6 +94,6 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
     return turned
 
 
-PROCRUSTES = ClosedForm(
+ARCHITECTURE = ClosedForm(
     fit, apply, {"means": "K D", "maps": "K D D"}, pairs=True, pair_products=True, by_language=True
 )

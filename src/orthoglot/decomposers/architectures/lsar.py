@@ -7,6 +7,14 @@ import numpy as np
 from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
+from orthoglot.settings import Count, Settings
+
+
+class LsarSettings(Settings):
+    """Its setting."""
+
+    rank: Count
+    """Directions that are removed of all languages together."""
 
 
 def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
@@ -42,4 +50,4 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-LSAR = ClosedForm(fit, apply, {"components": "R D"}, settings=("rank",))
+ARCHITECTURE = ClosedForm(fit, apply, {"components": "R D"}, settings=LsarSettings)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from pydantic import Field
 
 from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
+from orthoglot.settings import Settings
+
+
+class WhiteningSettings(Settings):
+    """Its setting."""
+
+    shrinkage: Annotated[float, Field(ge=0, le=1)]
+    """Share by which a covariance is moved towards a multiple of the identity."""
 
 
 def fit(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
@@ -50,6 +61,6 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-WHITENING = ClosedForm(
-    fit, apply, {"means": "K D", "maps": "K D D"}, products=True, settings=("shrinkage",), by_language=True
+ARCHITECTURE = ClosedForm(
+    fit, apply, {"means": "K D", "maps": "K D D"}, products=True, settings=WhiteningSettings, by_language=True
 )

@@ -6,20 +6,52 @@ no latent is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from orthoglot.decomposers.base import Trained
+from orthoglot.settings import Count, Settings
 
 if TYPE_CHECKING:
+    from torch import Generator, nn
+
     from orthoglot.decomposers.moments import Block
 
 # An activation up to this is no activation.
 SILENT = 1e-6
 # Rows that are split at once, so that their latents fit into memory.
 ROWS = 4096
+
+
+class SparseAutoencoderSettings(Settings):
+    """Its size, and what it leaves out."""
+
+    expansion: Count
+    """Latents of `sparse_autoencoder` for each dimension of the vector."""
+    active: Count
+    """How many latents of `sparse_autoencoder` a sentence has at most."""
+    firing: Annotated[float, Field(gt=0, le=1)]
+    """`sparse_autoencoder` leaves out latents that are active in at least this share of a language's sentences."""
+
+
+def autoencoder(dim: int, generator: Generator, *, expansion: int, **_: object) -> dict[str, nn.Linear]:
+    """Encoder and decoder of `expansion` latents for each dimension, without bias, as PyTorch modules.
+
+    The encoder has PyTorch's default distribution, the decoder starts as its transpose.
+    """
+    # Imported here: applying a decomposer needs NumPy alone.
+    from torch import nn
+
+    encoder = nn.utils.skip_init(nn.Linear, dim, expansion * dim, bias=False)
+    decoder = nn.utils.skip_init(nn.Linear, expansion * dim, dim, bias=False)
+    bound = 1 / math.sqrt(dim)
+    nn.init.uniform_(encoder.weight, -bound, bound, generator=generator)
+    decoder.weight.data.copy_(encoder.weight.data.T)
+    return {"encoder": encoder, "decoder": decoder}
 
 
 def split(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
@@ -80,11 +112,11 @@ def suppress(
     return {"kept": (~frequent).astype(np.float32), "active": np.array([active], dtype=np.int64)}
 
 
-SPARSE_AUTOENCODER = Trained(
+ARCHITECTURE = Trained(
     maps=("encoder", "decoder"),
     split=split,
-    settings=("expansion", "active", "firing"),
-    modules="sparse_autoencoder_modules:autoencoder",
+    settings=SparseAutoencoderSettings,
+    modules=autoencoder,
     finish=suppress,
     affine=False,
     shapes={"encoder.weight": "W D", "decoder.weight": "D W", "kept": "W", "active": "1"},

@@ -7,6 +7,14 @@ import numpy as np
 from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.moments import Moments
 from orthoglot.errors import DataError
+from orthoglot.settings import Count, Settings
+
+
+class LirSettings(Settings):
+    """Its setting."""
+
+    rank: Count
+    """Directions that are removed of each language."""
 
 
 def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
@@ -41,4 +49,6 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-LIR = ClosedForm(fit, apply, {"components": "K R D"}, products=True, settings=("rank",), by_language=True)
+ARCHITECTURE = ClosedForm(
+    fit, apply, {"components": "K R D"}, products=True, settings=LirSettings, by_language=True
+)

@@ -41,4 +41,4 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     return vectors - language, language
 
 
-PAIR_CENTERING = ClosedForm(fit, apply, {"means": "K K D"}, pairs=True, by_language=True)
+ARCHITECTURE = ClosedForm(fit, apply, {"means": "K K D"}, pairs=True, by_language=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.choice import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
+from orthoglot.settings import NotNegative, Settings
 
 Centre = Literal["none", "overall"]
 # The first of each leaves the vector undivided.
@@ -21,6 +23,22 @@ GRID: dict[str, list[Any]] = {
     "power": [0.0, 0.25, 0.5, 1.0],
     "centre": ["none", "overall"],
 }
+
+
+class ShapeSettings(Settings):
+    """Settings of both discriminants; those that are null are chosen by cross-validation, with `centre` and `turn`."""
+
+    shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share by which the discriminants move the covariance of differences towards a multiple of the identity."""
+    power: NotNegative | None = None
+    """How strongly the discriminants favour directions in which translations agree; 0 not at all."""
+
+
+class DiscriminantSettings(ShapeSettings):
+    """Those and the mean."""
+
+    centre: Centre | None = None
+    """What `discriminant` subtracts from unit vectors: nothing, or the mean of all training vectors."""
 
 
 class Scatter:
@@ -187,14 +205,14 @@ def candidates(
             )
 
 
-DISCRIMINANT = ClosedForm(
+ARCHITECTURE = ClosedForm(
     fit,
     apply,
     {"centre": "D", "mean": "D", "meaning": "D D", "language": "D D"},
     products=True,
     pairs=True,
     pair_products=True,
-    settings=("shrinkage", "power", "centre"),
+    settings=DiscriminantSettings,
     candidates=candidates,
     unit=True,
 )

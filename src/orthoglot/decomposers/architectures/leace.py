@@ -49,4 +49,4 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
     return meaning, vectors - meaning
 
 
-LEACE = ClosedForm(fit, apply, {"mean": "D", "left": "R D", "right": "R D"}, products=True)
+ARCHITECTURE = ClosedForm(fit, apply, {"mean": "D", "left": "R D", "right": "R D"}, products=True)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
-from orthoglot.decomposers import discriminant
+from orthoglot.decomposers.architectures import discriminant
+from orthoglot.decomposers.architectures.procrustes import turns
 from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.choice import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
-from orthoglot.decomposers.procrustes import turns
 
 Centre = Literal["none", "language"]
 TURNS = [0.0, 0.5, 0.75, 0.9, 1.0]
 UNDIVIDED = {"turn": 0.0, "shrinkage": 1.0, "power": 0.0, "centre": "none"}
+
+
+class TurnedDiscriminantSettings(discriminant.ShapeSettings):
+    """Those of both discriminants, the turn and the mean."""
+
+    turn: Annotated[float, Field(ge=0, le=1)] | None = None
+    """How far `turned_discriminant` turns each language towards the pivot: 0 not at all, 1 as `procrustes` does."""
+    centre: Centre | None = None
+    """What `turned_discriminant` subtracts from unit vectors: nothing, or the mean of the language."""
 
 
 def fit(
@@ -23,9 +33,9 @@ def fit(
 ) -> dict[str, np.ndarray]:
     """meaning = z W U diag((w / (1 + w))^power), z = (x - c) R, x = e / |e|.
 
-    c is the mean of the sentence's language, or 0, and R its rotation (`orthoglot.decomposers.procrustes.turns`, its
-    own translations counting `turn`). W, U and w are those of `orthoglot.decomposers.discriminant.fit` for the vectors
-    z. The language part is what the directions with meaning do not predict, turned back, and the language's mean:
+    c is the mean of the sentence's language, or 0, and R its rotation (`turns` of `procrustes`, its own translations
+    counting `turn`). W, U and w are those of `fit` of `discriminant` for the vectors z. The language part is what the
+    directions with meaning do not predict, turned back, and the language's mean:
 
         language = c - mean + (z - E z) (I - A B) R^T
 
@@ -128,7 +138,7 @@ def _turned(
     return found, both
 
 
-TURNED_DISCRIMINANT = ClosedForm(
+ARCHITECTURE = ClosedForm(
     fit,
     apply,
     {
@@ -138,7 +148,7 @@ TURNED_DISCRIMINANT = ClosedForm(
     products=True,
     pairs=True,
     pair_products=True,
-    settings=("turn", "shrinkage", "power", "centre"),
+    settings=TurnedDiscriminantSettings,
     candidates=candidates,
     unit=True,
     by_language=True,

