@@ -27,7 +27,7 @@ from orthoglot.cli import app
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, load_decomposer
 from orthoglot.embeddings import store as stores
 from orthoglot.embeddings.store import EmbeddingStore, digests_of, index_digest
-from orthoglot.encoders.folder import card, save_card, stated
+from orthoglot.encoders.folder import card, check_revision, save_card, stated
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import Record, read_records, write_records
@@ -154,6 +154,14 @@ CARD = {
     **{"kind": "pretrained", "name": "tiny", "checkpoint": ".", "revision": "", "pooling": "mean"},
     **{"prefix": "query: ", "max_tokens": 8, "languages": ["de", "en"], "dim": 8},
 }
+
+
+def test_a_checkpoint_with_a_name_that_no_folder_can_have_is_one_line(tmp_path: Path) -> None:
+    save_card(tmp_path, {**CARD, "checkpoint": "<a>" * 2000, "revision": ""})
+    with pytest.raises(ConfigError, match="no such folder"):
+        stated(tmp_path, "name")
+    with pytest.raises(ConfigError, match="no such folder"):
+        check_revision("<a>" * 2000, "main")
 
 
 def test_a_damaged_card_of_an_encoder_is_one_or_one_line(tmp_path: Path) -> None:

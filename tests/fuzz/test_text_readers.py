@@ -102,6 +102,18 @@ def test_a_damaged_file_is_text_or_one_line(name: str, tmp_path: Path) -> None:
     inject(f"read {name}", mutations(content), attempt)
 
 
+def test_another_way_of_packing_in_an_archive_is_one_line(tmp_path: Path) -> None:
+    """The library for bzip2 says that data are damaged by an error that names no fault of the system."""
+    content = bytearray(PACKED["zip"][0])
+    entry = content.rindex(b"PK\x01\x02")
+    for place in (content.index(b"PK\x03\x04", 1) + 8, entry + 10):
+        content[place : place + 2] = (zipfile.ZIP_BZIP2).to_bytes(2, "little")
+    path = tmp_path / "x.zip"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="truncated or corrupt"):
+        PACKED["zip"][1](path)
+
+
 def zip_of(members: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -166,7 +167,7 @@ def locate(checkpoint: str, revision: str) -> Path:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     check_revision(checkpoint, revision)
-    if Path(checkpoint).is_dir():
+    if os.path.isdir(checkpoint):
         return Path(checkpoint)
     fetch = f"fetch it with: hf download {checkpoint} --revision {revision}"
     try:
@@ -205,7 +206,8 @@ def locate_converted(checkpoint: str, files: Sequence[str], hint: str) -> Path:
 
 def check_revision(checkpoint: str, revision: str) -> None:
     """Refuse what is neither a folder nor a hub id with a commit, as a branch may change."""
-    if not Path(checkpoint).is_dir() and not COMMIT.fullmatch(revision):
+    # False as well of a name that no folder can have, where Path.is_dir raises an error.
+    if not os.path.isdir(checkpoint) and not COMMIT.fullmatch(revision):
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
             f" as revision, not {revision!r}; orthoglot checkpoint NAME fetches an encoder of the catalogue"

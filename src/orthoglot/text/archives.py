@@ -53,8 +53,9 @@ def opened(path: Path) -> Iterator[zipfile.ZipFile]:
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
     except (*_DAMAGE, OSError) as error:
-        # A wrong offset makes the operating system say "invalid argument"; a full disk is no damage.
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+        # A wrong offset makes the operating system say "invalid argument", and the library for bzip2 an error without
+        # a number; a full disk is no damage.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise DataError(f"{path} is truncated or corrupt: {error}") from error
 
