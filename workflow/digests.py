@@ -38,14 +38,14 @@ class Module(NamedTuple):
     """One module of the package.
 
     Attributes:
-        code: digest of its code and of its templates.
+        code: digest of its code and of its templates, without the entries of its registries.
         imports: modules.
-        entries: of its registries, the modules by the name that selects them.
+        entries: of its registries, a digest and the modules of each entry, by the name that selects it.
     """
 
     code: str
     imports: Sequence[str]
-    entries: dict[str, Sequence[str]]
+    entries: dict[str, tuple[str, Sequence[str]]]
 
 
 def digest(value: Any) -> str:
@@ -86,7 +86,7 @@ def forget() -> None:
 
 @functools.cache
 def code(verb: str, names: frozenset[str]) -> dict[str, str]:
-    """The digest of each module that a job runs, by the name of the module.
+    """The digest of each module that a job runs by its name, and of each entry of a registry by "module:name".
 
     Args:
         verb: of the job; its module is `orthoglot.jobs.VERB`.
@@ -100,7 +100,9 @@ def code(verb: str, names: frozenset[str]) -> dict[str, str]:
             module = _module(name)
             modules[name] = module.code
             waiting += module.imports
-            waiting += (target for key in module.entries.keys() & names for target in module.entries[key])
+            for key in module.entries.keys() & names:
+                modules[f"{name}:{key}"], targets = module.entries[key]
+                waiting += targets
             if folder := FOLDERS.get(name):
                 named = (f"{folder}.{key.replace('-', '_')}" for key in names if key[:1].isalpha())
                 waiting += (place for place in named if path_of(place))
@@ -132,7 +134,7 @@ def _module(name: str) -> Module:
     if state not in known:
         tree = ast.parse(text)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        imports, entries = sorted({*_imports(tree)} - {name}), _entries(tree, package)
+        imports, entries = sorted({*_imports(tree)} - {name}), _entries(tree, package)  # before the digest
         known[state] = [digest([_shape(tree), templates]), imports, entries]
     return Module(*known[state])
 
@@ -165,17 +167,24 @@ def _imports(tree: ast.AST) -> Iterator[str]:
         yield from _imports(node)
 
 
-def _entries(tree: ast.AST, package: str) -> dict[str, list[str]]:
-    """The modules that dictionaries name as "module:function", by their keys."""
-    entries: dict[str, list[str]] = {}
+def _entries(tree: ast.AST, package: str) -> dict[str, tuple[str, list[str]]]:
+    """The entries of the dictionaries that name modules as "module:function"; they are taken out of the tree."""
+    entries: dict[str, tuple[str, list[str]]] = {}
     for node in ast.walk(tree):
-        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                for text in (part.value for part in ast.walk(value) if isinstance(part, ast.Constant)):
-                    if isinstance(text, str) and ENTRY.fullmatch(text):
-                        module = text.partition(":")[0]
-                        full = (f"{package}.{module}", f"{PACKAGE}.{module}", module)
-                        entries.setdefault(key.value, []).extend(place for place in full if path_of(place))
+        if not isinstance(node, ast.Dict):
+            continue
+        kept = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            texts = (part.value for part in ast.walk(value) if isinstance(part, ast.Constant))
+            named = [
+                text.partition(":")[0] for text in texts if isinstance(text, str) and ENTRY.fullmatch(text)
+            ]
+            full = [f"{before}{module}" for module in named for before in (f"{package}.", f"{PACKAGE}.", "")]
+            if isinstance(key, ast.Constant) and (modules := [*filter(path_of, full)]):
+                entries[str(key.value)] = digest(_shape(value)), modules
+            else:
+                kept.append((key, value))
+        node.keys, node.values = [key for key, _ in kept], [value for _, value in kept]
     return entries
 
 

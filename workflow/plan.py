@@ -182,7 +182,7 @@ class Plan:
             "settings": job.settings,
             "inputs": inputs,
             "parts": job.parts,
-            "texts": texts(tuple(job.code)),
+            "texts": texts(tuple(name for name in job.code if ":" not in name)),
             # What follows is not part of the key, as it decides no result.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),

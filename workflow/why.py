@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import digests
 from orthoglot import receipts
 from plan import Plan
 
@@ -75,7 +76,9 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
     code = then.get("code", {}), now["code"]
     for module in sorted({*code[0], *code[1]}):
         if code[0].get(module) != code[1].get(module):
-            yield f"{module.partition('.')[2].replace('.', '/')}.py"
+            name, _, entry = module.partition(":")
+            file = digests.path_of(name) or Path(*name.split(".")).with_suffix(".py")
+            yield f"{file.relative_to(digests.SOURCE) if file.is_absolute() else file}{f' [{entry}]' if entry else ''}"
     files = then.get("files", {}), now["files"]
     for path in sorted({*files[0], *files[1]}):
         if files[0].get(path) != files[1].get(path):

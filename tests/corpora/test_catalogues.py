@@ -275,6 +275,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {"version": "2.0", "sha256": hashlib.sha256(f"{digest}  {names[1]}\n".encode()).hexdigest()}
 
 
+def test_a_job_reads_packages_without_a_file(package: dict[str, str]) -> None:
+    (source,) = settings(packages={"shop": package}, languages=["de"]).pair_sources("").values()
+    parts = {"cleaning": {"min_characters": 1}, "splits": {"seed": 1, "valid": 0.1, "test": 0.1}}
+    job = {"pair": "en-de", "sources": [{"name": "shop", **source}], **parts}
+    assert PrepareSettings.model_validate(job).sources[0].model_dump()["packages"]["shop"] == package
+    with pytest.raises(ValidationError, match="name a file"):
+        PrepareSettings.model_validate({**job, "sources": [{"name": "x", "kind": "local"}]})
+
+
 def test_a_packages_catalogues_are_read_and_its_code_is_not(package: dict[str, str]) -> None:
     corpus = settings(packages={"shop": package}, languages=["de", "fr"])
     assert read(corpus, "en-de") == [("Buy it now", "Kauf es jetzt")]

@@ -100,6 +100,15 @@ def test_a_new_format_or_benchmark_changes_no_key_and_a_changed_one_those_that_i
     assert any("/bitext/" in folder for folder in folders)
 
 
+def test_a_new_entry_of_a_registry_changes_no_key_and_a_changed_one_those_that_use_it(edit: Edit) -> None:
+    before = keys()
+    edit("objectives/__init__.py", '"seed.meaning": ', '"seed.new": "seed:meaning",\n    "seed.meaning": ')
+    assert changed(before) == set()
+    edit("objectives/__init__.py", '"orthogonality:absolute"', '"orthogonality:square"')
+    trained = {Path(folder).name for folder in changed(before) if folder.startswith("models")}
+    assert trained == {"dream+abs", "meat+abs"}
+
+
 @pytest.mark.parametrize("loss", ["oracle", "seed", "langsae"])
 def test_a_changed_loss_reaches_exactly_the_methods_that_have_it(loss: str, edit: Edit) -> None:
     before = keys()

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator
+from pydantic import PlainValidator, SerializeAsAny
 
 from orthoglot.errors import ConfigError
 from orthoglot.formats import kinds
@@ -19,14 +19,17 @@ from orthoglot.text.hashes import BINS, bins_of, hashes
 PACKED = (".gz", ".zst")
 
 
-def parsed(values: Any) -> Any:
+def parsed(values: Any) -> Source:
     """A `Source` of the class that its form has, of values from JSON."""
-    if not isinstance(values, dict):
+    if isinstance(values, Source):
         return values
-    return getattr(load(kinds, values.get("kind", "")), "Source", Source).model_validate(values)
+    form = load(kinds, values["kind"]) if isinstance(values, dict) and "kind" in values else None
+    source: Source = getattr(form, "Source", Source).model_validate(values)
+    return source
 
 
-AnySource = Annotated[Source, BeforeValidator(parsed)]
+# `Source` itself would be asked as well, and some forms read something else than `paths`.
+AnySource = Annotated[SerializeAsAny[Source], PlainValidator(parsed)]
 
 
 def form_of(paths: list[str]) -> str:

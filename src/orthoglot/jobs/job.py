@@ -110,7 +110,7 @@ class Job:
     def _check_sources(self) -> None:
         """Refuse code and outside files that are not those that the key was made from."""
         again = "has changed since this run began; run snakemake again"
-        if receipts.sources_digest([*self.parts["code"]]) != self._texts:
+        if receipts.sources_digest([name for name in self.parts["code"] if ":" not in name]) != self._texts:
             raise DataError(f"{self.output}: its code {again}")
         for path, digest in self.parts["files"].items():
             if receipts.file_digest(Path(path)) != digest:
