@@ -124,13 +124,19 @@ def path_of(module: str) -> Path | None:
 
 
 @functools.cache
+def _this() -> str:
+    """This file, on which all that is cached depends."""
+    return Path(__file__).read_text(encoding="utf-8")
+
+
+@functools.cache
 def _module(name: str) -> Module:
     path = path_of(name)
     assert path is not None, name
     text = path.read_text(encoding="utf-8")
     templates = _templates(text)
     known = _cache()["modules"]
-    state = digest([name, text, templates])
+    state = digest([_this(), name, text, templates])
     if state not in known:
         tree = ast.parse(text)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
