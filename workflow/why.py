@@ -78,7 +78,8 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
         if code[0].get(module) != code[1].get(module):
             name, _, entry = module.partition(":")
             file = digests.path_of(name) or Path(*name.split(".")).with_suffix(".py")
-            yield f"{file.relative_to(digests.SOURCE) if file.is_absolute() else file}{f' [{entry}]' if entry else ''}"
+            place = file.relative_to(digests.SOURCE) if file.is_absolute() else file
+            yield f"code of {place}" + (f" [{entry}]" if entry else "")
     files = then.get("files", {}), now["files"]
     for path in sorted({*files[0], *files[1]}):
         if files[0].get(path) != files[1].get(path):

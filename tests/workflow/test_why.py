@@ -42,7 +42,7 @@ def test_a_result_that_is_up_to_date_says_so(ran: Workspace) -> None:
 def test_a_setting_is_named_with_both_values_where_it_is_read_and_after(changed: Workspace) -> None:
     changed.edit(presets__mini__decomposition__max_epochs=60)
     line = "decomposition.max_epochs 2 -> 60"
-    assert why(changed, DREAM) == [line]
+    assert why(changed, DREAM) == why(changed, f"{DREAM}/seed1") == [line]
     assert why(changed, SCORES) == [f"{line} ({DREAM})"]
     assert why(changed, "data/mini/bitext/qaa-qab")[0].endswith("nothing has changed")
     dry = changed.run("snakemake", "-n", "--cores", "2").stdout
@@ -54,7 +54,7 @@ def test_a_setting_is_named_with_both_values_where_it_is_read_and_after(changed:
 def test_a_module_is_named_by_its_file(changed: Workspace) -> None:
     module = changed.folder / "src/orthoglot/objectives/dream.py"
     module.write_text(module.read_text() + "\n\nNEW = 1\n")
-    assert why(changed, DREAM) == ["orthoglot/objectives/dream.py"]
+    assert why(changed, DREAM) == ["code of orthoglot/objectives/dream.py"]
     module.write_text(module.read_text().replace("\n\nNEW = 1\n", "\n# a comment\n"))
     assert why(changed, DREAM)[0].endswith("nothing has changed")
 

@@ -36,7 +36,8 @@ def log_of(folder):
 def done(*folders, by=None):
     """Input function: the receipts of those folders, such as "data/{preset}/bitext/{pair}", that the job reads.
 
-    `by` is the folder that the job makes, for a rule without wildcards.
+    A name that the output lacks, as {pair} in `decompose`, stands for every such folder of the plan. The user's files
+    are in the key of a job, not among its inputs. `by` is the folder that the job makes, for a rule without wildcards.
     """
     names = "|".join(re.sub(r"{\w+}", "[^/]+", folder) for folder in folders)
     return lambda wildcards: receipts_of(

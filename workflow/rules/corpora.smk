@@ -16,7 +16,7 @@ rule generate:
         "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# Archives from OPUS, the only job that uses the network
+# Archives from OPUS, over the network
 rule fetch:
     output:
         made("data/{preset}/opus/{corpus}"),

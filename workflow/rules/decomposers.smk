@@ -1,4 +1,4 @@
-# A method fitted to an encoder's vectors, in a folder seedN for each seed
+# A method fitted to an encoder's vectors, in a folder seedN for each seed, of a closed form the first
 rule decompose:
     input:
         encoder=done("models/{preset}/encoders/{encoder}"),

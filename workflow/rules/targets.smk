@@ -24,7 +24,7 @@ rule tokens:
         plan.receipts("tokenise"),
 
 
-# Only these run more than `all`. An ablation that the preset does not allow is an error when it is named.
+# The tables and ablations below run more than `all`. An ablation that the preset does not allow is an error when it is named.
 for paper in DECOMPOSER_PAPERS:
 
     rule:

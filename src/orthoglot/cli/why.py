@@ -21,7 +21,7 @@ def why(
 
     Example: orthoglot why results
 
-    A change of an earlier job names this job in brackets.
+    A change of an earlier job names that job in brackets. The exit status is 0 whether it would run or not.
     """
     if not Path("workflow/why.py").is_file():
         raise ConfigError("workflow/why.py does not exist; run this in the folder of the Snakefile")
@@ -30,6 +30,8 @@ def why(
     sys.path.insert(0, "workflow")
     chosen = {name: value for name, value in (("preset", preset), ("loss", loss)) if value}
     plan = import_module("plan").Plan(config.load(Path("params.yaml"), chosen))
-    reasons = import_module("why").reasons(plan, str(folder))
-    for line in reasons or [f"{folder} is the result of its job; nothing has changed"]:
+    # A seed's folder, or a file, belongs to the folder of a job.
+    made = next((place for place in (folder, *folder.parents) if str(place) in plan.jobs), folder)
+    reasons = import_module("why").reasons(plan, str(made))
+    for line in reasons or [f"{made} is the result of its job; nothing has changed"]:
         typer.echo(line)
