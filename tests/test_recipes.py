@@ -71,7 +71,8 @@ import json
 from pathlib import Path
 
 from orthoglot import config
-from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.json_schema import catalogue_schema
 from plan import Plan

@@ -28,6 +28,10 @@ FOLDERS = {
     "orthoglot.formats.kinds": "orthoglot.formats.kinds",
     "orthoglot.tasks.registry": "orthoglot.tasks.suite",
 }
+# Modules that call `read` of every module of a folder that has one.
+READERS = {"orthoglot.benchmarks.collected": "orthoglot.benchmarks.kinds"}
+# What may be the name of a module among the strings of settings.
+NAME = re.compile(r"[A-Za-z][\w-]{0,99}")
 CACHE = Path(".cache/digests.json")
 # An entry of a registry, and a template or script that a module reads.
 ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -80,7 +84,7 @@ def save_cache() -> None:
 
 def forget() -> None:
     """Read every module again when it is next needed."""
-    for cached in (_module, _cache, texts, code):
+    for cached in (_module, _this, _cache, texts, code):
         cached.cache_clear()
 
 
@@ -104,8 +108,13 @@ def code(verb: str, names: frozenset[str]) -> dict[str, str]:
                 modules[f"{name}:{key}"], targets = module.entries[key]
                 waiting += targets
             if folder := FOLDERS.get(name):
-                named = (f"{folder}.{key.replace('-', '_')}" for key in names if key[:1].isalpha())
-                waiting += (place for place in named if path_of(place))
+                named = (key.replace("-", "_") for key in names if NAME.fullmatch(key))
+                waiting += (place for key in named if path_of(place := f"{folder}.{key}"))
+            if folder := READERS.get(name):
+                files = sorted(SOURCE.joinpath(*folder.split(".")).glob("[!_]*.py"))
+                waiting += (
+                    f"{folder}.{file.stem}" for file in files if "\ndef read(" in file.read_text("utf-8")
+                )
     return dict(sorted(modules.items()))
 
 
@@ -125,8 +134,9 @@ def path_of(module: str) -> Path | None:
 
 @functools.cache
 def _this() -> str:
-    """This file, on which all that is cached depends."""
-    return Path(__file__).read_text(encoding="utf-8")
+    """What all that is cached depends on: this file, and which modules there are."""
+    modules = sorted(str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py"))
+    return digest([Path(__file__).read_text(encoding="utf-8"), modules])
 
 
 @functools.cache
@@ -161,6 +171,8 @@ def _imports(tree: ast.AST) -> Iterator[str]:
     """The modules that a syntax tree imports, with their packages, but for those that only a type checker imports."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            for other in node.orelse:
+                yield from _imports(ast.Module([other], []))
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -77,8 +77,8 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
     for module in sorted({*code[0], *code[1]}):
         if code[0].get(module) != code[1].get(module):
             name, _, entry = module.partition(":")
-            file = digests.path_of(name) or Path(*name.split(".")).with_suffix(".py")
-            place = file.relative_to(digests.SOURCE) if file.is_absolute() else file
+            file = digests.path_of(name) or Path("src", *name.split(".")).with_suffix(".py")
+            place = file.relative_to(digests.SOURCE.parent) if file.is_absolute() else file
             yield f"code of {place}" + (f" [{entry}]" if entry else "")
     files = then.get("files", {}), now["files"]
     for path in sorted({*files[0], *files[1]}):

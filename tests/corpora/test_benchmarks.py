@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from orthoglot.benchmarks.collect import collect, read_all, sentence_keys
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.benchmarks.kinds import code_switched, local, nway, qe, sts
 from orthoglot.benchmarks.kinds.nway import NwaySettings
 from orthoglot.config import BenchmarkSettings, load, shipped

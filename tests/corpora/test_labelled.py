@@ -12,7 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from orthoglot import config
-from orthoglot.benchmarks.collect import collect, read_all, sentence_keys
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.benchmarks.kinds import classification, local, nway
 from orthoglot.benchmarks.kinds.classification import Item, LabelledSet, drawn
 from orthoglot.benchmarks.labelled_settings import ClassificationSettings

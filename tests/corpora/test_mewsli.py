@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all
 from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings
 from orthoglot.errors import DataError
 from orthoglot.tasks.suite.lareqa import AnswerRetrieval

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from orthoglot.benchmarks.collect import collect, read_all, sentence_keys
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.benchmarks.kinds import local, mining
 from orthoglot.benchmarks.kinds.mining import MiningSettings
 from orthoglot.errors import ConfigError, DataError

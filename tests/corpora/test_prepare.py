@@ -15,7 +15,7 @@ import pytest
 from cleaned import clean
 from opus_server import write_zip
 
-from orthoglot.benchmarks.collect import sentence_keys
+from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.benchmarks.kinds.nway import NWAY
 from orthoglot.corpora import pair_spool, spool
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split

@@ -18,7 +18,8 @@ from mutations import COUNT, mutations
 
 from orthoglot import config
 from orthoglot.benchmarks import kinds
-from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all
 from orthoglot.errors import DataError
 from orthoglot.fetching import lock as opus_lock
 from orthoglot.fetching.opus import ENTRIES

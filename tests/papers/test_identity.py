@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from orthoglot.benchmarks.collect import collect, read_source
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_source
 from orthoglot.benchmarks.kinds.local import RetrievalSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.store import META

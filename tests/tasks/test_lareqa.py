@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from orthoglot.benchmarks.collect import collect, read_all
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.collected import read_all
 from orthoglot.benchmarks.kinds import local, nway, pool
 from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings
 from orthoglot.errors import DataError

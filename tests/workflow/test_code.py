@@ -209,6 +209,28 @@ def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports
     assert digests.code("generate", frozenset()).keys() - before.keys() == {"orthoglot.finite"}
 
 
+def test_a_module_that_is_added_later_counts_although_its_importer_is_cached(
+    edit: Edit, tmp_path: Path
+) -> None:
+    edit("jobs/generate.py", '    """Do the job."""', "    from orthoglot.newer import f")
+    before = digests.code("generate", frozenset())
+    digests.save_cache()
+    digests.forget()
+    (tmp_path / "src/orthoglot/newer.py").write_text("f = 1\n")
+    after = digests.code("generate", frozenset())
+    assert after.keys() - before.keys() == {"orthoglot.newer"}
+
+
+def test_jobs_that_read_test_sets_depend_on_every_kind_of_them_and_all_on_the_environment(edit: Edit) -> None:
+    names = frozenset({"opus", "A prefix " * 100})
+    before = {verb: digests.code(verb, names) for verb in VERBS}
+    edit("benchmarks/kinds/local.py", "\ndef read(", "\nNEW = 1\n\n\ndef read(")
+    changed_by = {verb for verb in VERBS if digests.code(verb, names) != before[verb]}
+    assert changed_by >= {"prepare", "shard", "embed", "evaluate"}
+    edit("environment.py", '"OMP_NUM_THREADS": "1"', '"OMP_NUM_THREADS": "4"')
+    assert {verb for verb in VERBS if digests.code(verb, names) != before[verb]} == set(VERBS)
+
+
 def test_digests_are_the_same_with_and_without_the_cache(edit: Edit, tmp_path: Path) -> None:
     first = keys()
     digests.save_cache()

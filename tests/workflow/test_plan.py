@@ -524,7 +524,7 @@ def test_an_embed_job_takes_all_cores_for_a_frozen_encoder_alone(values: dict[st
     again = Plan(config.check(values))
     job = again.jobs["embeddings/mini/other"]
     assert job.key != frozen
-    assert described(again, job.folder).code("encoders") == jobs[0].code("encoders")
+    assert described(again, job.folder).code() == jobs[0].code()
     # One process for each GPU, and the job holds no more cores than that.
     on_gpus = Plan(config.check(values | {"device": "cuda"}))
     assert on_gpus.threads(on_gpus.jobs["embeddings/mini/other"].key) == 1

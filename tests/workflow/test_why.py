@@ -54,7 +54,7 @@ def test_a_setting_is_named_with_both_values_where_it_is_read_and_after(changed:
 def test_a_module_is_named_by_its_file(changed: Workspace) -> None:
     module = changed.folder / "src/orthoglot/objectives/dream.py"
     module.write_text(module.read_text() + "\n\nNEW = 1\n")
-    assert why(changed, DREAM) == ["code of orthoglot/objectives/dream.py"]
+    assert why(changed, DREAM) == ["code of src/orthoglot/objectives/dream.py"]
     module.write_text(module.read_text().replace("\n\nNEW = 1\n", "\n# a comment\n"))
     assert why(changed, DREAM)[0].endswith("nothing has changed")
 

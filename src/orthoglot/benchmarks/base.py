@@ -18,6 +18,9 @@ from orthoglot.text.patterns import MINI, filled
 
 Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
+# Of a collected folder, the file that names the public test set that it is taken from.
+SOURCE = "source.txt"
+
 
 class Benchmark(Settings):
     """What every benchmark says about itself.

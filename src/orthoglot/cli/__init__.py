@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from orthoglot import environment
 from orthoglot.cli import job, network
 from orthoglot.errors import ConfigError, DataError, OfflineError, one_line, printable
 
@@ -64,11 +65,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[lines])
     for noisy in ("httpx", "urllib3", "sentence_transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    # The number of threads changes the last bits of a sum; trainings set their own from their settings.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # Threads that spin while they wait slow a training tenfold when jobs share cores.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    environment.set_defaults()
     network.stay_offline()
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
+from orthoglot import jobs
 from orthoglot.cli.network import allow_hub
+from orthoglot.errors import ConfigError
 from orthoglot.jobs.job import Job
 
 app = typer.Typer()
@@ -24,6 +27,9 @@ def job(
     described.processes = processes
     if described.verb == "pretrain" and "checkpoint" in described.settings["encoder"]:
         allow_hub()
+    verbs = {module.name for module in iter_modules(jobs.__path__)} - {"job"}
+    if described.verb not in verbs:
+        raise ConfigError(f"no job of the workflow: its verb is {described.verb!r}")
     import_module(f"orthoglot.jobs.{described.verb}").run(described)
 
 

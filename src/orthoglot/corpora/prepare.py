@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from orthoglot.benchmarks.collect import sentence_keys
+from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.pair_spool import PairSpool
 from orthoglot.corpora.settings import CleaningSettings

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from orthoglot.atomic import reserve
-from orthoglot.benchmarks.collect import sentence_keys
+from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.corpora.cleaning import Banned, Cleaner
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.settings import CleaningSettings

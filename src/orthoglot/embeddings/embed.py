@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.benchmarks.collect import read_all
+from orthoglot.benchmarks.collected import read_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.settings import EmbeddingSettings

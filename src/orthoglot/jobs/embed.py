@@ -21,6 +21,6 @@ def run(job: Job) -> None:
             output=output,
             processes=job.processes,
             earlier=job.previous() if job.frozen else None,
-            code=job.code("encoders", "embeddings") if job.frozen else "",
+            code=job.code() if job.frozen else "",
         )
     )

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orthoglot import atomic, receipts
+from orthoglot import atomic, environment, receipts
 from orthoglot.errors import ConfigError, DataError
 
 logger = logging.getLogger("orthoglot")
@@ -77,6 +77,7 @@ class Job:
             DataError: an input folder is not the result of the job in the plan, or is damaged; the code of the job
                 or an outside file has changed since the plan was made.
         """
+        environment.set_defaults()
         self._check_sources()
         inputs = self._check_inputs()
         # The objects of imported libraries stay: looking at them again and again takes half the time of tokenising.
@@ -100,11 +101,9 @@ class Job:
             read[folder] = (key, None if receipts.trusting() else receipts.contents(Path(folder), key))
         return read
 
-    def code(self, *rooms: str) -> str:
-        """A digest of the modules that the job runs, or of those in some rooms such as "encoders"."""
-        code: dict[str, str] = self.parts["code"]
-        chosen = [name for name in sorted(code) if not rooms or name.split(".")[1] in rooms]
-        text = json.dumps({name: code[name] for name in chosen})
+    def code(self) -> str:
+        """A digest of the modules that the job runs."""
+        text = json.dumps(self.parts["code"], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _check_sources(self) -> None:

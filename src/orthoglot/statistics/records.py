@@ -124,7 +124,11 @@ class Record:
         if self.n < 0:
             raise DataError(f"no record: its n is {self.n}")
         for name, fact in self.facts.items():
-            if name in FIELDS or not isinstance(fact, str) or (name in NUMBERS and not _is_number(fact)):
+            if (
+                name in (*FIELDS, *COMPUTED)
+                or not isinstance(fact, str)
+                or (name in NUMBERS and not _is_number(fact))
+            ):
                 raise DataError(f"no record: its {name!r:.100} is {fact!r:.100}")
         about = f"{self.task}/{self.dataset}, {self.metric}"
         least, most = limits(self.metric)
@@ -153,6 +157,8 @@ class Record:
 
 FIELDS = tuple(field.name for field in fields(Record) if field.name != "facts")
 RENAMED = {"encoder": "identity"}
+# Columns that tables of records get besides fields and facts.
+COMPUTED = ("kind", "compared", "p", "sign", "sign_p", "reach", "agreed", "lowest", "highest")
 
 
 class Comparison(NamedTuple):

@@ -248,7 +248,7 @@ def _numbers(table: pd.DataFrame, keys: list[str]) -> dict[tuple[str, ...], Numb
             by_seed=dict(sorted(by_seed[name].items())),
             subsets=(row.subset,),
             chance=None if pd.isna(row.chance) else float(row.chance),
-            candidates=(int(row.candidates) if str(row.candidates).isdigit() else None,),
+            candidates=(int(row.candidates) if str(row.candidates).isdecimal() else None,),
         )
         for name, row in zip(names, rows(table), strict=True)
         if pd.isna(row.seed)

@@ -107,7 +107,7 @@ class Finding(NamedTuple):
     Attributes:
         measure: what is kept of each item, as of `Task`.
         scores: per item; or metrics with and without each block of items; or a map of a text.
-        facts: for the signature.
+        facts: for the records.
     """
 
     subset: str

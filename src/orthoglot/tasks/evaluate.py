@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from orthoglot import __version__
-from orthoglot.benchmarks.collect import read_source
+from orthoglot.benchmarks.collected import read_source
 from orthoglot.decomposers import architecture as named
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore

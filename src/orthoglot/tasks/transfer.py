@@ -30,7 +30,7 @@ class Learner:
 
     Attributes:
         fit: trains on vectors of length 1: a training part, a validation part.
-        facts: for the signature.
+        facts: for the records.
         trained: what was trained so far.
     """
 

@@ -107,7 +107,7 @@ def pooled(scored: Scored) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
     Args:
         scored: of which those of the task "qe" are taken, (N, 2) prediction and gold by language pair.
     Returns:
-        (N, 4) by data set, view and seed, where there are two pairs or more, and facts for the signature.
+        (N, 4) by data set, view and seed, where there are two pairs or more, and facts for the records.
     """
     groups: dict[Key, list[Scores]] = defaultdict(list)
     for key, scores in scored.items():
