@@ -16,7 +16,6 @@ from test_ems_training import SETTINGS, word_for_word, write_folder
 from test_networks import encoder_folder
 from torch import nn
 
-from orthoglot.corpora import spool
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.errors import ConfigError
@@ -24,6 +23,7 @@ from orthoglot.pretraining import distillation as module
 from orthoglot.pretraining.collate import Chunk, TokenBatch
 from orthoglot.pretraining.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair
 from orthoglot.training import loop
 
@@ -115,7 +115,7 @@ def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_byte
 ) -> None:
     asked = Asked(load_encoder(teacher, "cpu"))
     monkeypatch.setattr(module, "load_encoder", lambda *_: asked)
-    monkeypatch.setattr(spool, "BLOCK", 150)
+    monkeypatch.setattr(bitext_module, "BLOCK", 150)
     whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
     sources = [pair.source for pair in word_for_word(400, 0)]
     assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
@@ -147,7 +147,7 @@ def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
     bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pairs without tokens are dropped from two folders; every other row is still taught its own source."""
-    monkeypatch.setattr(spool, "BLOCK", 2)
+    monkeypatch.setattr(bitext_module, "BLOCK", 2)
     nothing = SentencePair("\u200d", "rot")
     rows = word_for_word(12, 3)
     more = write_folder(

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orthoglot.corpora import spool
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
 from orthoglot.pretraining.tokenised import monolingual, read_bitext, write_bitext
+from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 
@@ -43,7 +43,7 @@ def test_rows_languages_and_places_of_what_is_kept(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(spool, "BLOCK", block)
+    monkeypatch.setattr(bitext_module, "BLOCK", block)
     with caplog.at_level("INFO"):
         write_bitext(folders, "train", codes, tmp_path / "store")
     data = read_bitext(folders, "train", tmp_path / "store")

@@ -123,7 +123,7 @@ def test_ablations_are_targets_of_their_own(fresh: Workspace, tmp_path: Path) ->
     assert workspace.jobs_due("ablation") == {}
     workspace.edit(**{"variants__emma-x__full": {"ranks": 3}})
     assert workspace.jobs_due("ablation_ems") == {}
-    due = {"pretrain": 1, "embed": 1, "evaluate": 1, "tabulate_emma-x": 1}
+    due = {"pretrain_variant": 1, "embed_variant": 1, "evaluate_variant": 1, "tabulate_emma-x": 1}
     assert workspace.jobs_due("ablation_emma_x") == workspace.jobs_due("ablation") == due
     workspace.edit(presets__mini__ablations=[])
     refused = workspace.run(*SNAKEMAKE, "ablation", check=False)
@@ -164,7 +164,8 @@ def test_a_job_larger_than_a_command_line_reaches_its_verb(done: Workspace) -> N
 
 def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) -> None:
     done.edit(device="cuda", presets__mini__embedding__batch_tokens=100)
-    text = done.run("snakemake", "-n", "--cores", "4").stdout
+    # All that Snakemake itself says of the jobs.
+    text = done.run("snakemake", "-n", "--cores", "4", "--verbose").stdout
     found = dict(re.findall(r"^(?:local)?rule (\w+):.*?^    resources: ([^\n]*)", text, re.S | re.M))
     assert {rule for rule, resources in found.items() if "gpu=1" in resources} == {
         *("embed", "decompose", "evaluate")
@@ -178,6 +179,8 @@ def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) 
 
 
 def test_the_slurm_profile_is_understood(fresh: Workspace) -> None:
-    text = fresh.run("snakemake", "-n", "--profile", "profiles/slurm", "--executor", "local").stdout
+    text = fresh.run(
+        "snakemake", "-n", "--profile", "profiles/slurm", "--executor", "local", "--verbose"
+    ).stdout
     assert "slurm_partition=main" in text
     assert yaml.safe_load((fresh.folder / "profiles/slurm/config.yaml").read_text())["executor"] == "slurm"

@@ -46,7 +46,8 @@ Stopping = Literal["total", "retrieval", "without-opponents"]
 
 def own_settings() -> list[str]:
     """Names of the settings that architectures have of their own."""
-    return sorted({name for form in names() for name in architecture(form).settings.model_fields})
+    named = (name for form in names() for name in architecture(form).settings.model_fields)
+    return list(dict.fromkeys(named))
 
 
 def _describe_own_settings(schema: dict[str, Any], method: type[MethodSettings]) -> None:
