@@ -311,7 +311,7 @@ class Plan:
         modules = code(verb, frozenset([*_strings(settings), *selects]))
         # Relative, so that a workspace may be moved.
         paths = [*own, *files]
-        read = dict(zip(map(os.path.relpath, paths), files_digest(paths), strict=True))
+        read = dict(zip(map(_named, paths), files_digest(paths), strict=True))
         job = Job(verb, folder, settings, inputs, "", own, modules, read)
         keys = {role: {name: self.jobs[name].key for name in folders} for role, folders in inputs.items()}
         self.jobs[folder] = replace(job, key=digest([verb, folder, job.parts, keys]))
@@ -650,6 +650,12 @@ class Plan:
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
+
+
+def _named(path: str) -> str:
+    """A file's path relative to the workspace; of the package, as in the workspace that has this source."""
+    inside = Path(path).is_relative_to(SOURCE)
+    return str(Path(path).relative_to(SOURCE.parent)) if inside else os.path.relpath(path)
 
 
 def _decisive(settings: Any) -> Any:
