@@ -30,8 +30,6 @@ FOLDERS = {
 }
 # Modules that call `read` of every module of a folder that has one.
 READERS = {"orthoglot.benchmarks.collected": "orthoglot.benchmarks.kinds"}
-# What may be the name of a module among the strings of settings.
-NAME = re.compile(r"[A-Za-z][\w-]{0,99}")
 CACHE = Path(".cache/digests.json")
 # An entry of a registry, and a template or script that a module reads.
 ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -84,7 +82,7 @@ def save_cache() -> None:
 
 def forget() -> None:
     """Read every module again when it is next needed."""
-    for cached in (_module, _this, _cache, texts, code):
+    for cached in (_module, _folder, _this, _cache, texts, code):
         cached.cache_clear()
 
 
@@ -97,7 +95,7 @@ def code(verb: str, names: frozenset[str]) -> dict[str, str]:
         names: strings of the job's settings, which select modules that are found by a name.
     """
     modules: dict[str, str] = {}
-    waiting = [f"{PACKAGE}.jobs.{verb}"]
+    waiting = [f"{PACKAGE}.jobs.{verb}", f"{PACKAGE}.environment"]
     while waiting:
         name = waiting.pop()
         if name not in modules:
@@ -108,13 +106,11 @@ def code(verb: str, names: frozenset[str]) -> dict[str, str]:
                 modules[f"{name}:{key}"], targets = module.entries[key]
                 waiting += targets
             if folder := FOLDERS.get(name):
-                named = (key.replace("-", "_") for key in names if NAME.fullmatch(key))
-                waiting += (place for key in named if path_of(place := f"{folder}.{key}"))
-            if folder := READERS.get(name):
-                files = sorted(SOURCE.joinpath(*folder.split(".")).glob("[!_]*.py"))
                 waiting += (
-                    f"{folder}.{file.stem}" for file in files if "\ndef read(" in file.read_text("utf-8")
+                    f"{folder}.{stem}" for stem in _folder(folder) if {stem, stem.replace("_", "-")} & names
                 )
+            if folder := READERS.get(name):
+                waiting += (f"{folder}.{stem}" for stem, reads in _folder(folder).items() if reads)
     return dict(sorted(modules.items()))
 
 
@@ -130,6 +126,13 @@ def path_of(module: str) -> Path | None:
     if module.split(".")[0] != PACKAGE:
         return None
     return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+@functools.cache
+def _folder(folder: str) -> dict[str, bool]:
+    """The modules of a folder, and whether they have a function `read`."""
+    files = sorted(SOURCE.joinpath(*folder.split(".")).glob("[!_]*.py"))
+    return {file.stem: "\ndef read(" in file.read_text(encoding="utf-8") for file in files}
 
 
 @functools.cache

@@ -42,14 +42,9 @@ class JobLines(logging.Formatter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record makes a line; keeps what later lines say."""
         event = getattr(record, "event", None)
-        if self.why is not None:
-            job = event == LogEvent.JOB_INFO and record.__dict__["output"]
-            return (
-                bool(job)
-                or event == LogEvent.RUN_INFO
-                or record.levelno >= logging.WARNING
-                or _nothing(record)
-            )
+        if self.why is not None and event is not None:
+            made = event == LogEvent.JOB_INFO and record.__dict__["output"]
+            return bool(made) or event == LogEvent.RUN_INFO or record.levelno >= logging.WARNING
         if event == LogEvent.JOB_INFO:
             output = next(iter(record.__dict__["output"]), "")
             self.first = self.first or time.monotonic()
@@ -61,7 +56,7 @@ class JobLines(logging.Formatter):
             return not record.getMessage().startswith(FAILED_COMMAND)
         if event is not None:
             return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR)
-        return record.levelno >= logging.WARNING or _nothing(record)
+        return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
 
     def format(self, record: logging.LogRecord) -> str:
         """The line; of several jobs that ended together, a line each."""
@@ -92,10 +87,6 @@ class JobLines(logging.Formatter):
         return "\n".join(
             [*lines, *(f"report: {REPORT}" for folder, _ in known if folder == str(REPORT.parent))]
         )
-
-
-def _nothing(record: logging.LogRecord) -> bool:
-    return str(record.msg).startswith("Nothing to be done")
 
 
 def folder_of(output: str) -> str:

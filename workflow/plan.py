@@ -23,6 +23,7 @@ from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
+from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
@@ -75,7 +76,7 @@ class Job:
     @property
     def parts(self) -> dict[str, Any]:
         """What the key is a digest of, besides the keys of the inputs; a receipt states it."""
-        return {"settings": _decisive(self.settings), "code": self.code, "files": self.files}
+        return parts(self.settings, self.code, self.files)
 
     @property
     def receipt(self) -> str:
@@ -181,8 +182,9 @@ class Plan:
             "output": job.folder,
             "settings": job.settings,
             "inputs": inputs,
-            "parts": job.parts,
-            "texts": texts(tuple(name for name in job.code if ":" not in name)),
+            "code": job.code,
+            "files": job.files,
+            "texts": texts(tuple(job.code)),
             # What follows is not part of the key, as it decides no result.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
@@ -656,13 +658,6 @@ def _named(path: str) -> str:
     """A file's path relative to the workspace; of the package, as in the workspace that has this source."""
     inside = Path(path).is_relative_to(SOURCE)
     return str(Path(path).relative_to(SOURCE.parent)) if inside else os.path.relpath(path)
-
-
-def _decisive(settings: Any) -> Any:
-    """The settings without the licences, which change no result."""
-    if not isinstance(settings, dict):
-        return settings
-    return {name: _decisive(value) for name, value in settings.items() if name != "licence"}
 
 
 def _strings(settings: Any) -> Iterator[str]:

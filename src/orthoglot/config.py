@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     CorpusSettings = Corpus
     BenchmarkSettings = Benchmark
 else:
-    CorpusSettings = entry_of(corpus_kinds)
-    BenchmarkSettings = entry_of(benchmark_kinds)
+    CorpusSettings = entry_of(having(corpus_kinds, "SETTINGS").values())
+    BenchmarkSettings = entry_of(having(benchmark_kinds, "SETTINGS").values())
 
 
 class Ablation(Settings):

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -262,10 +262,12 @@ def trusting() -> bool:
     return os.environ.get(TRUST) == "1"
 
 
-def sources_digest(modules: Sequence[str]) -> str:
-    """SHA-256 of the texts of modules of this package, in their order."""
+def sources_digest(modules: Iterable[str]) -> str:
+    """SHA-256 of the texts of modules of this package, in their order; "module:entry" is of the text of its module."""
     found = hashlib.sha256()
     for module in modules:
+        if ":" in module:
+            continue
         stem = Path(__file__).parents[1].joinpath(*module.split("."))
         file = stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
         found.update(file.read_bytes() if file.is_file() else b"")

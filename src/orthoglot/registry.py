@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -33,7 +34,6 @@ def having(folder: ModuleType, attribute: str) -> dict[str, Any]:
     return {name: getattr(one, attribute) for name, one in modules.items() if hasattr(one, attribute)}
 
 
-def entry_of(folder: ModuleType) -> Any:
-    """The type of an entry of the catalogue: `SETTINGS` of the module that its `kind` names."""
-    settings = tuple(having(folder, "SETTINGS").values())
-    return Annotated[Union[settings], Field(discriminator="kind")]  # noqa: UP007 - known only at run time
+def entry_of(settings: Iterable[type]) -> Any:
+    """The type of an entry of the catalogue: that of some classes of settings which its `kind` names."""
+    return Annotated[Union[tuple(settings)], Field(discriminator="kind")]  # noqa: UP007 - known only at run time

@@ -55,8 +55,8 @@ def run(*arguments: str, cwd: Path | None = None, typed: str = "") -> subprocess
 
 def job_text(verb: str, settings: dict[str, Any], files: dict[str, str] | None = None, **more: Any) -> str:
     """A job whose output is to be `out`, and which reads some files of the user's."""
-    parts = {"settings": settings, "code": {"orthoglot.errors": "c0de"}, "files": files or {}}
-    job = {"verb": verb, "key": "k", "output": "out", "inputs": {}, "settings": settings, "parts": parts}
+    parts = {"code": {"orthoglot.errors": "c0de"}, "files": files or {}}
+    job = {"verb": verb, "key": "k", "output": "out", "inputs": {}, "settings": settings, **parts}
     return json.dumps({**job, "texts": receipts.sources_digest(["orthoglot.errors"]), **more})
 
 

@@ -122,11 +122,11 @@ def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
         key: str, train_pairs: int, output: str = "out", code: str = "same", processes: int = 1
     ) -> EmbeddingStore:
         inputs = {"encoder": {"encoder": "k"}, "bitext": {"en-de": "k"}, "benchmarks": {}}
-        parts = {"settings": {}, "code": {f"orthoglot.encoders.{code}": code}, "files": {}}
-        texts = receipts.sources_digest([*parts["code"]])
+        parts = {"code": {f"orthoglot.encoders.{code}": code}, "files": {}}
+        texts = receipts.sources_digest(parts["code"])
         settings = {"batch_tokens": 64, "train_pairs": train_pairs}
         content = {"verb": "embed", "key": key, "output": output, "settings": settings, "inputs": inputs}
-        described = Job(json.dumps({**content, "parts": parts, "texts": texts, "frozen": code != "trained"}))
+        described = Job(json.dumps({**content, **parts, "texts": texts, "frozen": code != "trained"}))
         described.processes = processes
         with caplog.at_level("INFO"):
             caplog.clear()

@@ -71,7 +71,7 @@ def files(folder: Path) -> dict[Path, bytes]:
 
 def read_by_a_job(folder: Path, key: str) -> dict[Path, bytes] | None:
     """What the next job reads of a folder; None if it refuses to read."""
-    parts = {"settings": {}, "code": {}, "files": {}}
+    parts = {"code": {}, "files": {}}
     job = {
         "verb": "some",
         "key": "k",
@@ -79,7 +79,7 @@ def read_by_a_job(folder: Path, key: str) -> dict[Path, bytes] | None:
         "inputs": {"some": {str(folder): key}},
         "settings": {},
     }
-    text = json.dumps({**job, "parts": parts, "texts": receipts.sources_digest([])})
+    text = json.dumps({**job, **parts, "texts": receipts.sources_digest([])})
     read: dict[Path, bytes] = {}
     try:
         Job(text).run(lambda output: read.update(files(folder)))

@@ -191,6 +191,10 @@ def test_a_caption_states_the_data_of_each_encoder() -> None:
     # One encoder, or encoders with the same data, need no name.
     alone = task_table(where(table, encoder="b"), "heldout", "test", "P@1").note
     assert alone.startswith("P@1 in percent; chance 0.1; 900 candidates")
+    # An error has no chance.
+    note = task_table(table.drop(columns="chance"), "heldout", "test", "P@1").note
+    assert "(Wilson) over 10" in note
+    assert "chance" not in note
 
 
 def test_only_tatoeba_is_called_so() -> None:

@@ -41,7 +41,7 @@ def test_settings_accept_the_names_of_the_folder_and_no_others(settings: Evaluat
 
 
 def test_a_name_is_that_of_its_module() -> None:
-    assert registry.module_of("mixed-pool") == "orthoglot.tasks.suite.mixed_pool"
+    assert registry.load("mixed-pool").__name__ == "orthoglot.tasks.suite.mixed_pool"
     assert registry.title("mixed-pool") == "Neighbours in a pool of all languages"
     assert registry.title("no-such-task") == "no-such-task"
 

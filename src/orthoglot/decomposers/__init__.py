@@ -6,10 +6,9 @@ Each architecture is a module of the folder `architectures`, which is loaded whe
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from orthoglot import registry
 from orthoglot.decomposers import architectures
 
 if TYPE_CHECKING:
@@ -18,10 +17,11 @@ if TYPE_CHECKING:
 
 def names() -> list[str]:
     """Of the architectures, in order of the alphabet."""
-    return sorted(module.name for module in iter_modules(architectures.__path__))
+    # As in the settings, where they are spelled like the modules.
+    return [name.replace("-", "_") for name in registry.names(architectures)]
 
 
 def architecture(name: str) -> Trained | ClosedForm:
     """The architecture of one of the `names`."""
-    form: Trained | ClosedForm = import_module(f"{architectures.__name__}.{name}").ARCHITECTURE
+    form: Trained | ClosedForm = registry.load(architectures, name.replace("_", "-")).ARCHITECTURE
     return form

@@ -8,16 +8,33 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orthoglot import atomic, environment, receipts
+from orthoglot import atomic, receipts
 from orthoglot.errors import ConfigError, DataError
 
 logger = logging.getLogger("orthoglot")
 LOCKS = Path(".cache/locks")
+
+
+def parts(settings: Any, code: Mapping[str, str], files: Mapping[str, str]) -> dict[str, Any]:
+    """What the key of a job is a digest of, besides verb, folder and the keys of the inputs; a receipt states it.
+
+    Args:
+        settings: of the job; licences change no result and are left out.
+        code: digests of its modules.
+        files: SHA-256 of the user's files that it reads.
+    """
+    return {"settings": _decisive(settings), "code": code, "files": files}
+
+
+def _decisive(settings: Any) -> Any:
+    if not isinstance(settings, dict):
+        return settings
+    return {name: _decisive(value) for name, value in settings.items() if name != "licence"}
 
 
 class Job:
@@ -38,7 +55,8 @@ class Job:
             self.output = Path(content["output"])
             self.settings: dict[str, Any] = content["settings"]
             self._inputs: dict[str, dict[str, str]] = content["inputs"]
-            self.parts: dict[str, Any] = content["parts"]
+            self._code: dict[str, str] = content["code"]
+            self._files: dict[str, str] = content["files"]
             self._texts: str = content["texts"]
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"not a job of the workflow ({error})") from error
@@ -77,7 +95,6 @@ class Job:
             DataError: an input folder is not the result of the job in the plan, or is damaged; the code of the job
                 or an outside file has changed since the plan was made.
         """
-        environment.set_defaults()
         self._check_sources()
         inputs = self._check_inputs()
         # The objects of imported libraries stay: looking at them again and again takes half the time of tokenising.
@@ -89,7 +106,7 @@ class Job:
                     self._check_sources()
                     # What was damaged while the job ran may have been read.
                     self._check_inputs()
-                    receipts.write(output, self.key, inputs, self.parts)
+                    receipts.write(output, self.key, inputs, parts(self.settings, self._code, self._files))
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
 
@@ -103,15 +120,15 @@ class Job:
 
     def code(self) -> str:
         """A digest of the modules that the job runs."""
-        text = json.dumps(self.parts["code"], sort_keys=True)
+        text = json.dumps(self._code, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _check_sources(self) -> None:
         """Refuse code and outside files that are not those that the key was made from."""
         again = "has changed since this run began; run snakemake again"
-        if receipts.sources_digest([name for name in self.parts["code"] if ":" not in name]) != self._texts:
+        if receipts.sources_digest(self._code) != self._texts:
             raise DataError(f"{self.output}: its code {again}")
-        for path, digest in self.parts["files"].items():
+        for path, digest in self._files.items():
             if receipts.file_digest(Path(path)) != digest:
                 raise DataError(f"{path}: {again}")
 

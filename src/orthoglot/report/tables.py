@@ -531,7 +531,7 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
 def _data(values: pd.DataFrame, task: str) -> str:
     """What an encoder was scored on, and the kind of the intervals."""
     facts = values.iloc[0].dropna()
-    parts = [f"chance {float(facts['chance']):.2g}"]
+    parts = [f"chance {float(facts['chance']):.2g}"] if "chance" in facts else []
     if "candidates" in facts:
         directions = "pairs" if task == "code-switched" else "pairs and both directions"
         parts.append(f"{facts['candidates']} candidates, unweighted mean over {directions}")

@@ -7,10 +7,9 @@ loaded when a name asks for it. To add a task, write one: docs/extend.md.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
+from orthoglot import registry
 from orthoglot.statistics.weighted import MEASURES, Metric
 from orthoglot.tasks import suite
 
@@ -49,17 +48,12 @@ class TaskModule(Protocol):
 
 def names() -> tuple[str, ...]:
     """The tasks that there are, without loading any."""
-    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(suite.__path__)))
-
-
-def module_of(name: str) -> str:
-    """The module of a task."""
-    return f"{suite.__name__}.{name.replace('-', '_')}"
+    return registry.names(suite)
 
 
 def load(name: str) -> TaskModule:
     """The task of a name; loading one loads neither torch nor scikit-learn."""
-    return cast(TaskModule, import_module(module_of(name)))
+    return cast(TaskModule, registry.load(suite, name))
 
 
 def title(name: str) -> str:

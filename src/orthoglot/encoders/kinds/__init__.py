@@ -6,15 +6,13 @@ PyTorch and what needs it only within functions, so that reading params.yaml sta
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Annotated, Union
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
+from orthoglot import registry
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.settings import EncoderEntry, FrozenSettings, Kind, Precision
 from orthoglot.errors import ConfigError
@@ -28,22 +26,19 @@ SAVED_AS = ("ems", "pretrained", "sentence-transformers")
 
 def names() -> list[str]:
     """Of the kinds, in order of the alphabet."""
-    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__))
+    return [*registry.names(sys.modules[__name__])]
 
 
 def kind(name: str) -> Kind:
     """The kind of one of the `names`."""
-    found: Kind = import_module(f"{__name__}.{name.replace('-', '_')}").KIND
-    return found
+    module: Kind = registry.load(sys.modules[__name__], name).KIND
+    return module
 
 
 if TYPE_CHECKING:
     EncoderSettings = EncoderEntry
 else:
-    EncoderSettings = Annotated[
-        Union[tuple(kind(name).settings for name in names())],  # noqa: UP007 - known at run time
-        Field(discriminator="kind"),
-    ]
+    EncoderSettings = registry.entry_of(kind(name).settings for name in names())
 
 
 @dataclass(frozen=True)

@@ -87,9 +87,10 @@ class Mining:
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """The two lists, and those of the training set."""
         names = ("source", "target", "train source", "train target")
+        sides = self.texts.sides()  # two where there is no training set
         return {
             name: (sentences, language)
-            for name, (language, sentences) in zip(names, self.texts.sides(), strict=False)
+            for name, (language, sentences) in zip(names[: len(sides)], sides, strict=True)
         }
 
     def keys(self) -> np.ndarray:
