@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -151,6 +152,63 @@ def test_every_interval_of_a_page_of_shares_has_a_record(page: str) -> None:
     # Records have five digits, the pages one after the point.
     near = np.abs(shown[:, None] - records).max(axis=2).min(axis=1) < 0.0501
     assert shown[~near].tolist() == []
+
+
+def shows(cell: str, row: Any, *names: str) -> bool:
+    """Whether a cell has these numbers of a record; records have five digits, pages one after the point."""
+    numbers = np.array(re.findall(r"[-+]?\d+\.\d", cell), dtype=float)
+    return len(numbers) == len(names) and bool((np.abs(numbers - 100 * row[[*names]]) < 0.0501).all())
+
+
+def ends(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_low", f"{name}_high"
+
+
+def table_rows(page: str, heading: str) -> list[list[str]]:
+    """The cells of the rows of the table with this heading."""
+    lines = read(page).splitlines()
+    first = lines.index(heading) + 2
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[first:]]
+    return cells[: next(place for place, row in enumerate(cells) if row == [""])]
+
+
+def test_the_rows_of_mining_are_their_records() -> None:
+    records = pd.read_csv(RESULTS / "mining.csv").query("margin == 'ratio'").set_index(["set", "view"])
+    shown = table_rows("mining.md", "| Set | View | Precision | Recall | F1 | F1 − undivided |")
+    assert len(shown) == 18
+    for name, view, *cells, gain in shown:
+        row = records.loc[(name, view)]
+        for cell, part in zip(cells, ("precision", "recall", "f1"), strict=True):
+            assert shows(cell, row, *ends(part)), (name, view, part)
+        assert gain == "–" if view == "original" else shows(gain, row, *ends("gain")), (name, view)
+
+
+def test_the_rows_of_thresholds_are_their_records() -> None:
+    records = pd.read_csv(RESULTS / "calibration.csv").query("what == 'all' and draw.isna()")
+    records = records.set_index(["language", "view"])
+    heading = (
+        "| Pair | View | Precision: expected | reached | Recall: expected | reached | Best recall at 95 % |"
+    )
+    shown = table_rows("mining.md", heading)
+    assert len(shown) == 16
+    for pair, view, *cells, best in shown:
+        row = records.loc[(pair.removeprefix("en-"), view)]
+        parts = ("expected_precision", "precision", "expected_recall", "recall")
+        for cell, part in zip(cells, parts, strict=True):
+            assert shows(cell, row, *ends(part)), (pair, view, part)
+        assert shows(best, row, "best_recall"), (pair, view)
+
+
+def test_the_rows_of_scoring_are_their_records() -> None:
+    views = ("original", "centering", "seed+oracle", "discriminant")
+    records = pd.read_csv(RESULTS / "scoring.correlations.csv").set_index(["benchmark", "pair", "view"])
+    shown = table_rows("scoring.md", f"| Set | Pair | {' | '.join(views)} |")
+    assert len(shown) == 16
+    for benchmark, pair, *cells in shown:
+        for view, cell in zip(views, cells, strict=True):
+            known = (benchmark, pair, view) in records.index
+            row = records.loc[(benchmark, pair, view)] if known else None
+            assert shows(cell, row, *ends("spearman")) if known else cell == "–", (benchmark, pair, view)
 
 
 def share(hits: int, n: int) -> str:
