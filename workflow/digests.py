@@ -87,12 +87,13 @@ def forget() -> None:
 
 
 @functools.cache
-def code(verb: str, names: frozenset[str]) -> dict[str, str]:
+def code(verb: str, names: frozenset[str], kinds: frozenset[str] = frozenset()) -> dict[str, str]:
     """The digest of each module that a job runs by its name, and of each entry of a registry by "module:name".
 
     Args:
         verb: of the job; its module is `orthoglot.jobs.VERB`.
-        names: strings of the job's settings, which select modules that are found by a name.
+        names: strings of the job's settings, which select entries of registries.
+        kinds: names of modules that are found by a name.
     """
     modules: dict[str, str] = {}
     waiting = [f"{PACKAGE}.jobs.{verb}", f"{PACKAGE}.environment"]
@@ -107,7 +108,7 @@ def code(verb: str, names: frozenset[str]) -> dict[str, str]:
                 waiting += targets
             if folder := FOLDERS.get(name):
                 waiting += (
-                    f"{folder}.{stem}" for stem in _folder(folder) if {stem, stem.replace("_", "-")} & names
+                    f"{folder}.{stem}" for stem in _folder(folder) if {stem, stem.replace("_", "-")} & kinds
                 )
             if folder := READERS.get(name):
                 waiting += (f"{folder}.{stem}" for stem, reads in _folder(folder).items() if reads)

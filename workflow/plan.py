@@ -308,9 +308,11 @@ class Plan:
         files: Sequence[str] = (),
         own: Mapping[str, str] | None = None,
     ) -> str:
-        """Plan a job; `selects` names entries of registries that it uses without its settings naming them."""
+        """Plan a job; `selects` names what it uses of registries without its settings naming it."""
         own = own or {}
-        modules = code(verb, frozenset([*_strings(settings), *selects]))
+        modules = code(
+            verb, frozenset([*_strings(settings), *selects]), frozenset([*_kinds_in(settings), *selects])
+        )
         # Relative, so that a workspace may be moved.
         paths = [*own, *files]
         read = dict(zip(map(_named, paths), files_digest(paths), strict=True))
@@ -658,6 +660,14 @@ def _named(path: str) -> str:
     """A file's path relative to the workspace; of the package, as in the workspace that has this source."""
     inside = Path(path).is_relative_to(SOURCE)
     return str(Path(path).relative_to(SOURCE.parent)) if inside else os.path.relpath(path)
+
+
+def _kinds_in(settings: Any) -> Iterator[str]:
+    """The names of modules in the settings: formats, kinds of benchmarks and encoders, architectures, tasks."""
+    for name, value in settings.items() if isinstance(settings, dict) else ():
+        yield from _strings(value) if name in ("kind", "architecture", "tasks") else _kinds_in(value)
+    for value in settings if isinstance(settings, list) else ():
+        yield from _kinds_in(value)
 
 
 def _strings(settings: Any) -> Iterator[str]:

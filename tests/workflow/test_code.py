@@ -187,7 +187,7 @@ def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: E
 
 
 def test_a_job_depends_on_the_tasks_that_its_settings_name_and_on_no_others() -> None:
-    modules = digests.code("evaluate", frozenset({"code-switched", "heldout", "sts/../sts", ""}))
+    modules = digests.code("evaluate", frozenset(), frozenset({"code-switched", "heldout", "sts/../sts", ""}))
     assert {name for name in modules if ".suite." in name} == {
         "orthoglot.tasks.suite.code_switched",
         "orthoglot.tasks.suite.heldout",
@@ -219,6 +219,20 @@ def test_a_module_that_is_added_later_counts_although_its_importer_is_cached(
     (tmp_path / "src/orthoglot/newer.py").write_text("f = 1\n")
     after = digests.code("generate", frozenset())
     assert after.keys() - before.keys() == {"orthoglot.newer"}
+
+
+def test_a_text_that_is_no_kind_selects_no_module(edit: Edit) -> None:
+    values = shipped_values()
+    values["encoders"]["linked"] = {
+        **{"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"},
+        **{"prefix": "local", "licence": "text"},
+    }
+    values["presets"]["mini"]["encoders"].append("linked")
+    values["variants"]["ems"]["local"] = {}
+    before = {folder: job.key for folder, job in Plan(config.check(values)).jobs.items()}
+    edit("formats/kinds/local.py", "\ndef ", "\nNEW = 1\n\n\ndef ")
+    after = {folder: job.key for folder, job in Plan(config.check(values)).jobs.items()}
+    assert after == before  # no corpus of the preset is of this kind
 
 
 def test_jobs_that_read_test_sets_depend_on_every_kind_of_them_and_all_on_the_environment(edit: Edit) -> None:
