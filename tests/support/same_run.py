@@ -3,7 +3,7 @@
     python tests/support/same_run.py BEFORE AFTER
 
 Compares every file of data/, models/, embeddings/, evaluations/ and results/, without receipts. Digests of code
-(`trained_code`, `code`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results.
+(`trained_code`, `code`, `maker`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results.
 Records may hold their facts side by side or, as they once did, in one text; each number and fact is compared.
 Prints the files that differ, and ends with status 1 if there are any.
 """
@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 FOLDERS = ("data", "models", "embeddings", "evaluations", "results")
-CODE = re.compile(rb"trained_code:[0-9a-f]+|orthoglot:[0-9.a-z]+|\"code\": \"[0-9a-f]{16}\"")
+CODE = re.compile(rb"trained_code:[0-9a-f]+|orthoglot:[0-9.a-z]+|\"(?:code|maker)\": ?\"[0-9a-f]+\"")
 
 
 def files(workspace: Path) -> dict[str, Path]:
