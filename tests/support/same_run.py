@@ -3,7 +3,7 @@
     python tests/support/same_run.py BEFORE AFTER
 
 Compares every file of data/, models/, embeddings/, evaluations/ and results/, without receipts. Digests of code
-(`trained_code`, `code`, `maker`, `orthoglot:VERSION`) count as equal, as they change with code that makes the same results.
+(`trained_code`, `code`, `maker`, `orthoglot:VERSION`) count as equal: they change with code, results need not.
 Records may hold their facts side by side or, as they once did, in one text; each number and fact is compared.
 Prints the files that differ, and ends with status 1 if there are any.
 """
