@@ -17,6 +17,9 @@ for path, receipt in plan.targets():
         input:
             receipt,
 
+    # Snakemake keeps a name for each rule, and copies all names for each job: minutes for thousands of jobs.
+    workflow.globals.pop(f"__{path}", None)
+
 
 # The last step before encoders are trained.
 rule tokens:
