@@ -26,6 +26,7 @@ from plan import STAGES, Plan
 Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], Plan]]]
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 ON_DEMAND = DVC.pop(bridge.ON_DEMAND)
+MINI = ("presets", "mini")
 
 
 @pytest.fixture(autouse=True)
@@ -110,24 +111,23 @@ def perturbed(values: dict[str, Any], path: tuple[Any, ...]) -> Plan | None:
 
 
 def with_another_value(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Plan]]:
-    """Every parameter, and the plan in which it differs."""
-    for path in leaves(values):
+    """Every parameter of the preset, and the plan in which it differs."""
+    for path in leaves(at(values, MINI), MINI):
         other = perturbed(values, path)
-        if other is not None and path[0] not in ("preset", "device", "opus_api"):
+        if other is not None:
             yield path, other
 
 
 def with_a_shorter_list(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Plan]]:
-    """Every list, and the plan without one of its entries, which stays in the folders that an earlier run made."""
-    for path in lists(values):
-        for place in range(len(at(values, path)))[:1]:
-            other = copy.deepcopy(values)
-            del at(other, path)[place]
-            if plan := plan_of(other):
-                yield path, plan
+    """Every list of the preset, and the plan without its first entry, which stays in the folder of an earlier run."""
+    for path in filter(lambda path: at(values, path), lists(at(values, MINI), MINI)):
+        other = copy.deepcopy(values)
+        del at(other, path)[0]
+        if plan := plan_of(other):
+            yield path, plan
 
 
-@pytest.mark.parametrize(("changes", "least"), [(with_another_value, 60), (with_a_shorter_list, 8)])
+@pytest.mark.parametrize(("changes", "least"), [(with_another_value, 30), (with_a_shorter_list, 4)])
 def test_every_setting_of_a_preset_makes_jobs_due_and_those_of_ablations_none_unasked(
     values: dict[str, Any], changes: Changes, least: int
 ) -> None:
@@ -140,7 +140,7 @@ def test_every_setting_of_a_preset_makes_jobs_due_and_those_of_ablations_none_un
             after = keys_of(other, on_demand=True)
             assert set(after) < set(before_on_demand) or changed(before_on_demand, after), f"{path}: nothing"
             assert not due, f"{path} makes {due} due unasked"
-        elif path[:2] == ("presets", "mini") and path[2] != "needs":
+        elif path[2] != "needs":
             assert due, f"{path} changes nothing"
     assert tried > least
 
@@ -766,18 +766,6 @@ def test_a_missing_file_is_told_to_whoever_asks_for_the_job_that_reads_it(values
         Path(name).write_text("a line\n")
     plan = Plan(config.check(values))
     assert [asked(plan, folder) for folder in (pair, test_set, text)] == [pair, test_set, text]
-
-
-@pytest.mark.parametrize(
-    "name", ["a$(touch PWNED)", "../../../escape", "R&D", "my encoder", "..", ".hidden", "-n", ""]
-)
-@pytest.mark.parametrize("catalogue", ["corpora", "benchmarks", "encoders", "methods", "presets"])
-def test_a_name_that_a_shell_or_a_path_could_misread_is_refused(
-    catalogue: str, name: str, values: dict[str, Any]
-) -> None:
-    values[catalogue][name] = next(iter(values[catalogue].values()))
-    with pytest.raises(ConfigError, match=catalogue):
-        config.check(values)
 
 
 def test_a_benchmark_in_a_language_without_pairs_is_refused_by_name_where_a_method_needs_them(
