@@ -27,7 +27,6 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork, TokenizerSettings
 from orthoglot.errors import DataError
 from orthoglot.pretraining import ems as pretrain
-from orthoglot.pretraining import trainer as pairs
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
@@ -207,29 +206,6 @@ def test_the_same_settings_give_the_same_bytes(trained: Path, bitext: list[Path]
     assert [name for name in names if (again / name).read_bytes() != (trained / name).read_bytes()] == []
     other = _train(bitext, tmp_path / "other", SETTINGS.model_copy(update={"seed": 2}))
     assert identity(other) != identity(trained)
-
-
-def test_interrupted_and_resumed_equals_uninterrupted(
-    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    validate, calls = pairs.validate, []
-
-    def interrupted(*arguments: Any, **options: Any) -> dict[str, float]:
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return validate(*arguments, **options)
-
-    monkeypatch.setattr(pairs, "validate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        _train(bitext, tmp_path)
-    (tmp_path / "encoder").rename(tmp_path / "half")
-    resumed = _train(bitext, tmp_path)
-    assert len(calls) == 3 + 2  # three epochs, the last not finished; then epochs 2 and 3 of 4
-    names = sorted(path.name for path in trained.iterdir())
-    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
 
 
 def test_global_generators_are_left_alone(bitext: list[Path], tmp_path: Path) -> None:

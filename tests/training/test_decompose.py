@@ -226,12 +226,6 @@ def test_validation_counts_every_pair_once(world: World) -> None:
     assert history[0]["valid.meat.language"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_dream_head_is_trained_with_the_maps() -> None:
-    objective = Objective(METHODS["dream"].terms, dim=4, n_languages=3, generator=stream(1))
-    assert [tuple(tensor.shape) for tensor in objective.heads()] == [(3, 4), (3,)]
-    assert objective.adversaries() == []
-
-
 def test_same_seed_same_weights(world: World) -> None:
     chosen = METHODS["seed"]
     first, _ = train(chosen, recipe(1e-30, 2), "m", world.data, seed=1, device=CPU, checkpoint=None)

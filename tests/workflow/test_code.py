@@ -255,21 +255,3 @@ def test_digests_are_the_same_with_and_without_the_cache(edit: Edit, tmp_path: P
     assert keys() == first
     edit("settings.py", "frozen=True", "frozen=False")
     assert changed(first) == set(first)
-
-
-def test_a_process_reads_the_modules_of_jobs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    digests.forget()
-    read: list[tuple[str, ...]] = []
-
-    def counted(modules: tuple[str, ...]) -> str:
-        read.append(tuple(modules))
-        return ""
-
-    monkeypatch.setattr(digests.receipts, "sources_digest", counted)
-    plan = Plan(config.check(shipped_values()))
-    jobs = [job for job in plan.jobs.values() if job.verb in ("embed", "decompose", "evaluate")]
-    for job in jobs:
-        plan.as_json(job.key)
-    assert 0 < len(read) == len(set(read)) < len(jobs)
-    digests.forget()
