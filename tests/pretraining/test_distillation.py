@@ -12,6 +12,7 @@ import pytest
 import torch
 from checkpoints import xlmr
 from cut_text import tokens_of
+from kills import kill_at_saves
 from test_ems_training import SETTINGS, word_for_word, write_folder
 from test_networks import encoder_folder
 from torch import nn
@@ -25,7 +26,6 @@ from orthoglot.pretraining.distillation import DistillationBatch, DistillationMo
 from orthoglot.pretraining.ems import pretrain_ems
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair
-from orthoglot.training import loop
 
 SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}
 RECIPE = DistillationSettings.model_validate(
@@ -121,18 +121,7 @@ def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_byte
     assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
     taught = np.load(tmp_path / "whole/state/teacher-train.npy")
     np.testing.assert_allclose(taught, asked.teacher.encode(sources, "en", 1000), atol=1e-5)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    steps: list[int] = []
-    real = loop._Saves.now
-
-    def stop(self: Any) -> None:
-        real(self)
-        steps.append(1)
-        if len(steps) == 27:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", stop)
+    kill_at_saves(monkeypatch, 27)
     with pytest.raises(KeyboardInterrupt):
         run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
     asked.sentences.clear()

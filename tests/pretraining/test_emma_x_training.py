@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from cut_text import tokens_of
+from kills import kill_at_saves
 from test_ems_training import SETTINGS, word_for_word, write_folder
 from torch import Tensor, nn
 from torch.nn import functional
@@ -42,7 +43,6 @@ from orthoglot.pretraining.tokenised import (
     write_text,
 )
 from orthoglot.text.bitext import SentencePair
-from orthoglot.training import loop
 
 PHASE = {
     "steps": 40,
@@ -352,17 +352,7 @@ def test_both_phases_leave_an_encoder_that_finds_translations(
 def test_the_same_settings_give_the_same_bytes_however_often_stopped(
     trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    real, done = loop._Saves.now, []
-
-    def stop(self: Any) -> None:
-        real(self)
-        done.append(1)
-        if len(done) in (17, 60):  # within each phase
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", stop)
+    kill_at_saves(monkeypatch, 17, 60)  # within each phase
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             run(bitext, tmp_path)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
+from kills import kill_at_saves
 from synthetic_world import World, make_world
 from torch import Tensor
 
@@ -28,7 +29,7 @@ from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import collect, decompose, fit_decomposer, train
 from orthoglot.training.loop import Update
-from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
@@ -235,36 +236,28 @@ def test_same_seed_same_weights(world: World) -> None:
     assert not np.array_equal(first["meaning.weight"], other["meaning.weight"])
 
 
-@pytest.mark.parametrize("name", ["meat", "dream+oracle"])
+@pytest.mark.parametrize(
+    ("name", "stopping"),
+    [("meat", None), ("dream+oracle", None), ("meat", "retrieval"), ("meat", "without-opponents")],
+)
 def test_a_killed_training_resumes_to_the_same_end_at_any_step(
-    name: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, stopping: Stopping | None, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both optimisers and the best weights survive, and patience that has begun to run out."""
     impatient = recipe(1.5e-2, 8).model_copy(update={"patience": 3})
+    chosen = METHODS[name].model_copy(update={"stopping": stopping})
     settings: Any = {"seed": 1, "device": CPU}
-    weights, history = train(METHODS[name], impatient, name, world.data, checkpoint=None, **settings)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    save = loop._Saves.now
-    steps = 0
-
-    def killed(self: loop._Saves) -> None:
-        nonlocal steps
-        save(self)
-        steps += 1
-        if steps in (3, 17):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", killed)
+    weights, history = train(chosen, impatient, name, world.data, checkpoint=None, **settings)
+    kill_at_saves(monkeypatch, 3, 17)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
-    resumed, again = train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+            train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
+    resumed, again = train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
     assert again == history
     for key, weight in weights.items():
         np.testing.assert_array_equal(resumed[key], weight)
     monkeypatch.setattr(training, "pairs_of", None)  # a finished training takes no further step
-    third, _ = train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+    third, _ = train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
     np.testing.assert_array_equal(third["meaning.weight"], weights["meaning.weight"])
 
 

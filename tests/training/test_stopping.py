@@ -19,9 +19,8 @@ from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL, TERMS
 from orthoglot.objectives.base import Adversary, resolve
 from orthoglot.streams import stream
-from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import fit_decomposer, train
+from orthoglot.training.decompose import fit_decomposer
 from orthoglot.training.progress import Criterion, History, best_epoch
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
 from orthoglot.training.stopping import (
@@ -185,35 +184,6 @@ def test_training_itself_is_the_same_whatever_decides(world: World) -> None:
     for row in zip(*histories, strict=True):
         for name in ("train.total", "valid.total"):
             assert len({epoch[name] for epoch in row}) == 1
-
-
-@pytest.mark.parametrize("stopping", ["retrieval", "without-opponents"])
-def test_a_killed_training_resumes_to_the_same_end(
-    stopping: Stopping, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = METHODS["meat"].model_copy(update={"stopping": stopping})
-    recipe = RECIPE.model_copy(update={"max_epochs": 7})
-    settings: Any = {"seed": 1, "device": CPU}
-    weights, history = train(chosen, recipe, "meat", world.data, checkpoint=None, **settings)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    save, saves = loop._Saves.now, 0
-
-    def killed(self: loop._Saves) -> None:
-        nonlocal saves
-        save(self)
-        saves += 1
-        if saves in (4, 14):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", killed)
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            train(chosen, recipe, "meat", world.data, checkpoint=tmp_path, **settings)
-    resumed, again = train(chosen, recipe, "meat", world.data, checkpoint=tmp_path, **settings)
-    assert again == history
-    for key, weight in weights.items():
-        np.testing.assert_array_equal(resumed[key], weight)
 
 
 def test_the_first_of_equal_epochs_is_best_in_both_directions() -> None:
