@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +18,7 @@ from kills import kill_at_saves
 from test_ems_training import SETTINGS, word_for_word, write_folder
 from torch import Tensor, nn
 from torch.nn import functional
+from training_process import train_together
 
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
@@ -501,42 +499,6 @@ def test_a_collapse_is_told_in_the_log(
     assert f"toy, text: translations found first {told.format(*values)}" in caplog.text
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-import torch
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
-from orthoglot.pretraining.emma_x import pretrain_emma_x
-from orthoglot.encoders.kinds import Inputs, RunOptions
-torch.set_num_threads(1)
-settings = EmmaXSettings.model_validate_json(Path(sys.argv[1]).read_text())
-bitext, output, state, tokens, *start = map(Path, sys.argv[2:])
-inputs = Inputs([bitext], tokens=tokens, encoders={"start": start[0]} if start else {})
-pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", state), output)
-"""
-
-
-def together(settings: EmmaXSettings, bitext: list[Path], place: Path, start: Path | None = None) -> Path:
-    """The encoder that two processes train."""
-    output = place / "encoder"
-    output.mkdir(parents=True)
-    (place / "run.py").write_text(SCRIPT)
-    (place / "settings.json").write_text(settings.model_dump_json())
-    tokens = tokens_of(settings, bitext, place, start)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    files = [place / "run.py", place / "settings.json", bitext[0], output, place / "state", tokens]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    told = subprocess.run(
-        [*command, *map(str, [*files, start] if start else files)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert told.returncode == 0, told.stderr
-    return output
-
-
 # A vote for a rank is a whole number. In longer trainings rounding alone tips one now and then, and the two part.
 FEW_VOTES = {"steps": 2, "validate_every": 1}
 
@@ -586,7 +548,7 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
             "text": EMMA.text.model_copy(update=FEW_VOTES | half | text_phase | halved),
         }
     )
-    same(run(bitext, tmp_path / "one", one), together(two, bitext, tmp_path / "two"))
+    same(run(bitext, tmp_path / "one", one), train_together(two, bitext, tmp_path / "two"))
 
 
 def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path) -> None:

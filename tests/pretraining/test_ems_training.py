@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import straightforward_ems as straightforward
 import torch
 from cut_text import tokens_of
 from safetensors.torch import load_file
+from training_process import start_training
 
 from orthoglot import config
 from orthoglot.encoders.folder import identity
@@ -367,30 +366,13 @@ def test_an_encoder_of_no_steps_has_its_first_weights(
 
 
 WORDS_WEIGHT = "embeddings.word_embeddings.weight"
-KILLED = """
-import sys
-from pathlib import Path
-from orthoglot.encoders.kinds.ems import EmsSettings
-from orthoglot.training import loop
-from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.pretraining.ems import pretrain_ems
-loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
-settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
-output = Path(sys.argv[3])
-output.mkdir(parents=True)
-run = RunOptions("cpu", Path(sys.argv[4]))
-pretrain_ems(settings, "toy", Inputs([Path(sys.argv[2])], tokens=Path(sys.argv[5])), run, output)
-"""
 
 
 def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
-    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: Path, bitext: list[Path], tmp_path: Path
 ) -> None:
-    (tmp_path / "settings.json").write_text(SETTINGS.model_dump_json())
     state = tmp_path / "state"
-    tokens = tokens_of(SETTINGS, bitext, tmp_path)
-    arguments = [tmp_path / "settings.json", bitext[0], tmp_path / "cut", state, tokens]
-    process = subprocess.Popen([sys.executable, "-c", KILLED, *map(str, arguments)])
+    process = start_training(SETTINGS, bitext, tmp_path, kill_at=[])
     while process.poll() is None and not (state / loop.FILE).exists():
         time.sleep(0.01)
 
@@ -402,9 +384,10 @@ def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
 
     while process.poll() is None and done() < 27:
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     assert process.wait() == -signal.SIGKILL
     assert 27 <= done() < 80
+    (tmp_path / "encoder").rename(tmp_path / "cut")
     resumed = _train(bitext, tmp_path)
     names = sorted(path.name for path in trained.iterdir())
     assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
