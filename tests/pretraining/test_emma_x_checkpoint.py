@@ -16,10 +16,10 @@ from checkpoints import bert, xlmr
 from cut_text import tokens_of
 from safetensors.torch import load_file
 from test_emma_x_training import EMMA, FEW_VOTES, KNOWN, changed, same
-from test_ems_training import word_for_word, write_folder
 from test_mlm import SETTINGS as MLM
 from test_networks import encoder_folder
 from torch.nn import functional
+from toy_training import history_of, word_for_word, write_folder
 from training_process import train_together
 from transformers import AutoModelForMaskedLM
 
@@ -76,10 +76,6 @@ def run(
 
 def tokenised(student: TrainableEncoder, text: list[str]) -> Ragged:
     return student.tokenizer.encode(text, "en", 16)
-
-
-def history(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
 def masked_batch(student: TrainableEncoder, text: list[str]) -> Any:
@@ -147,7 +143,7 @@ def test_it_goes_on_from_a_checkpoint_by_any_vector(
     monkeypatch.setattr(TrainableEncoder, "save", told)
     settings = on_top(vector, **PREDICTING, text=EMMA.text.model_copy(update=KNOWN))
     output = run(settings, bitext, small, tmp_path)
-    rows = history(output)
+    rows = history_of(output)
     assert rows[1]["train.mlm"] < rows[0]["train.mlm"]
     assert not any("valid.mlm" in row for row in rows)  # validation reads what will be read at use
     encoder = load_encoder(output, "cpu")
@@ -283,6 +279,6 @@ def test_phase_1_of_the_classifier_alone_leaves_the_encoder(
     text = [pair.source for pair in word_for_word(5, 9)]
     found, before = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (output, small))
     np.testing.assert_array_equal(found, before)
-    rows = history(output)
+    rows = history_of(output)
     assert rows[-1]["valid.classifier"] < rows[0]["valid.classifier"]
     assert "valid.contrastive" not in rows[0]

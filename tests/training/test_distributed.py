@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 import torch
-from cut_text import tokens_of
 from safetensors.torch import load_file
-from test_ems_training import SETTINGS, word_for_word, write_folder
+from toy_training import SETTINGS, history_of, train_ems, word_for_word, write_folder
 from training_process import start_training, train_together
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
@@ -32,18 +30,6 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
 
 
-def alone(bitext: list[Path], place: Path) -> Path:
-    output = place / "encoder"
-    output.mkdir(parents=True)
-    inputs = Inputs(bitext, tokens=tokens_of(ONE, bitext, place))
-    pretrain_ems(ONE, "toy", inputs, RunOptions("cpu", place / "state"), output)
-    return output
-
-
-def history(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
-
-
 @pytest.fixture(scope="module")
 def gathered(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The encoder that two processes trained without a stop, each with the negatives of both."""
@@ -53,18 +39,18 @@ def gathered(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 def test_gathered_negatives_give_the_training_of_one_process(
     bitext: list[Path], gathered: Path, tmp_path: Path
 ) -> None:
-    one = alone(bitext, tmp_path / "one")
+    one = train_ems(bitext, tmp_path / "one", ONE)
     a, b = (load_file(folder / "model.safetensors") for folder in (one, gathered))
     for name, weights in a.items():
         torch.testing.assert_close(b[name], weights, atol=2e-4, rtol=1e-3)
-    for row, other in zip(history(one), history(gathered), strict=True):
+    for row, other in zip(history_of(one), history_of(gathered), strict=True):
         assert other["valid.total"] == pytest.approx(row["valid.total"], rel=1e-3)
 
 
 def test_local_negatives_are_another_training(bitext: list[Path], gathered: Path, tmp_path: Path) -> None:
     """As the paper did: fewer negatives, so a lower contrastive loss in training."""
     local = train_together(TWO, bitext, tmp_path)
-    first, other = (history(folder)[0] for folder in (local, gathered))
+    first, other = (history_of(folder)[0] for folder in (local, gathered))
     assert first["train.contrastive"] < other["train.contrastive"] - 0.5
 
 
