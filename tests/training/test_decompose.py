@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from kills import kill_at_saves
-from synthetic_world import World, make_world
+from synthetic_world import World
 from torch import Tensor
 
 from orthoglot import config
@@ -33,11 +33,6 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings, S
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return make_world()
 
 
 def method(architecture: str, partners: str, terms: list[str]) -> MethodSettings:

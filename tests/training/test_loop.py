@@ -157,11 +157,6 @@ def test_dropout_makes_the_seed_matter_and_the_global_generator_not() -> None:
     assert train(other, None, seed=2) != history
 
 
-def test_checkpoints_wait_for_their_time(tmp_path: Path) -> None:
-    train(network(), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
     train(network(), tmp_path, epochs=2, settings="a")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
-from synthetic_world import World, make_world
+from synthetic_world import World
 
 from orthoglot import config
 from orthoglot.decomposers.base import Decomposer, load_decomposer
@@ -36,11 +36,6 @@ from orthoglot.training.stopping import (
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
 RECIPE = DecompositionSettings(learning_rate=1e-2, batch_size=256, max_epochs=4, patience=2)
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return make_world()
 
 
 def fitted(world: World, method: str, own: Stopping | None, **recipe: Any) -> tuple[Decomposer, History]:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import yaml
 from pydantic import ValidationError
-from shipped_settings import shipped_values
 from workspace import ROOT
 
 import bridge
@@ -23,20 +22,12 @@ from orthoglot.jobs.job import Job
 from orthoglot.papers.published import DECOMPOSER_PAPERS
 from plan import STAGES, Plan
 
+pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
+
 Changes = Callable[[dict[str, Any]], Iterator[tuple[tuple[Any, ...], Plan]]]
 DVC = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 ON_DEMAND = DVC.pop(bridge.ON_DEMAND)
 MINI = ("presets", "mini")
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def values() -> dict[str, Any]:
-    return shipped_values()
 
 
 def keys(values: dict[str, Any], on_demand: bool = False) -> dict[str, tuple[str, str]]:

@@ -23,12 +23,9 @@ from orthoglot.jobs.job import LOCKS, Job
 from orthoglot.text.bitext import SentencePair, write_pairs
 from plan import Plan
 
+pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
+
 SMALL: dict[str, Any] = {"batch_size": 8, "steps": 4, "validate_every": 2, "warmup_steps": 1, "threads": 1}
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
