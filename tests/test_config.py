@@ -109,6 +109,12 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
          "presets.mini.ablations.0.encoder: unknown name 'xlmr-mini'"),
         (("presets", "mini", "ablations"), [{"encoder": name, "seeds": [1]} for name in ("ems-mini", "ems-small")],
          "presets.mini.ablations: ems-mini and ems-small are both of kind ems; name one"),
+        (("corpora", "localisation", "folder"), "po", "corpora.localisation: name packages or a folder"),
+        (("benchmarks", "bucc", "train_files"), "x.{language}", "train_files, train_gold: give both or none"),
+        (("benchmarks", "mldoc", "pivot"), "tr", "mldoc: languages: tr, in which classifiers learn, is not among them"),
+        (("variants", "ems", "ugt"), {"target": "ugt", "xtr_weight": 0.0}, "hide tokens, which nothing predicts"),
+        (("variants", "ems", "a b"), {}, "variants.ems.a b: a name consists of"),
+        (("presets", "mini", "encoders"), ["../x"], "presets.mini.encoders.0: a name consists of"),
         (("corpora", "anki", "pairs"), ["en-deu"], 'corpora.anki: language pair \'en-deu\': write it "en-de"'),
     ],
 )  # fmt: skip
@@ -169,16 +175,6 @@ def test_the_name_of_every_entry_is_checked(section: str, name: str, values: dic
         config.check(values)
     assert str(caught.value).startswith(f"{section}.{name}: a name consists of letters")
     assert str(caught.value).endswith(f"(given: {name!r})")
-
-
-def test_names_of_variants_and_of_what_a_preset_selects_are_checked(values: dict[str, Any]) -> None:
-    values["variants"]["ems"]["a b"] = {}
-    with pytest.raises(ConfigError, match=r"variants\.ems\.a b: a name consists of"):
-        config.check(values)
-    del values["variants"]["ems"]["a b"]
-    values["presets"]["mini"]["encoders"] = ["../x"]
-    with pytest.raises(ConfigError, match=r"presets\.mini\.encoders\.0: a name consists of"):
-        config.check(values)
 
 
 @pytest.mark.parametrize("name", ["dream+oracle", "v1.2_x-y", "7", "a.b."])
@@ -322,34 +318,30 @@ def test_values_that_dvc_writes_are_read(file: str, override: str, changed: str,
     assert found == yaml.safe_load(value)
 
 
-def test_an_error_names_the_file_that_has_the_entry(own: Path) -> None:
-    catalogue = own.parent / "catalogue" / "encoders.yaml"
-    catalogue.write_text(catalogue.read_text().replace("  batch_size: 64", "  batch_size: 0"))
-    with pytest.raises(
-        ConfigError, match=rf"^{re.escape(str(catalogue))}: encoders\.sbert-distill\.batch_size: "
-    ):
-        config.load(own)
-    text = own.read_text()
-    own.write_text(text.replace("encoders: {}", "encoders: {sbert-distill: {batchsize: 1}}"))
-    with pytest.raises(
-        ConfigError,
-        match=rf"^{re.escape(str(own))}: unknown key 'encoders\.sbert-distill\.batchsize'; nearest",
-    ):
-        config.load(own)
-    own.write_text(text.replace("encoders: {}", "encoders: [ems-mini]"))
-    with pytest.raises(ConfigError, match=r"params\.yaml: encoders: .*ems-mini"):
-        config.load(own)
-    own.write_text("- preset\n")
-    with pytest.raises(ConfigError, match=r"params\.yaml: not a mapping"):
-        config.load(own)
-
-
-def test_unreadable_yaml_names_the_file(own: Path) -> None:
-    (own.parent / "catalogue" / "methods.yaml").write_text("a: [1")
-    with pytest.raises(ConfigError, match=r"methods\.yaml: .*"):
-        config.load(own)
-    own.write_text("a: [1")
-    with pytest.raises(ConfigError, match=r"params\.yaml: .*"):
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("catalogue/encoders.yaml", "  batch_size: 64", "  batch_size: 0", r"encoders\.sbert-distill\.batch_size: "),
+        ("catalogue/encoders.yaml", "", "a: [1", ".*"),
+        ("catalogue/methods.yaml", "", "\nseed: {}\n", ".*'seed' is there twice"),
+        ("params.yaml", "encoders: {}", "encoders: {sbert-distill: {batchsize: 1}}",
+         r"unknown key 'encoders\.sbert-distill\.batchsize'; nearest"),
+        ("params.yaml", "encoders: {}", "encoders: [ems-mini]", "encoders: .*ems-mini"),
+        ("params.yaml", "encoders: {}", "encoders: {receipt: {extends: ems-mini}}", "folders of the workflow's own"),
+        ("catalogue/encoders.yaml", "", "\nx.partial: {extends: ems-mini}\n", "folders of the workflow's own"),
+        ("params.yaml", "", "\nloss: seed\n", r".*'loss' is there twice.* line \d+"),
+        ("params.yaml", "", "a: [1", ".*"),
+        ("params.yaml", None, "- preset\n", "not a mapping"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_file_that_has_the_entry(
+    file: str, old: str | None, new: str, message: str, own: Path
+) -> None:
+    """The new text stands in the place of the old one, of all if that is None, or at the end if it is empty."""
+    path = own.parent / file
+    text = path.read_text()
+    path.write_text(new if old is None else text.replace(old, new) if old else text + new)
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(path))}: .*{message}"):
         config.load(own)
 
 
@@ -437,26 +429,6 @@ def test_a_variant_may_take_all_limits_away(values: dict[str, Any]) -> None:
     assert base.parallel.pairs
     assert (found.parallel.pairs, found.parallel.steps) == ({}, 7)
     assert found.parallel.batch_size == base.parallel.batch_size
-
-
-@pytest.mark.parametrize("name", ["receipt", "x.partial"])
-def test_a_name_of_a_folder_of_the_workflow_is_refused(name: str, own: Path) -> None:
-    values = yaml.safe_load(own.read_text())
-    values["encoders"] = {name: {"extends": "ems-mini"}}
-    own.write_text(yaml.safe_dump(values))
-    with pytest.raises(ConfigError, match="folders of the workflow's own"):
-        config.load(own)
-
-
-def test_a_key_that_is_there_twice_is_refused(own: Path) -> None:
-    own.write_text(own.read_text() + "\nloss: seed\n")
-    with pytest.raises(ConfigError, match=r"params\.yaml: .*'loss' is there twice.* line \d+"):
-        config.load(own)
-    own.write_text(own.read_text().removesuffix("loss: seed\n"))
-    catalogue = own.parent / "catalogue/methods.yaml"
-    catalogue.write_text(catalogue.read_text() + "\nseed: {}\n")
-    with pytest.raises(ConfigError, match=r"methods\.yaml: .*'seed' is there twice"):
-        config.load(own)
 
 
 def test_a_value_that_grows_when_it_is_printed_is_not_printed_in_full(own: Path) -> None:

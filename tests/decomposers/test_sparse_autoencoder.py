@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from synthetic_world import World, make_world
 
 from orthoglot import config
@@ -15,10 +14,9 @@ from orthoglot.decomposers.architectures import sparse_autoencoder
 from orthoglot.decomposers.architectures.sparse_autoencoder import split, suppress
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.modules import Maps
-from orthoglot.errors import ConfigError
 from orthoglot.streams import stream
 from orthoglot.training.decompose import fit_decomposer
-from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.settings import DecompositionSettings
 
 LANGSAE = config.load(config.shipped()).methods["langsae"]
 SETTINGS = {"expansion": 2, "active": 2, "firing": 0.9}
@@ -152,23 +150,3 @@ def test_a_seed_gives_the_same_autoencoder_again(world: World) -> None:
     for name, array in first.weights.items():
         np.testing.assert_array_equal(array, again.weights[name])
     assert not np.array_equal(first.weights["encoder.weight"], other.weights["encoder.weight"])
-
-
-@pytest.mark.parametrize(("name", "value"), [("expansion", 0), ("active", 0), ("firing", 0), ("firing", 1.1)])
-def test_a_wrong_setting_is_named(name: str, value: float) -> None:
-    with pytest.raises(ConfigError, match=rf"methods\.langsae\.{name}: "):
-        config.load(config.shipped(), {"methods": {"langsae": {name: value}}})
-
-
-def test_its_settings_are_needed_and_do_nothing_elsewhere() -> None:
-    terms = {"langsae.reconstruction": 1.0}
-    with pytest.raises(ValidationError, match=r"active\n.*required"):
-        MethodSettings.model_validate(
-            {"architecture": "sparse_autoencoder", "terms": terms, "expansion": 2, "firing": 0.9}
-        )
-    with pytest.raises(ValidationError, match="expansion does nothing"):
-        MethodSettings.model_validate({"architecture": "residual", "terms": terms, "expansion": 2})
-    with pytest.raises(ValidationError, match="needs two maps"):
-        MethodSettings.model_validate(
-            {"architecture": "sparse_autoencoder", "terms": terms, "start": "discriminant", **SETTINGS}
-        )

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pytest
 import scipy.linalg
 
-from orthoglot.decomposers.architectures import discriminant, procrustes
+from orthoglot.decomposers.architectures import procrustes
 from orthoglot.decomposers.architectures.turned_discriminant import ARCHITECTURE as TURNED_DISCRIMINANT
 from orthoglot.decomposers.architectures.turned_discriminant import apply, candidates, fit
 from orthoglot.decomposers.base import Languages, Weights
@@ -51,34 +50,6 @@ def gathered(blocks: list[Block], languages: list[str] = LANGUAGES) -> tuple[Mom
 
 def meaning_of(weights: Weights, vectors: np.ndarray, language: str) -> np.ndarray:
     return apply(weights, vectors, Languages([language] * len(vectors), None, LANGUAGES))[0]
-
-
-def by_hand(blocks: list[Block], turn: float) -> tuple[list[Block], dict[str, np.ndarray], np.ndarray]:
-    """Each vector less its language's mean, turned, one by one."""
-    moments, pairs = gathered(blocks)
-    means = dict(zip(LANGUAGES, moments.means(), strict=True))
-    turns = procrustes.turns(LANGUAGES, pairs, turn)
-    turn_of = dict(zip(LANGUAGES, turns, strict=True))
-    turned = [
-        ((source - means[a]) @ turn_of[a], (target - means[b]) @ turn_of[b], (a, b))
-        for source, target, (a, b) in blocks
-    ]
-    return turned, means, turns
-
-
-@pytest.mark.parametrize("turn", [0.0, 0.6, 1.0])
-def test_meaning_is_the_discriminant_of_the_turned_vectors(turn: float) -> None:
-    blocks = texts(True, seed=1, n=TRAIN)
-    turned, means, _ = by_hand(blocks, turn)
-    expected = discriminant.fit(*gathered(turned), 0.5, 0.5, "none")
-    weights = fit(*gathered(blocks), turn, 0.5, 0.5, "language")
-    for (source, target, (a, b)), (own, other, _) in zip(blocks, turned, strict=True):
-        for vectors, language, z in ((source, a, own), (target, b, other)):
-            found = meaning_of(weights, vectors, language)
-            # Directions may change their signs, inner products may not.
-            wanted = z @ expected["meaning"]
-            np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(weights["means"], [means[name] for name in LANGUAGES], atol=1e-12)
 
 
 def test_a_full_turn_without_the_discriminant_is_procrustes() -> None:

@@ -127,11 +127,6 @@ def test_cosines_of_sums_and_gathered_rows_match_the_library_and_their_gradients
     assert torch.autograd.gradcheck(ours, (a, b, c))
 
 
-def test_rows_are_gathered_once() -> None:
-    x, index = Vectors(torch.randn(3, 2, generator=stream(0))), torch.tensor([1, 0, 2])
-    assert x[index] is x[index]
-
-
 @pytest.mark.parametrize("ratio", [1.0, 1e-1, 1e-2, 1e-3])
 def test_float32_gradients_stay_exact_where_the_parts_of_a_sum_cancel(ratio: float) -> None:
     """Language = r - meaning with a small r: the sum m + l is `ratio` times as long as l."""

@@ -12,9 +12,10 @@ import pytest
 import torch
 from checkpoints import xlmr
 from cut_text import tokens_of
-from test_ems_training import SETTINGS, word_for_word, write_folder
+from kills import kill_at_saves
 from test_networks import encoder_folder
 from torch import nn
+from toy_training import SETTINGS, word_for_word, write_folder
 
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.kinds.distillation import DistillationSettings
@@ -22,32 +23,14 @@ from orthoglot.errors import ConfigError
 from orthoglot.pretraining import distillation as module
 from orthoglot.pretraining.collate import Chunk, TokenBatch
 from orthoglot.pretraining.distillation import DistillationBatch, DistillationModel, distill
-from orthoglot.pretraining.ems import pretrain_ems
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair
-from orthoglot.training import loop
 
 SHARED = set(DistillationSettings.model_fields) - {"kind", "teacher"}
 RECIPE = DistillationSettings.model_validate(
     SETTINGS.model_dump(include=SHARED)
     | {"kind": "distillation", "teacher": "toy", "steps": 200, "validate_every": 50}
 )
-
-
-@pytest.fixture(scope="module")
-def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
-
-
-@pytest.fixture(scope="module")
-def teacher(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("teacher")
-    output = place / "encoder"
-    output.mkdir()
-    inputs = Inputs(bitext, tokens=tokens_of(SETTINGS, bitext, place))
-    pretrain_ems(SETTINGS, "toy", inputs, RunOptions("cpu", place / "state"), output)
-    return output
 
 
 def run(bitext: list[Path], teacher: Path, place: Path, **changed: Any) -> Path:
@@ -78,13 +61,13 @@ def test_the_loss_by_hand() -> None:
 
 
 def test_both_sides_come_near_the_teachers_vector_of_the_source(
-    bitext: list[Path], teacher: Path, tmp_path: Path
+    bitext: list[Path], trained_ems: Path, tmp_path: Path
 ) -> None:
-    output = run(bitext, teacher, tmp_path)
+    output = run(bitext, trained_ems, tmp_path)
     history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
     assert history[-1]["valid.retrieval"] > 60
     pairs = word_for_word(60, 2)
-    master, student = load_encoder(teacher, "cpu"), load_encoder(output, "cpu")
+    master, student = load_encoder(trained_ems, "cpu"), load_encoder(output, "cpu")
     taught = master.encode([pair.source for pair in pairs], "en", 1000)
     spread = ((taught - taught.mean(0)) ** 2).mean()
     for side, language in enumerate(("en", "de")):
@@ -111,40 +94,29 @@ class Asked:
 
 
 def test_the_teacher_is_read_once_and_a_killed_training_goes_on_to_the_same_bytes(
-    bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bitext: list[Path], trained_ems: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Asked(load_encoder(teacher, "cpu"))
+    asked = Asked(load_encoder(trained_ems, "cpu"))
     monkeypatch.setattr(module, "load_encoder", lambda *_: asked)
     monkeypatch.setattr(bitext_module, "BLOCK", 150)
-    whole = run(bitext, teacher, tmp_path / "whole", steps=40, validate_every=20)
+    whole = run(bitext, trained_ems, tmp_path / "whole", steps=40, validate_every=20)
     sources = [pair.source for pair in word_for_word(400, 0)]
     assert asked.sentences == sources + [pair.source for pair in word_for_word(60, 1)]
     taught = np.load(tmp_path / "whole/state/teacher-train.npy")
     np.testing.assert_allclose(taught, asked.teacher.encode(sources, "en", 1000), atol=1e-5)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    steps: list[int] = []
-    real = loop._Saves.now
-
-    def stop(self: Any) -> None:
-        real(self)
-        steps.append(1)
-        if len(steps) == 27:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", stop)
+    kill_at_saves(monkeypatch, 27)
     with pytest.raises(KeyboardInterrupt):
-        run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
+        run(bitext, trained_ems, tmp_path / "cut", steps=40, validate_every=20)
     asked.sentences.clear()
     (tmp_path / "cut/student").rmdir()
-    resumed = run(bitext, teacher, tmp_path / "cut", steps=40, validate_every=20)
+    resumed = run(bitext, trained_ems, tmp_path / "cut", steps=40, validate_every=20)
     assert asked.sentences == []
     names = sorted(path.name for path in whole.iterdir())
     assert [name for name in names if (resumed / name).read_bytes() != (whole / name).read_bytes()] == []
 
 
 def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
-    bitext: list[Path], teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bitext: list[Path], trained_ems: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pairs without tokens are dropped from two folders; every other row is still taught its own source."""
     monkeypatch.setattr(bitext_module, "BLOCK", 2)
@@ -156,18 +128,20 @@ def test_vectors_stay_with_their_pairs_where_pairs_are_left_out(
     other = write_folder(
         tmp_path / "text/en-fr", {"train": [nothing, *rows[6:9]], "valid": [nothing, rows[9]]}
     )
-    run([more, other], teacher, tmp_path / "run", steps=1, validate_every=1)
+    run([more, other], trained_ems, tmp_path / "run", steps=1, validate_every=1)
     expected = [pair.source for pair in [*rows[:4], *rows[6:9]]]
     taught = np.load(tmp_path / "run/state/teacher-train.npy")
-    np.testing.assert_allclose(taught, load_encoder(teacher, "cpu").encode(expected, "en", 1000), atol=1e-5)
+    np.testing.assert_allclose(
+        taught, load_encoder(trained_ems, "cpu").encode(expected, "en", 1000), atol=1e-5
+    )
 
 
 def test_a_teacher_that_does_not_cover_the_first_side_is_refused_at_once(
-    bitext: list[Path], teacher: Path, tmp_path: Path
+    bitext: list[Path], trained_ems: Path, tmp_path: Path
 ) -> None:
     text = write_folder(tmp_path / "text/ja-de", {"train": word_for_word(8, 0), "valid": word_for_word(4, 1)})
     with pytest.raises(ConfigError, match="toy: does not cover language 'ja'"):
-        run([text], teacher, tmp_path / "run")
+        run([text], trained_ems, tmp_path / "run")
     assert not (tmp_path / "run/state").exists()
 
 

@@ -15,14 +15,16 @@ import transformers
 from checkpoints import bert, xlmr
 from cut_text import tokens_of
 from safetensors.torch import load_file
-from test_emma_x_training import EMMA, FEW_VOTES, KNOWN, changed, same, together
-from test_ems_training import word_for_word, write_folder
+from test_emma_x_training import EMMA, FEW_VOTES, KNOWN, changed, same
 from test_mlm import SETTINGS as MLM
+from test_networks import encoder_folder
 from torch.nn import functional
+from toy_training import history_of, word_for_word, write_folder
+from training_process import train_together
 from transformers import AutoModelForMaskedLM
 
 from orthoglot.corpora.text import PrepareTextSettings, prepare_text
-from orthoglot.encoders.folder import identity, save_card
+from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.pretrained import with_token_head
@@ -74,10 +76,6 @@ def run(
 
 def tokenised(student: TrainableEncoder, text: list[str]) -> Ragged:
     return student.tokenizer.encode(text, "en", 16)
-
-
-def history(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
 def masked_batch(student: TrainableEncoder, text: list[str]) -> Any:
@@ -145,7 +143,7 @@ def test_it_goes_on_from_a_checkpoint_by_any_vector(
     monkeypatch.setattr(TrainableEncoder, "save", told)
     settings = on_top(vector, **PREDICTING, text=EMMA.text.model_copy(update=KNOWN))
     output = run(settings, bitext, small, tmp_path)
-    rows = history(output)
+    rows = history_of(output)
     assert rows[1]["train.mlm"] < rows[0]["train.mlm"]
     assert not any("valid.mlm" in row for row in rows)  # validation reads what will be read at use
     encoder = load_encoder(output, "cpu")
@@ -178,21 +176,12 @@ def test_two_processes_hide_the_tokens_that_one_would(
         return on_top(**PREDICTING, **phases, processes=processes)
 
     alone = run(settings(1), bitext, start, tmp_path / "one")
-    same(alone, together(settings(2), bitext, tmp_path / "two", start))
-
-
-def encoder_folder(place: Path, checkpoint: Path) -> Path:
-    place.mkdir(parents=True)
-    card: Any = {"kind": "pretrained", "name": "small", "dim": 8, "languages": [], "revision": "local"}
-    save_card(
-        place, {**card, "prefix": "", "checkpoint": str(checkpoint), "pooling": "mean", "max_tokens": 10}
-    )
-    return place
+    same(alone, train_together(settings(2), bitext, tmp_path / "two", start))
 
 
 @pytest.mark.parametrize("pooler", [True, False])
 def test_the_released_head_is_the_pooler_then_a_linear_map(pooler: bool, tmp_path: Path) -> None:
-    folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint", pooler=pooler))
+    folder = encoder_folder(tmp_path / "encoder", xlmr(tmp_path / "checkpoint", pooler=pooler), "mean")
     student = TrainableEncoder.load(folder, "pooler_linear")
     student.network.eval()
     text = ["the cat sat on a mat", "cat", "a query on the mat"]
@@ -231,7 +220,7 @@ def test_a_checkpoint_without_the_head_and_an_ems_network_are_refused(tmp_path: 
         with_token_head(tmp_path / "llama", "small", None)
     for make in (bert, xlmr):
         folder = encoder_folder(
-            tmp_path / make.__name__ / "encoder", make(tmp_path / make.__name__ / "checkpoint")
+            tmp_path / make.__name__ / "encoder", make(tmp_path / make.__name__ / "checkpoint"), "mean"
         )
         with pytest.raises(
             ConfigError, match=r"no masked language modelling head of the RoBERTa family; give mlm\.weight 0"
@@ -290,6 +279,6 @@ def test_phase_1_of_the_classifier_alone_leaves_the_encoder(
     text = [pair.source for pair in word_for_word(5, 9)]
     found, before = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (output, small))
     np.testing.assert_array_equal(found, before)
-    rows = history(output)
+    rows = history_of(output)
     assert rows[-1]["valid.classifier"] < rows[0]["valid.classifier"]
     assert "valid.contrastive" not in rows[0]

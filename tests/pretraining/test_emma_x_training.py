@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,9 +14,11 @@ import numpy as np
 import pytest
 import torch
 from cut_text import tokens_of
-from test_ems_training import SETTINGS, word_for_word, write_folder
+from kills import kill_at_saves
 from torch import Tensor, nn
 from torch.nn import functional
+from toy_training import SETTINGS, history_of, word_for_word, write_folder
+from training_process import train_together
 
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
@@ -42,7 +41,6 @@ from orthoglot.pretraining.tokenised import (
     write_text,
 )
 from orthoglot.text.bitext import SentencePair
-from orthoglot.training import loop
 
 PHASE = {
     "steps": 40,
@@ -112,22 +110,12 @@ def draws(count: int, width: int) -> VirtualDraws:
     return VirtualDraws(others, torch.rand(count, width, generator=torch.Generator().manual_seed(3)))
 
 
-@pytest.fixture(scope="module")
-def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
-
-
 def run(bitext: list[Path], place: Path, settings: EmmaXSettings = EMMA) -> Path:
     output = place / "encoder"
     output.mkdir(parents=True)
     inputs = Inputs(bitext, tokens=tokens_of(settings, bitext, place))
     pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", place / "state"), output)
     return output
-
-
-def history(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -334,13 +322,13 @@ def test_a_fixed_classifier_stays_and_the_encoder_moves(bitext: list[Path], tmp_
 def test_both_phases_leave_an_encoder_that_finds_translations(
     trained: Path, bitext: list[Path], tmp_path: Path
 ) -> None:
-    rows = history(trained)
+    rows = history_of(trained)
     assert [row["phase"] for row in rows] == [1, 1, 2, 2]
     assert [row["epoch"] for row in rows] == [0, 1, 2, 3]
     assert rows[-1]["best"] == 1
     assert rows[1]["valid.retrieval"] > 3 * 100 / 60
     assert rows[1]["valid.contrastive"] < rows[0]["valid.contrastive"]
-    known = history(run(bitext, tmp_path, changed("text", **KNOWN)))
+    known = history_of(run(bitext, tmp_path, changed("text", **KNOWN)))
     assert known[-1]["valid.retrieval"] > 0.8 * known[1]["valid.retrieval"]
     encoder = load_encoder(trained, "cpu")
     assert encoder.languages == ("de", "en")
@@ -352,17 +340,7 @@ def test_both_phases_leave_an_encoder_that_finds_translations(
 def test_the_same_settings_give_the_same_bytes_however_often_stopped(
     trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    real, done = loop._Saves.now, []
-
-    def stop(self: Any) -> None:
-        real(self)
-        done.append(1)
-        if len(done) in (17, 60):  # within each phase
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", stop)
+    kill_at_saves(monkeypatch, 17, 60)  # within each phase
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             run(bitext, tmp_path)
@@ -385,7 +363,7 @@ def test_the_same_settings_give_the_same_bytes_however_often_stopped(
     ids=["linear", "released", "pairs", "both", "beside", "no-queue"],
 )
 def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_path: Path) -> None:
-    rows = history(run(bitext, tmp_path, settings))
+    rows = history_of(run(bitext, tmp_path, settings))
     assert all(np.isfinite(value) for row in rows for value in row.values())
     assert [row["phase"] for row in rows].count(1) == (4 if settings.parallel.order == "apart" else 2)
     assert not (rows[0].get("train.classifier") and settings.parallel.order == "apart")
@@ -504,47 +482,11 @@ def test_a_collapse_is_told_in_the_log(
     with caplog.at_level(logging.WARNING):
         run(bitext, tmp_path)
     assert "toy, text: all vectors are nearly one" in caplog.text
-    rows = history(tmp_path / "encoder")
+    rows = history_of(tmp_path / "encoder")
     started, ended = max(rows[1:3], key=lambda row: row["valid.retrieval"]), rows[-1]
     told = "fell from {:.1f} % in epoch {:.0f} to {:.1f} % in epoch 3, more than two standard errors"
     values = started["valid.retrieval"], started["epoch"], ended["valid.retrieval"]
     assert f"toy, text: translations found first {told.format(*values)}" in caplog.text
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-import torch
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
-from orthoglot.pretraining.emma_x import pretrain_emma_x
-from orthoglot.encoders.kinds import Inputs, RunOptions
-torch.set_num_threads(1)
-settings = EmmaXSettings.model_validate_json(Path(sys.argv[1]).read_text())
-bitext, output, state, tokens, *start = map(Path, sys.argv[2:])
-inputs = Inputs([bitext], tokens=tokens, encoders={"start": start[0]} if start else {})
-pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", state), output)
-"""
-
-
-def together(settings: EmmaXSettings, bitext: list[Path], place: Path, start: Path | None = None) -> Path:
-    """The encoder that two processes train."""
-    output = place / "encoder"
-    output.mkdir(parents=True)
-    (place / "run.py").write_text(SCRIPT)
-    (place / "settings.json").write_text(settings.model_dump_json())
-    tokens = tokens_of(settings, bitext, place, start)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    files = [place / "run.py", place / "settings.json", bitext[0], output, place / "state", tokens]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    told = subprocess.run(
-        [*command, *map(str, [*files, start] if start else files)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert told.returncode == 0, told.stderr
-    return output
 
 
 # A vote for a rank is a whole number. In longer trainings rounding alone tips one now and then, and the two part.
@@ -558,9 +500,9 @@ def same(alone: Path, both: Path) -> None:
     text = [pair.source for pair in word_for_word(20, 5)]
     a, b = (load_encoder(folder, "cpu").encode(text, "en", 64) for folder in (alone, both))
     np.testing.assert_allclose(b, a, atol=2e-4 * np.abs(a).max())
-    for row, other in zip(history(alone), history(both), strict=True):
+    for row, other in zip(history_of(alone), history_of(both), strict=True):
         assert other["valid.total"] == pytest.approx(row["valid.total"], rel=2e-4)
-    last = [history(folder)[-1] for folder in (alone, both)]
+    last = [history_of(folder)[-1] for folder in (alone, both)]
     assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
 
 
@@ -596,7 +538,7 @@ def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
             "text": EMMA.text.model_copy(update=FEW_VOTES | half | text_phase | halved),
         }
     )
-    same(run(bitext, tmp_path / "one", one), together(two, bitext, tmp_path / "two"))
+    same(run(bitext, tmp_path / "one", one), train_together(two, bitext, tmp_path / "two"))
 
 
 def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path) -> None:
@@ -609,7 +551,7 @@ def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path)
     output.mkdir()
     inputs = Inputs(folders, tokens=tokens_of(settings, folders, tmp_path))
     pretrain_emma_x(settings, "toy", inputs, RunOptions("cpu", tmp_path / "state"), output)
-    told = history(output)
+    told = history_of(output)
     assert all(0 <= row["valid.retrieval_of_few"] <= 100 for row in told)
     assert any(row["valid.retrieval_of_few"] != row["valid.retrieval"] for row in told)
     made = parallel(folders, tmp_path / "more", settings)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,86 +13,23 @@ import numpy as np
 import pytest
 import straightforward_ems as straightforward
 import torch
-from cut_text import tokens_of
 from safetensors.torch import load_file
+from toy_training import SETTINGS, history_of, train_ems, word_for_word
+from training_process import start_training
 
 from orthoglot import config
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork, TokenizerSettings
+from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork
 from orthoglot.errors import DataError
 from orthoglot.pretraining import ems as pretrain
-from orthoglot.pretraining import trainer as pairs
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
 from orthoglot.pretraining.validation import validate
-from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import checkpoint, loop
-
-SETTINGS = EmsSettings(
-    kind="ems",
-    network=ScratchNetwork(
-        start="scratch",
-        tokenizer=TokenizerSettings(
-            words="unicode", vocabulary=90, sentences=1000, character_coverage=1.0, threads=1, seed=1
-        ),
-        layers=1,
-        width=32,
-        heads=2,
-        feed_forward=64,
-        max_tokens=24,
-        embedding_spread=0.02,
-        dropout=0.1,
-        attention_dropout=0.1,
-    ),
-    target="xtr",
-    bag="counts",
-    release_mask=False,
-    language_width=8,
-    head_norm=True,
-    tied_output=False,
-    projection_width=16,
-    temperature=0.1,
-    margin=0.0,
-    negatives="local",
-    xtr_weight=1.0,
-    contrastive_weight=1.0,
-    batch_size=32,
-    chunk_tokens=64,
-    processes=1,
-    precision="float32",
-    learning_rate=5e-3,
-    amsgrad=True,
-    warmup_steps=10,
-    schedule="cosine",
-    steps=80,
-    validate_every=20,
-    validation_dropout=False,
-    sampling_temperature=1.0,
-    threads=1,
-    seed=1,
-)
-WORDS = {"tree": "baum", "house": "haus", "dog": "hund", "red": "rot", "small": "klein", "sees": "sieht"}
-WORDS |= {"water": "wasser", "old": "alt", "bread": "brot", "eats": "isst", "night": "nacht", "my": "mein"}
-
-
-def write_folder(folder: Path, splits: dict[str, list[SentencePair]]) -> Path:
-    folder.mkdir(parents=True)
-    for split, rows in splits.items():
-        write_pairs(folder / f"{split}-00000.tsv.zst", rows)
-    kept = {split: len(rows) for split, rows in splits.items()}
-    (folder / "counts.json").write_text(json.dumps({"in": {"invented": 1}, "kept": kept}))
-    return folder
-
-
-def word_for_word(count: int, seed: int) -> list[SentencePair]:
-    """Four English words and their German ones in reverse order."""
-    draw = random.Random(seed)
-    rows = {tuple(draw.sample(sorted(WORDS), 4)) for _ in range(count)}
-    return [SentencePair(" ".join(row), " ".join(WORDS[w] for w in row[::-1])) for row in sorted(rows)]
 
 
 class Tokens:
@@ -115,40 +49,14 @@ def untrained(network: ScratchNetwork, vocabulary: int) -> TrainableEncoder:
     return TrainableEncoder.new(network, Tokens(vocabulary))  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
-
-
-def _train(
-    bitext: list[Path], place: Path, settings: EmsSettings = SETTINGS, start: Path | None = None
-) -> Path:
-    output = place / "encoder"
-    output.mkdir(parents=True)
-    tokens = tokens_of(settings, bitext, place, start)
-    inputs = Inputs(bitext, tokens=tokens, encoders={"start": start} if start else {})
-    pretrain.pretrain_ems(settings, "toy", inputs, RunOptions("cpu", place / "state"), output)
-    return output
-
-
-def _history(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "history.jsonl").read_text().splitlines()]
-
-
-@pytest.fixture(scope="module")
-def trained(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _train(bitext, tmp_path_factory.mktemp("trained"))
-
-
-def test_it_learns_to_find_translations(trained: Path) -> None:
-    history = _history(trained)
+def test_it_learns_to_find_translations(trained_ems: Path) -> None:
+    history = history_of(trained_ems)
     assert len(history) == 4
     assert history[-1]["valid.retrieval"] > 80
     assert history[-1]["valid.total"] < history[0]["valid.total"]
     assert history[-1]["valid.xtr"] >= 0
     pairs = word_for_word(60, 2)
-    encoder = load_encoder(trained, "cpu")
+    encoder = load_encoder(trained_ems, "cpu")
     assert encoder.languages == ("de", "en")
     sides = [
         encoder.encode([pair[side] for pair in pairs], language, 16)
@@ -159,8 +67,8 @@ def test_it_learns_to_find_translations(trained: Path) -> None:
     assert found > 0.8
 
 
-def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
-    card = json.loads((trained / "encoder.json").read_text())
+def test_the_card_tells_what_it_was_trained_on(trained_ems: Path) -> None:
+    card = json.loads((trained_ems / "encoder.json").read_text())
     text = {"en-de": {"corpora": ["invented"], "pairs": len(word_for_word(400, 0))}}
     objective = card["training"].pop("objective")
     told = "target bag release_mask language_width head_norm tied_output projection_width temperature margin"
@@ -176,21 +84,23 @@ def test_the_card_tells_what_it_was_trained_on(trained: Path) -> None:
     assert (card["kind"], card["pooling"], card["checkpoint"]) == ("ems", "mean", ".")
 
 
-def test_an_ems_encoder_goes_on_from_where_it_was(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
+def test_an_ems_encoder_goes_on_from_where_it_was(
+    trained_ems: Path, bitext: list[Path], tmp_path: Path
+) -> None:
     network = EncoderNetwork(start="encoder", encoder="toy")
     text = ["tree house dog", "rot"]
-    before = load_encoder(trained, "cpu").encode(text, "", 64)
+    before = load_encoder(trained_ems, "cpu").encode(text, "", 64)
     for steps in (0, 4):
         settings = SETTINGS.model_copy(update={"network": network, "steps": steps})
-        further = _train(bitext, tmp_path / str(steps), settings, trained)
-        assert (further / "tokenizer.json").read_bytes() == (trained / "tokenizer.json").read_bytes()
+        further = train_ems(bitext, tmp_path / str(steps), settings, trained_ems)
+        assert (further / "tokenizer.json").read_bytes() == (trained_ems / "tokenizer.json").read_bytes()
         after = load_encoder(further, "cpu").encode(text, "", 64)
         assert np.array_equal(after, before) == (steps == 0)
         assert np.abs(after - before).max() < 0.2 * np.abs(before).max()
 
 
-def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> None:
-    assert {path.name for path in trained.iterdir()} == {
+def test_heads_are_dropped_and_only_safetensors_are_written(trained_ems: Path) -> None:
+    assert {path.name for path in trained_ems.iterdir()} == {
         "config.json",
         "encoder.json",
         "history.jsonl",
@@ -198,43 +108,20 @@ def test_heads_are_dropped_and_only_safetensors_are_written(trained: Path) -> No
         "tokenizer.json",
         "tokenizer_config.json",
     }
-    assert not any(key.startswith("objective") for key in load_file(trained / "model.safetensors"))
+    assert not any(key.startswith("objective") for key in load_file(trained_ems / "model.safetensors"))
 
 
-def test_the_same_settings_give_the_same_bytes(trained: Path, bitext: list[Path], tmp_path: Path) -> None:
-    again = _train(bitext, tmp_path)
-    names = sorted(path.name for path in trained.iterdir())
-    assert [name for name in names if (again / name).read_bytes() != (trained / name).read_bytes()] == []
-    other = _train(bitext, tmp_path / "other", SETTINGS.model_copy(update={"seed": 2}))
-    assert identity(other) != identity(trained)
-
-
-def test_interrupted_and_resumed_equals_uninterrupted(
-    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    validate, calls = pairs.validate, []
-
-    def interrupted(*arguments: Any, **options: Any) -> dict[str, float]:
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return validate(*arguments, **options)
-
-    monkeypatch.setattr(pairs, "validate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        _train(bitext, tmp_path)
-    (tmp_path / "encoder").rename(tmp_path / "half")
-    resumed = _train(bitext, tmp_path)
-    assert len(calls) == 3 + 2  # three epochs, the last not finished; then epochs 2 and 3 of 4
-    names = sorted(path.name for path in trained.iterdir())
-    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
+def test_the_same_settings_give_the_same_bytes(trained_ems: Path, bitext: list[Path], tmp_path: Path) -> None:
+    again = train_ems(bitext, tmp_path)
+    names = sorted(path.name for path in trained_ems.iterdir())
+    assert [name for name in names if (again / name).read_bytes() != (trained_ems / name).read_bytes()] == []
+    other = train_ems(bitext, tmp_path / "other", SETTINGS.model_copy(update={"seed": 2}))
+    assert identity(other) != identity(trained_ems)
 
 
 def test_global_generators_are_left_alone(bitext: list[Path], tmp_path: Path) -> None:
     before = torch.get_rng_state()
-    _train(bitext, tmp_path, SETTINGS.model_copy(update={"steps": 2}))
+    train_ems(bitext, tmp_path, SETTINGS.model_copy(update={"steps": 2}))
     assert torch.equal(before, torch.get_rng_state())
 
 
@@ -378,43 +265,26 @@ def test_validation_is_without_dropout_unless_the_released_reading_is_asked_for(
 
 
 def test_an_encoder_of_no_steps_has_its_first_weights(
-    bitext: list[Path], trained: Path, tmp_path: Path
+    bitext: list[Path], trained_ems: Path, tmp_path: Path
 ) -> None:
     settings = SETTINGS.model_copy(update={"steps": 0})
-    folders = [_train(bitext, tmp_path / str(n), settings) for n in range(2)]
+    folders = [train_ems(bitext, tmp_path / str(n), settings) for n in range(2)]
     first, again = (load_file(folder / "model.safetensors") for folder in folders)
     assert all(torch.equal(first[name], again[name]) for name in first)
-    assert _history(folders[0]) == []
-    learnt = load_file(trained / "model.safetensors")
+    assert history_of(folders[0]) == []
+    learnt = load_file(trained_ems / "model.safetensors")
     assert not torch.equal(first[WORDS_WEIGHT], learnt[WORDS_WEIGHT])
     assert first[WORDS_WEIGHT].std().item() == pytest.approx(0.02, rel=0.1)
 
 
 WORDS_WEIGHT = "embeddings.word_embeddings.weight"
-KILLED = """
-import sys
-from pathlib import Path
-from orthoglot.encoders.kinds.ems import EmsSettings
-from orthoglot.training import loop
-from orthoglot.encoders.kinds import Inputs, RunOptions
-from orthoglot.pretraining.ems import pretrain_ems
-loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
-settings = EmsSettings.model_validate_json(Path(sys.argv[1]).read_text())
-output = Path(sys.argv[3])
-output.mkdir(parents=True)
-run = RunOptions("cpu", Path(sys.argv[4]))
-pretrain_ems(settings, "toy", Inputs([Path(sys.argv[2])], tokens=Path(sys.argv[5])), run, output)
-"""
 
 
 def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
-    trained: Path, bitext: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained_ems: Path, bitext: list[Path], tmp_path: Path
 ) -> None:
-    (tmp_path / "settings.json").write_text(SETTINGS.model_dump_json())
     state = tmp_path / "state"
-    tokens = tokens_of(SETTINGS, bitext, tmp_path)
-    arguments = [tmp_path / "settings.json", bitext[0], tmp_path / "cut", state, tokens]
-    process = subprocess.Popen([sys.executable, "-c", KILLED, *map(str, arguments)])
+    process = start_training(SETTINGS, bitext, tmp_path, kill_at=[])
     while process.poll() is None and not (state / loop.FILE).exists():
         time.sleep(0.01)
 
@@ -426,15 +296,18 @@ def test_killed_in_the_middle_of_an_epoch_and_resumed_gives_the_same_bytes(
 
     while process.poll() is None and done() < 27:
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     assert process.wait() == -signal.SIGKILL
     assert 27 <= done() < 80
-    resumed = _train(bitext, tmp_path)
-    names = sorted(path.name for path in trained.iterdir())
-    assert [name for name in names if (resumed / name).read_bytes() != (trained / name).read_bytes()] == []
+    (tmp_path / "encoder").rename(tmp_path / "cut")
+    resumed = train_ems(bitext, tmp_path)
+    names = sorted(path.name for path in trained_ems.iterdir())
+    assert [
+        name for name in names if (resumed / name).read_bytes() != (trained_ems / name).read_bytes()
+    ] == []
 
 
 def test_a_step_too_large_stops_the_training(bitext: list[Path], tmp_path: Path) -> None:
     wild = SETTINGS.model_copy(update={"learning_rate": 1e3, "warmup_steps": 0})
     with pytest.raises(DataError, match=r"toy: epoch 2, step 10: diverged: xtr=.*contrastive=.*total="):
-        _train(bitext, tmp_path, wild)
+        train_ems(bitext, tmp_path, wild)

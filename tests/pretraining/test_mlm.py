@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ import pytest
 import torch
 import transformers
 from torch import Tensor
+from toy_training import history_of, write_folder
 
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
 from orthoglot.encoders.kinds.mlm import MlmSettings
 from orthoglot.pretraining import mlm
 from orthoglot.pretraining.collate import hidden_of
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
-from orthoglot.text.bitext import SentencePair, write_pairs
+from orthoglot.text.bitext import SentencePair
 from orthoglot.training import loop
 
 SETTINGS = MlmSettings(
@@ -48,13 +48,7 @@ def _pairs(first: int, last: int) -> list[SentencePair]:
 @pytest.fixture(scope="module")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    folder.mkdir()
-    splits = {"train": _pairs(0, 200), "valid": _pairs(200, 240)}
-    for split, pairs in splits.items():
-        write_pairs(folder / f"{split}-00000.tsv.zst", pairs)
-    counts = {split: len(pairs) for split, pairs in splits.items()}
-    (folder / "counts.json").write_text(json.dumps({"kept": counts}))
-    return [folder]
+    return [write_folder(folder, {"train": _pairs(0, 200), "valid": _pairs(200, 240)})]
 
 
 def _train(bitext: list[Path], place: Path) -> Path:
@@ -70,7 +64,7 @@ def trained(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_it_learns_to_fill_gaps(trained: Path) -> None:
-    history = [json.loads(line) for line in (trained / "history.jsonl").read_text().splitlines()]
+    history = history_of(trained)
     assert len(history) == 3
     assert history[0]["train.mlm"] < np.log(80) * 1.2  # starts near the uniform guess
     assert history[-1]["valid.mlm"] < 0.8 * history[0]["train.mlm"]

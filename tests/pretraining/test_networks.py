@@ -13,6 +13,7 @@ import torch
 from checkpoints import bert, xlmr
 from cut_text import tokens_of
 from safetensors.torch import load_file
+from toy_training import SETTINGS, history_of, write_folder
 
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
@@ -22,7 +23,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.pretraining.ems import pretrain_ems
 from orthoglot.pretraining.networks import TrainableEncoder
-from orthoglot.text.bitext import SentencePair, write_pairs
+from orthoglot.text.bitext import SentencePair
 
 TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]
 
@@ -79,35 +80,9 @@ def test_hiding_needs_a_mask_token(tmp_path: Path) -> None:
         EmsCollator(settings, student, torch.device("cpu"))
 
 
-SETTINGS: dict[str, Any] = {
-    "kind": "ems",
-    "network": {"start": "encoder", "encoder": "small"},
-    "target": "xtr",
-    "bag": "counts",
-    "release_mask": False,
-    "language_width": 4,
-    "head_norm": True,
-    "tied_output": False,
-    "projection_width": 8,
-    "temperature": 0.1,
-    "margin": 0.0,
-    "negatives": "local",
-    "xtr_weight": 1.0,
-    "contrastive_weight": 1.0,
-    "batch_size": 16,
-    "chunk_tokens": 64,
-    "processes": 1,
-    "precision": "float32",
-    "learning_rate": 1e-2,
-    "amsgrad": True,
-    "warmup_steps": 5,
-    "schedule": "cosine",
-    "steps": 60,
-    "validate_every": 20,
-    "validation_dropout": False,
-    "sampling_temperature": 1.0,
-    "threads": 1,
-    "seed": 1,
+ON_TOP: dict[str, Any] = {
+    **{"network": {"start": "encoder", "encoder": "small"}, "language_width": 4, "projection_width": 8},
+    **{"batch_size": 16, "learning_rate": 1e-2, "warmup_steps": 5, "steps": 60},
 }
 
 
@@ -122,20 +97,15 @@ def test_ems_on_top_of_a_transformers_encoder(tied: bool, tmp_path: Path) -> Non
         rows = [list(draw.choice(words, 4)) for _ in range(count)]
         return [SentencePair(" ".join(row), " ".join(draw.permutation(row))) for row in rows]
 
-    bitext = tmp_path / "en-de"
-    bitext.mkdir()
     splits = {"train": pairs(300), "valid": pairs(40)}
-    for split, rows in splits.items():
-        write_pairs(bitext / f"{split}-00000.tsv.zst", rows)
-    kept = {split: len(rows) for split, rows in splits.items()}
-    (bitext / "counts.json").write_text(json.dumps({"in": {"invented": 340}, "kept": kept}))
+    bitext = write_folder(tmp_path / "en-de", splits)
     output = tmp_path / "output"
     output.mkdir()
-    settings = EmsSettings.model_validate(SETTINGS | {"tied_output": tied})
+    settings = EmsSettings.model_validate(SETTINGS.model_dump() | ON_TOP | {"tied_output": tied})
     tokens = tokens_of(settings, [bitext], tmp_path, folder)
     inputs = Inputs([bitext], tokens=tokens, encoders={"start": folder})
     pretrain_ems(settings, "more", inputs, RunOptions("cpu", tmp_path / "state"), output)
-    history = [json.loads(line) for line in (output / "history.jsonl").read_text().splitlines()]
+    history = history_of(output)
     encoder = load_encoder(output, "cpu")
     assert (encoder.name, encoder.dim, encoder.languages) == ("more", 8, ("de", "en"))
     assert json.loads((output / "encoder.json").read_text())["training"]["text"]["en-de"]["pairs"] == 300

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cut_text import tokens_of
-from test_ems_training import SETTINGS, word_for_word, write_folder
+from toy_training import SETTINGS, word_for_word, write_folder
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.ragged import Ragged

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from checkpoints import xlmr
-from test_ems_training import SETTINGS as EMS
-from test_ems_training import word_for_word, write_folder
 from test_networks import STARTED, encoder_folder
+from toy_training import SETTINGS as EMS
+from toy_training import word_for_word, write_folder
 
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import TokensSettings

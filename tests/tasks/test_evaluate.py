@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
@@ -222,21 +221,18 @@ def test_graded_pairs_are_scored_by_correlation_per_pair_and_in_the_mean(made: S
     }
     assert len(graded) == 2 * 3 * 3 * 3  # metrics, subsets, views, seeds and their mean
     overall = {"subset": "all", "seed": None}
-    for metric, golden in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+    for metric in ("pearson", "spearman"):
         meaning, language, sentence = (
             value(graded, metric=metric, view=view, **overall) for view in ("meaning", "language", "sentence")
         )
         assert meaning > 80 > sentence > language
-        stored = read_scores(made.root / "dream" / "scores.npz")
-        by_pair = []
-        for pair in ("qaa-qab", "qaa-qac"):
-            items = stored[Key("sts", "graded", pair, "meaning", 1, "correlation")].values
-            by_pair.append(100 * golden(*items.T)[0])
-            found = value(graded, metric=metric, view="meaning", subset=pair, seed=1)
-            assert found == pytest.approx(by_pair[-1], abs=1e-5)
-        assert value(graded, metric=metric, view="meaning", subset="all", seed=1) == pytest.approx(
-            np.mean(by_pair), abs=1e-5
-        )
+        # The correlations of each pair are those of another library in test_same_scores.py.
+        by_pair = [
+            value(graded, metric=metric, view="meaning", subset=pair, seed=1)
+            for pair in ("qaa-qab", "qaa-qac")
+        ]
+        mean = value(graded, metric=metric, view="meaning", subset="all", seed=1)
+        assert mean == pytest.approx(np.mean(by_pair), abs=1e-5)
     one = next(r for r in graded if r.subset == "all" and r.seed is None and r.view == "meaning")
     assert one.low is not None
     assert one.high is not None

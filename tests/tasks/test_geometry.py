@@ -155,14 +155,6 @@ def test_the_interval_is_the_jackknife_written_out(settings: EvaluationSettings)
     assert found.high == pytest.approx(found.value + reach, rel=1e-4)
 
 
-def test_the_jackknife_of_a_mean_is_the_textbook_interval() -> None:
-    """Of blocks of one, sqrt(9/10 sum (u_b - u)^2) is the standard error s / sqrt(10)."""
-    values = np.arange(10.0) ** 2
-    without = np.array([np.delete(values, i).mean() for i in range(10)])
-    expected = stats.t.interval(0.9, 9, loc=values.mean(), scale=stats.sem(values))
-    assert jackknife(values.mean(), without, 0.9) == pytest.approx(expected)
-
-
 def test_the_mean_over_seeds_has_the_jackknife_of_the_mean(settings: EvaluationSettings) -> None:
     """Two seeds whose meaning views keep other dimensions: their errors do not go together."""
     store = Vectors({code: drawn(0) + 0.3 * drawn(seed) for seed, code in enumerate("abc", start=1)})

@@ -156,12 +156,6 @@ def test_golden_curve_is_scikit_learns() -> None:
     np.testing.assert_allclose(found.f1, expected)
 
 
-def test_threshold_by_hand() -> None:
-    found = best_threshold(np.array([1.05, 1.3, 1.1, 1.2]), np.array([False, True, False, True]), gold=3)
-    assert found.f1 == pytest.approx(0.8)
-    assert found.value == pytest.approx(1.15)
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=12),
     st.integers(0, 3),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from synthetic_world import World, make_world
+from synthetic_world import World
 
 from orthoglot import config
 from orthoglot.apply.export import affine
@@ -19,11 +19,6 @@ from orthoglot.training.settings import DecompositionSettings
 
 METHODS = config.load(config.shipped()).methods
 RECIPE = DecompositionSettings(learning_rate=1e-2, batch_size=256, max_epochs=3)
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return make_world()
 
 
 def fitted(world: World, data: Data, centre: str | None, method: str = "seed") -> Decomposer:

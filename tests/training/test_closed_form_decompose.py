@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
-from synthetic_world import World, make_world
+from synthetic_world import World
 
 from orthoglot import config
 from orthoglot.decomposers.base import Parts
@@ -16,11 +16,6 @@ from orthoglot.objectives import is_trained
 from orthoglot.training.decompose import fit_decomposer, translations
 
 METHODS = config.load(config.shipped()).methods
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return make_world()
 
 
 def parts_of(name: str, world: World) -> tuple[Parts, Parts]:

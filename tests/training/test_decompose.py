@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from synthetic_world import World, make_world
+from kills import kill_at_saves
+from synthetic_world import World
 from torch import Tensor
 
 from orthoglot import config
@@ -28,15 +29,10 @@ from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import collect, decompose, fit_decomposer, train
 from orthoglot.training.loop import Update
-from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
-
-
-@pytest.fixture(scope="module")
-def world() -> World:
-    return make_world()
 
 
 def method(architecture: str, partners: str, terms: list[str]) -> MethodSettings:
@@ -226,51 +222,28 @@ def test_validation_counts_every_pair_once(world: World) -> None:
     assert history[0]["valid.meat.language"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_dream_head_is_trained_with_the_maps() -> None:
-    objective = Objective(METHODS["dream"].terms, dim=4, n_languages=3, generator=stream(1))
-    assert [tuple(tensor.shape) for tensor in objective.heads()] == [(3, 4), (3,)]
-    assert objective.adversaries() == []
-
-
-def test_same_seed_same_weights(world: World) -> None:
-    chosen = METHODS["seed"]
-    first, _ = train(chosen, recipe(1e-30, 2), "m", world.data, seed=1, device=CPU, checkpoint=None)
-    again, _ = train(chosen, recipe(1e-30, 2), "m", world.data, seed=1, device=CPU, checkpoint=None)
-    other, _ = train(chosen, recipe(1e-30, 2), "m", world.data, seed=2, device=CPU, checkpoint=None)
-    assert np.array_equal(first["meaning.weight"], again["meaning.weight"])
-    assert not np.array_equal(first["meaning.weight"], other["meaning.weight"])
-
-
-@pytest.mark.parametrize("name", ["meat", "dream+oracle"])
+@pytest.mark.parametrize(
+    ("name", "stopping"),
+    [("meat", None), ("dream+oracle", None), ("meat", "retrieval"), ("meat", "without-opponents")],
+)
 def test_a_killed_training_resumes_to_the_same_end_at_any_step(
-    name: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, stopping: Stopping | None, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both optimisers and the best weights survive, and patience that has begun to run out."""
     impatient = recipe(1.5e-2, 8).model_copy(update={"patience": 3})
+    chosen = METHODS[name].model_copy(update={"stopping": stopping})
     settings: Any = {"seed": 1, "device": CPU}
-    weights, history = train(METHODS[name], impatient, name, world.data, checkpoint=None, **settings)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
-    save = loop._Saves.now
-    steps = 0
-
-    def killed(self: loop._Saves) -> None:
-        nonlocal steps
-        save(self)
-        steps += 1
-        if steps in (3, 17):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop._Saves, "now", killed)
+    weights, history = train(chosen, impatient, name, world.data, checkpoint=None, **settings)
+    kill_at_saves(monkeypatch, 3, 17)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
-    resumed, again = train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+            train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
+    resumed, again = train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
     assert again == history
     for key, weight in weights.items():
         np.testing.assert_array_equal(resumed[key], weight)
     monkeypatch.setattr(training, "pairs_of", None)  # a finished training takes no further step
-    third, _ = train(METHODS[name], impatient, name, world.data, checkpoint=tmp_path, **settings)
+    third, _ = train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
     np.testing.assert_array_equal(third["meaning.weight"], weights["meaning.weight"])
 
 
@@ -362,6 +335,7 @@ def test_a_decomposer_states_the_text_and_the_code_that_made_it(tmp_path: Path) 
     assert texts["a"] == texts["same"]
     assert len({texts[name] for name in ("a", "fewer", "valid")}) == 3
     assert load_decomposer(output).details["code"] == "0123456789abcdef"
+    assert not (output / "history.jsonl").exists()  # nothing was trained
 
 
 def test_files_of_a_trained_method(tmp_path: Path) -> None:
@@ -390,15 +364,6 @@ def test_files_of_a_trained_method(tmp_path: Path) -> None:
     again = run(tmp_path / "b", METHODS["dream+oracle"], "dream+oracle", train_pairs=50)
     for path in output.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes()
-
-
-def test_s10_centering_from_files_has_zero_means(tmp_path: Path) -> None:
-    output = run(tmp_path, METHODS["centering"], "centering")
-    assert not (output / "history.jsonl").exists()
-    vectors = np.load(tmp_path / "store" / VECTORS)
-    loaded = load_decomposer(output)
-    assert np.abs(loaded.transform(vectors[:60], "qaa").meaning.mean(axis=0)).max() < 1e-6
-    assert np.abs(loaded.transform(vectors[80:140], "qab").meaning.mean(axis=0)).max() < 1e-6
 
 
 def test_a_methods_own_recipe_comes_before_that_of_the_preset(world: World) -> None:

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from orthoglot.training.decompose import log_endings
-from orthoglot.training.endings import Ending, summary, warnings
+from orthoglot.training.endings import Ending, warnings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 
@@ -38,11 +38,6 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings
 )
 def test_warnings(endings: list[tuple[int, int, bool]], expected: list[str]) -> None:
     assert warnings([Ending(*one) for one in endings]) == expected
-
-
-def test_summary_counts_epochs_from_one() -> None:
-    found = summary([Ending(12, 0, False), Ending(40, 38, True)], 40, "retrieval")
-    assert found == "best epoch by retrieval: 1 of 12, 39 of 40 (at most 40)"
 
 
 def test_the_job_logs_one_line_and_what_is_doubtful(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,8 +14,17 @@ from torch import Tensor, nn
 from orthoglot.errors import DataError
 from orthoglot.streams import stream
 from orthoglot.training import checkpoint, loop
-from orthoglot.training.loop import Update, fit
+from orthoglot.training.loop import Update
 from orthoglot.training.progress import History, ending
+
+
+def fit(**values: Any) -> History:
+    """`loop.fit` of one epoch, without a checkpoint, unless the values say otherwise."""
+    usual: dict[str, Any] = {
+        **{"validate": lambda: {"total": 0.0}, "max_epochs": 1, "patience": None, "seed": 0},
+        **{"label": "test", "checkpoint": None, "batches_per_epoch": 1},
+    }
+    return loop.fit(**usual | values)
 
 
 class KilledError(Exception):
@@ -58,9 +67,7 @@ def train(
         batches=batches,
         validate=lambda: {"total": loss(held)["total"].item()},
         max_epochs=epochs,
-        patience=None,
         seed=seed,
-        label="test",
         checkpoint=folder,
         batches_per_epoch=3,
         settings=settings,
@@ -82,7 +89,10 @@ class Points(list[dict[str, float]]):
 
 @pytest.mark.parametrize("killed_in", [(0, 1), (1, 0), (1, 2), (4, 1)])
 def test_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
-    killed_in: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    killed_in: tuple[int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
     monkeypatch.setattr(loop, "SAVE_SHARE", 0)
@@ -96,7 +106,9 @@ def test_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
     with pytest.raises(KilledError):
         train(cut, tmp_path, fail_in=killed_in)
     torch.randn(5)  # the global generator is elsewhere by now
-    assert train(resumed, tmp_path, curves=again) == history
+    with caplog.at_level("INFO"):
+        assert train(resumed, tmp_path, curves=again) == history
+    assert "resumed after epoch {}, step {}".format(*killed_in) in caplog.text
     assert same(whole, resumed)
     assert again == points
 
@@ -145,11 +157,6 @@ def test_dropout_makes_the_seed_matter_and_the_global_generator_not() -> None:
     assert train(other, None, seed=2) != history
 
 
-def test_checkpoints_wait_for_their_time(tmp_path: Path) -> None:
-    train(network(), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_checkpoint_of_another_training_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
     train(network(), tmp_path, epochs=2, settings="a")
@@ -172,10 +179,7 @@ def scripted(totals: list[float], patience: int | None) -> tuple[float, History]
         validate=lambda: {"total": next(told)},
         max_epochs=len(totals),
         patience=patience,
-        seed=0,
         label="scripted",
-        checkpoint=None,
-        batches_per_epoch=1,
     )
     return model.weight.item(), history
 
@@ -188,39 +192,28 @@ def test_model_is_left_at_its_best_epoch() -> None:
     assert [row["train.total"] for row in history] == [0, -1, -2, -3]
 
 
-def test_early_stopping_counts_epochs_without_improvement() -> None:
-    weight, history = scripted([3.0, 2.0, 2.5, 2.5, 1.0, 0.0], 2)
-    assert len(history) == 4
-    assert weight == 2.0
-    _, history = scripted([3.0, 2.0, 2.5, 1.0, 2.0, 0.0], 2)
-    assert len(history) == 6
-
-
 @pytest.mark.parametrize(
     ("totals", "patience", "stopped", "best", "warned"),
     [
         ([3.0, 2.0, 2.5, 2.5, 1.0], 2, "patience", 1, False),
         ([3.0, 2.0, 2.5, 2.5], 2, "patience", 1, False),  # in the very last epoch
         ([3.0, 2.0, 2.5, 1.0], 2, "cap", 3, True),
+        ([3.0, 2.0, 2.5, 2.5], None, "cap", 1, False),  # of fixed length
     ],
 )
 def test_ending_at_the_cap_is_told_from_ending_by_patience(
     totals: list[float],
-    patience: int,
+    patience: int | None,
     stopped: str,
     best: int,
     warned: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    _, history = scripted(totals, patience)
+    weight, history = scripted(totals, patience)
+    assert weight == best + 1
     assert ending(history, patience) == {"epochs": 4, "best_epoch": best, "stopped": stopped}
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert warnings == (["scripted: stopped at the cap of 4 epochs with patience left"] if warned else [])
-
-
-def test_a_training_of_fixed_length_warns_of_no_cap(caplog: pytest.LogCaptureFixture) -> None:
-    scripted([3.0, 2.0], None)
-    assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
 def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
@@ -240,12 +233,6 @@ def test_updates_run_in_order_and_only_change_their_own_parameters() -> None:
         model=model,
         updates=updates,
         batches=lambda *_: [None, None],
-        validate=lambda: {"total": 0.0},
-        max_epochs=1,
-        patience=None,
-        seed=0,
-        label="two",
-        checkpoint=None,
         batches_per_epoch=2,
     )
     # a steps by 2 / 4, b by 1 / 4; a's gradient from the second update is dropped.
@@ -267,13 +254,7 @@ def test_non_finite_loss_names_step_and_terms_and_spares_the_weights() -> None:
             model=model,
             updates=[Update("maps", loss, torch.optim.SGD(model.parameters(), lr=1.0))],
             batches=lambda *_: [float("nan")],
-            validate=lambda: {"total": 0.0},
-            max_epochs=1,
-            patience=None,
-            seed=0,
             label="bad",
-            checkpoint=None,
-            batches_per_epoch=1,
         )
     assert "\n" not in str(error.value)
     assert torch.equal(model.weight, before["weight"])
@@ -293,11 +274,7 @@ def of_totals(totals: Sequence[float], taken: list[float], keep: loop.Keep = "be
         updates=[Update("maps", loss, torch.optim.SGD(model.parameters(), lr=1.0))],
         batches=lambda *_: totals,
         validate=lambda: {"total": 3.0},
-        max_epochs=1,
-        patience=None,
-        seed=0,
         label="wild",
-        checkpoint=None,
         batches_per_epoch=len(totals),
         keep=keep,
     )
@@ -350,17 +327,5 @@ def test_non_finite_validation_is_refused() -> None:
 
 
 def test_an_epoch_without_batches_is_refused() -> None:
-    model = nn.Linear(1, 1)
     with pytest.raises(DataError, match="no batch"):
-        fit(
-            model=model,
-            updates=[],
-            batches=lambda *_: [],
-            validate=lambda: {"total": 0.0},
-            max_epochs=1,
-            patience=None,
-            seed=0,
-            label="empty",
-            checkpoint=None,
-            batches_per_epoch=0,
-        )
+        fit(model=nn.Linear(1, 1), updates=[], batches=lambda *_: [])

@@ -9,7 +9,7 @@ import pytest
 import torch
 from cut_text import tokens_of
 from test_emma_x_training import EMMA
-from test_ems_training import SETTINGS, _train, word_for_word, write_folder
+from toy_training import SETTINGS, train_ems, word_for_word, write_folder
 
 from orthoglot.config import method_named
 from orthoglot.encoders.kinds import Inputs, RunOptions
@@ -62,7 +62,7 @@ def test_ems(bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(EmsModel, "forward", forward)
     with pytest.raises(DataError, match=r"^toy: batch_size: 32 does not fit .*; batch_size: 8 fits$"):
-        _train([bitext], tmp_path, SETTINGS)
+        train_ems([bitext], tmp_path, SETTINGS)
     assert steps == [16, 8]
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from kills import kill_at_saves
 from synthetic_world import World, make_world
 
 from orthoglot import config
 from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.decomposers.moments import compute
-from orthoglot.training import loop
 from orthoglot.training.decompose import fit_decomposer, subtract, train, translations
 from orthoglot.training.progress import History
 from orthoglot.training.settings import DecompositionSettings
@@ -101,15 +101,7 @@ def test_a_killed_refinement_resumes_to_the_same_end(
         settings: Any = {"seed": 1, "device": CPU, "start": start}
         weights, history = train(REFINED, recipe, "m", data, checkpoint=None, **settings)
         with monkeypatch.context() as patched:
-            patched.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
-            patched.setattr(loop, "SAVE_SHARE", 0)
-            save = loop._Saves.now
-
-            def killed(self: loop._Saves, save: Any = save) -> None:
-                save(self)
-                raise KeyboardInterrupt
-
-            patched.setattr(loop._Saves, "now", killed)
+            kill_at_saves(patched, 1, 2)
             for _ in range(2):
                 with pytest.raises(KeyboardInterrupt):
                     train(REFINED, recipe, "m", data, checkpoint=tmp_path / str(rate), **settings)

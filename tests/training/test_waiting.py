@@ -14,9 +14,10 @@ import pytest
 import torch
 from gpu_parts.models import continued
 from test_emma_x_training import EMMA
-from test_ems_training import SETTINGS, untrained
+from test_ems_training import untrained
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from toy_training import SETTINGS
 
 from orthoglot.config import load, shipped
 from orthoglot.decomposers.modules import Maps

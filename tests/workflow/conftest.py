@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from real_run import run_for_real
+from shipped_settings import shipped_values
 from workspace import Workspace, programs
 
 
@@ -35,3 +37,14 @@ def done(finished: Workspace, tmp_path: Path) -> Workspace:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The one real run of a test session."""
     return run_for_real(tmp_path_factory.mktemp("real"))
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    """All settings as they are shipped."""
+    return shipped_values()
+
+
+@pytest.fixture
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import ast
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shipped_settings import shipped_values
@@ -109,39 +110,33 @@ def test_a_new_entry_of_a_registry_changes_no_key_and_a_changed_one_those_that_u
     assert trained == {"dream+abs", "meat+abs"}
 
 
-@pytest.mark.parametrize("loss", ["oracle", "seed", "langsae"])
-def test_a_changed_loss_reaches_exactly_the_methods_that_have_it(loss: str, edit: Edit) -> None:
-    before = keys()
-    params = config.check(shipped_values())
-    edit(f"objectives/{loss}.py", "\ndef ", "\ndef new(): ...\n\n\ndef ")
+def has(method: Any, module: str) -> bool:
+    """Whether a method is computed by a module of losses or of an architecture."""
+    name = Path(module).stem
+    return method.architecture == name or any(term.startswith(f"{name}.") for term in method.terms)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("objectives/oracle.py", "objectives/langsae.py"),
+        *("decomposers/architectures/leace.py", "decomposers/architectures/residual.py"),
+    ],
+)
+def test_a_changed_module_reaches_exactly_the_methods_that_have_it(module: str, edit: Edit) -> None:
+    before, params = keys(), config.check(shipped_values())
+    edit(module, "\ndef ", "\ndef new(): ...\n\n\ndef ")
     expected = {
         f"{top}/{encoder}/{method}"
         for encoder in ("ems-mini", "xlmr-mini")
         for method in params.losses
-        if any(term.startswith(f"{loss}.") for term in params.methods[method].terms)
+        if has(params.methods[method], module)
         for top in ("models/mini/decomposers", "evaluations/mini")
     }
-    assert bool(expected) == (loss != "langsae")
+    assert bool(expected) == (module != "objectives/langsae.py")
     folders = changed(before)
     assert {folder for folder in folders if folder.startswith(("models", "evaluations"))} == expected
     assert ("results" in folders) == bool(expected)
-
-
-@pytest.mark.parametrize("architecture", ["leace", "residual"])
-def test_a_changed_architecture_reaches_exactly_the_methods_that_have_it(
-    architecture: str, edit: Edit
-) -> None:
-    before = keys()
-    methods = config.check(shipped_values()).methods
-    edit(f"decomposers/architectures/{architecture}.py", "\ndef ", "\ndef new(): ...\n\n\ndef ")
-    fitted = {folder for folder in changed(before) if folder.startswith("models/mini/decomposers/")}
-    assert fitted == {
-        folder
-        for folder in before
-        if folder.startswith("models/mini/decomposers/")
-        and methods[Path(folder).name].architecture == architecture
-    }
-    assert fitted
 
 
 @pytest.mark.parametrize(
@@ -255,21 +250,3 @@ def test_digests_are_the_same_with_and_without_the_cache(edit: Edit, tmp_path: P
     assert keys() == first
     edit("settings.py", "frozen=True", "frozen=False")
     assert changed(first) == set(first)
-
-
-def test_a_process_reads_the_modules_of_jobs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    digests.forget()
-    read: list[tuple[str, ...]] = []
-
-    def counted(modules: tuple[str, ...]) -> str:
-        read.append(tuple(modules))
-        return ""
-
-    monkeypatch.setattr(digests.receipts, "sources_digest", counted)
-    plan = Plan(config.check(shipped_values()))
-    jobs = [job for job in plan.jobs.values() if job.verb in ("embed", "decompose", "evaluate")]
-    for job in jobs:
-        plan.as_json(job.key)
-    assert 0 < len(read) == len(set(read)) < len(jobs)
-    digests.forget()

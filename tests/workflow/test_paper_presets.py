@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from shipped_settings import shipped_values
 
 from orthoglot import config
 from orthoglot.encoders import segmentation
@@ -45,11 +44,6 @@ def _in_an_empty_folder_without_a_network(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(socket.socket, "connect", refused)
-
-
-@pytest.fixture
-def values() -> dict[str, Any]:
-    return shipped_values()
 
 
 def planned(values: dict[str, Any], preset: str, **changes: Any) -> Plan:

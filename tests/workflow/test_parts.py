@@ -12,6 +12,8 @@ from orthoglot import config
 from orthoglot.errors import ConfigError
 from plan import Plan
 
+pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
+
 LOCAL = {
     "kind": "local",
     "pairs": ["en-de"],
@@ -30,11 +32,6 @@ OWN, INVENTED = (
     {"encoders": ["frozen"], "corpora": ["own"], "benchmarks": []},
     {"encoders": ["ems-mini"], "corpora": ["mini"], "benchmarks": ["mini-tatoeba", "mini-sts"]},
 )
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -15,10 +15,7 @@ from orthoglot.fetching.opus import fetch
 from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
 from plan import Job, Plan
 
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
 
 
 def planned(preset: str, **changes: Any) -> Plan:
