@@ -279,10 +279,5 @@ def test_one_memory_may_serve_several_pairs_and_is_the_only_file() -> None:
         LocalSettings(kind="local", pairs=["en-de"], files=["m.tmx", "n.tmx"], licence="own")
     with pytest.raises(ValueError, match="unpack it"):
         LocalSettings(kind="local", pairs=["en-de"], files=["m.po.gz"], licence="own")
-    assert [form_of([name]) for name in ("a.tsv", "a.tsv.gz", "a.xlf.zst", "a.xliff", "a.mo")] == [
-        "local",
-        "local",
-        "xliff",
-        "xliff",
-        "po",
-    ]
+    forms = {"a.tsv": "local", "a.tsv.gz": "local", "a.xlf.zst": "xliff", "a.xliff": "xliff", "a.mo": "po"}
+    assert {name: form_of([name]) for name in forms} == forms

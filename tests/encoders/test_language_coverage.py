@@ -24,7 +24,6 @@ from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import write_pairs
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # 8 words, 2 of them unknown to the tiny checkpoint's word list.
 TEXT = ["the cat sat on a wug", "the wug"]
