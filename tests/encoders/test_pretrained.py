@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from checkpoints import bert, xlmr
+from checkpoints import bert, pretrained, xlmr
 from damaged_checkpoints import Damage, pickled, said, weights, without_a_weight
 
 from orthoglot.encoders.folder import identity, locate
@@ -41,18 +41,6 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return xlmr(tmp_path_factory.mktemp("hub") / "bare", pooler=False)
 
 
-def _settings(checkpoint: Path | str, **changes: Any) -> PretrainedSettings:
-    settings = PretrainedSettings(
-        kind="pretrained",
-        checkpoint=str(checkpoint),
-        revision="",
-        pooling="mean",
-        max_tokens=MAX_TOKENS,
-        licence="none",
-    )
-    return settings.model_copy(update=changes)
-
-
 def _link(folder: Path, settings: PretrainedSettings) -> Path:
     folder.mkdir()
     link(settings, "tiny", folder)
@@ -72,7 +60,7 @@ def test_vectors_are_the_librarys_own(
     architecture: Callable[[Path], Path], tmp_path: Path, pooling: Pooling
 ) -> None:
     place = architecture(tmp_path / "checkpoint")
-    encoder = load_encoder(_link(tmp_path / "e", _settings(place, pooling=pooling)), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(place, pooling=pooling)), "cpu")
     pooler = transformers.AutoModel.from_pretrained(place).pooler.dense
     for budget in (3, 64):
         for vector, sentence in zip(encoder.encode(SENTENCES, "en", budget), SENTENCES, strict=True):
@@ -86,7 +74,7 @@ def test_vectors_are_the_librarys_own(
 
 
 def test_texts_are_tokenised_once(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(checkpoint)), "cpu")
     kind = transformers.PreTrainedTokenizerFast
     seen: list[str] = []
     own = kind.__call__
@@ -102,16 +90,16 @@ def test_texts_are_tokenised_once(checkpoint: Path, tmp_path: Path, monkeypatch:
 
 
 def test_prefix_goes_before_every_sentence(checkpoint: Path, tmp_path: Path) -> None:
-    plain = load_encoder(_link(tmp_path / "a", _settings(checkpoint)), "cpu")
-    prefixed = load_encoder(_link(tmp_path / "b", _settings(checkpoint, prefix="query ")), "cpu")
+    plain = load_encoder(_link(tmp_path / "a", pretrained(checkpoint)), "cpu")
+    prefixed = load_encoder(_link(tmp_path / "b", pretrained(checkpoint, prefix="query ")), "cpu")
     np.testing.assert_array_equal(prefixed.encode(["cat"], "en", 1), plain.encode(["query cat"], "en", 1))
 
 
 def test_pooler_is_refused_when_the_checkpoint_has_none(bare: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no pooler weights"):
-        _link(tmp_path / "a", _settings(bare, pooling="pooler"))
+        _link(tmp_path / "a", pretrained(bare, pooling="pooler"))
     assert not (tmp_path / "a" / "encoder.json").exists()
-    _link(tmp_path / "b", _settings(bare, pooling="cls"))
+    _link(tmp_path / "b", pretrained(bare, pooling="cls"))
 
 
 @pytest.mark.parametrize("revision", ["", "main", "v1.0", COMMIT[:-1], COMMIT.upper()])
@@ -130,7 +118,7 @@ def test_an_absent_checkpoint_names_the_command_that_fetches_it(
 
     monkeypatch.setattr("socket.socket.connect", refused)
     with pytest.raises(OfflineError, match=f"hf download somebody/some-model --revision {COMMIT}"):
-        link(_settings("somebody/some-model", revision=COMMIT), "x", tmp_path)
+        link(pretrained("somebody/some-model", revision=COMMIT), "x", tmp_path)
 
 
 def test_a_hub_copy_is_found_at_its_commit(
@@ -159,15 +147,15 @@ def test_a_cut_download_names_the_file_and_the_command(
 
 
 def test_more_tokens_than_positions_are_refused(checkpoint: Path, tmp_path: Path) -> None:
-    _link(tmp_path / "a", _settings(checkpoint, max_tokens=16))
+    _link(tmp_path / "a", pretrained(checkpoint, max_tokens=16))
     with pytest.raises(ConfigError, match=r"max_tokens is 17, but .* takes at most 16"):
-        _link(tmp_path / "b", _settings(checkpoint, max_tokens=17))
+        _link(tmp_path / "b", pretrained(checkpoint, max_tokens=17))
 
 
 def test_cut_sentences_are_counted_and_empty_ones_refused(
     checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(checkpoint)), "cpu")
     with caplog.at_level(logging.INFO):
         encoder.encode(SENTENCES, "en", 64)
     assert "1 of 4 en sentences truncated at 8 tokens" in caplog.text
@@ -179,7 +167,7 @@ def test_cut_sentences_are_counted_and_empty_ones_refused(
 def test_bfloat16_gives_nearly_the_same_vectors_and_float32_the_very_same(
     checkpoint: Path, tmp_path: Path, pooling: Pooling
 ) -> None:
-    folder = _link(tmp_path / "e", _settings(checkpoint, pooling=pooling))
+    folder = _link(tmp_path / "e", pretrained(checkpoint, pooling=pooling))
     plain = load_encoder(folder, "cpu").encode(SENTENCES, "", 64)
     np.testing.assert_array_equal(load_encoder(folder, "cpu", "float32").encode(SENTENCES, "", 64), plain)
     rounded = load_encoder(folder, "cpu", "bfloat16")
@@ -195,18 +183,18 @@ def test_bfloat16_gives_nearly_the_same_vectors_and_float32_the_very_same(
 
 
 def test_stated_languages_are_kept_to(checkpoint: Path, tmp_path: Path) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, languages=["en"])), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(checkpoint, languages=["en"])), "cpu")
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):
         encoder.encode(["cat"], "gn", 1)
     assert encoder.encode(["cat"], "", 1).shape == (1, 8)
 
 
 def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path) -> None:
-    folder = _link(tmp_path / "a", _settings(checkpoint))
-    assert identity(folder) == identity(_link(tmp_path / "b", _settings(checkpoint)))
-    assert identity(folder) != identity(_link(tmp_path / "c", _settings(checkpoint, pooling="cls")))
+    folder = _link(tmp_path / "a", pretrained(checkpoint))
+    assert identity(folder) == identity(_link(tmp_path / "b", pretrained(checkpoint)))
+    assert identity(folder) != identity(_link(tmp_path / "c", pretrained(checkpoint, pooling="cls")))
     moving = xlmr(tmp_path / "moving", seed=0)
-    linked = _link(tmp_path / "d", _settings(moving))
+    linked = _link(tmp_path / "d", pretrained(moving))
     before = identity(linked)
     xlmr(moving, seed=1)
     assert identity(linked) != before
@@ -234,7 +222,7 @@ def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path)
 def test_a_card_that_states_another_type_or_an_unknown_pooling_is_refused(
     changes: dict[str, Any], checkpoint: Path, tmp_path: Path
 ) -> None:
-    folder = _link(tmp_path / "e", _settings(checkpoint))
+    folder = _link(tmp_path / "e", pretrained(checkpoint))
     described = json.loads((folder / "encoder.json").read_text())
     (folder / "encoder.json").write_text(json.dumps(described | changes))
     with pytest.raises(DataError, match=rf"encoder\.json: {next(iter(changes))}"):
@@ -262,7 +250,7 @@ def test_weights_that_are_not_finite_are_not_saved(checkpoint: Path, tmp_path: P
 
 
 def test_a_vector_that_is_not_finite_is_refused(checkpoint: Path, tmp_path: Path) -> None:
-    encoder: Any = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    encoder: Any = load_encoder(_link(tmp_path / "e", pretrained(checkpoint)), "cpu")
     with torch.no_grad():
         encoder.model.embeddings.word_embeddings.weight[:] = torch.nan
     with pytest.raises(DataError, match=r"the vector of sentence 0 \(from 0\) is not finite"):
@@ -302,7 +290,7 @@ def test_a_damaged_checkpoint_is_refused_and_its_code_never_run(
     damaged = shutil.copytree(checkpoint, tmp_path / "damaged")
     change(damaged)
     with pytest.raises(error, match=message):
-        _link(tmp_path / "e", _settings(damaged))
+        _link(tmp_path / "e", pretrained(damaged))
     assert not (damaged / "broken-into").exists()
 
 
@@ -310,4 +298,4 @@ def test_large_weights_whose_sum_is_infinite_are_finite(checkpoint: Path, tmp_pa
     large = shutil.copytree(checkpoint, tmp_path / "large")
     for name in ("word", "position"):
         _with(f"embeddings.{name}_embeddings.weight", 3e38)(large)
-    assert load_encoder(_link(tmp_path / "e", _settings(large)), "cpu").dim
+    assert load_encoder(_link(tmp_path / "e", pretrained(large)), "cpu").dim
