@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from collected_sets import collected
-from pydantic import ValidationError
 
 from orthoglot import config
 from orthoglot.benchmarks.collect import collect
@@ -235,28 +234,6 @@ def test_a_draw_has_each_label_equally_often_and_depends_on_the_seed() -> None:
     assert one != other
     assert one == sorted(one, key=items.index) == drawn(items, 50, 1)
     assert drawn(items, 200, 1) == items
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"files": "{language}.tsv"}, "train and test"),
-        ({"files": "{split}.tsv"}, "two languages"),
-        ({"pivot": "fr"}, "fr, in which classifiers learn"),
-        ({"text": 1}, "names of all"),
-        ({"text": 0, "label": 1}, "from 1 on"),
-        ({"labels": {"file": "l", "item": "i", "label": "l", "split": "s"}}, "the column `item`"),
-        ({"together": ["de", "fr"]}, "fr, in which classifiers learn"),
-        ({"together": ["de"], "both_ways": True}, "give one of them"),
-        ({"divide": {"by": "id", "valid": 0.5, "test": 0.5}}, "nothing to train on"),
-        ({"divide": {"by": "id", "valid": 0.1, "test": 0.5}, "form": "copa"}, "for tables"),
-        ({"divide": {"by": 1, "valid": 0.1, "test": 0.5}}, "names of both"),
-    ],
-)
-def test_wrong_settings_are_refused(changed: dict[str, Any], message: str) -> None:
-    values = {"kind": "classification", "files": "{language}.{split}", "languages": ["de", "en"]}
-    with pytest.raises(ValidationError, match=message):
-        ClassificationSettings.model_validate({**values, "licence": "none", **changed})
 
 
 @pytest.fixture

@@ -257,21 +257,6 @@ def test_line_aligned_files_lack_a_sentence_in_one_language_alone(tmp_path: Path
         list(read_source(Source.model_validate({"name": "x", **sources["en-cs"]}), "en", "cs"))
 
 
-@pytest.mark.parametrize(
-    ("changed", "cause"),
-    [
-        ({"languages": ["de", "cs"]}, "name the pivot en, too"),
-        ({"languages": ["en", "de"], "files": "x.txt"}, "the same for two languages"),
-        ({"languages": {"en": "eng", "de": "eng"}}, "the same for two languages"),
-        ({"languages": ["en", "de"], "files": "{pair}.txt"}, "may name {language}"),
-        ({"languages": ["en"]}, "at least 2"),
-    ],
-)
-def test_other_line_aligned_files_are_refused(changed: dict[str, Any], cause: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=cause):
-        _multi_parallel(tmp_path, **changed)
-
-
 def test_a_new_testament_in_many_languages(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data.parent / "data_more/bible_nt"
     if not folder.is_dir():
