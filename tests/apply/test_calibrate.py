@@ -22,7 +22,6 @@ from orthoglot.apply.calibrate import (
     _threshold,
     _with_interval,
     calibrate,
-    picture,
 )
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import mine
@@ -47,6 +46,15 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(encoder: Path) -> Calibration:
     return calibrate(load(encoder, device="cpu"), PAIRS, part="sentence", share=0.3, target_precision=0.8)
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> list[str]:
+    """Two files with 50 translations, to be mined."""
+    paths = [tmp_path / "en.txt", tmp_path / "gn.txt"]
+    for path, lines in zip(paths, zip(*make_pairs(50, seed=2), strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    return [str(path) for path in paths]
 
 
 def lists(n: int, gold: int) -> list[tuple[list[int], list[int]]]:
@@ -203,13 +211,6 @@ def test_probabilities_rise_with_the_margin_and_agree_with_what_was_right(found:
     assert found.probability(np.array([found.threshold + 0.5]))[0] > found.probability(np.array([0.9]))[0]
 
 
-def test_the_picture_has_three_curves(found: Calibration) -> None:
-    drawn = picture(found)
-    assert drawn.startswith("<svg")
-    for name in ("precision", "recall", "probability"):
-        assert name in drawn
-
-
 WRONG = [(source, PAIRS[n - 7][1]) for n, (source, _) in enumerate(PAIRS)]
 
 
@@ -234,7 +235,9 @@ def test_what_cannot_be_calibrated_is_refused(
         )
 
 
-def test_mining_takes_threshold_and_probability_from_the_file(encoder: Path, tmp_path: Path) -> None:
+def test_mining_takes_threshold_and_probability_from_the_file(
+    encoder: Path, texts: list[str], tmp_path: Path
+) -> None:
     dev, output = write_tsv(tmp_path / "dev.tsv", PAIRS), tmp_path / "en-gn.json"
     options = ["--model", str(encoder), "--threads", "1"]
     made = CliRunner().invoke(
@@ -245,9 +248,7 @@ def test_mining_takes_threshold_and_probability_from_the_file(encoder: Path, tmp
     assert ", recall " in made.stderr
     assert (tmp_path / "en-gn.json.svg").is_file()
     known = json.loads(output.read_text())
-    for side, name in enumerate(("en.txt", "gn.txt")):
-        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, seed=2)))
-    files = [str(tmp_path / "en.txt"), str(tmp_path / "gn.txt"), "-o", str(tmp_path / "pairs.tsv")]
+    files = [*texts, "-o", str(tmp_path / "pairs.tsv")]
     mined = CliRunner().invoke(app, ["mine", *files, "--calibration", str(output), *options])
     assert mined.exit_code == 0, mined.exception
     rows = [line.split("\t") for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
@@ -259,15 +260,13 @@ def test_mining_takes_threshold_and_probability_from_the_file(encoder: Path, tmp
 
 
 def test_standard_output_has_what_the_files_have_and_no_file_is_left(
-    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    encoder: Path, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("files", "alone", "temporary"):
         (tmp_path / folder).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     dev = write_tsv(tmp_path / "dev.tsv", PAIRS)
-    for side, name in enumerate(("en.txt", "gn.txt")):
-        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, seed=2)))
-    model, texts = ["--model", str(encoder)], [str(tmp_path / "en.txt"), str(tmp_path / "gn.txt")]
+    model = ["--model", str(encoder)]
     calibrating = ["calibrate", str(dev), "--among", *texts, "--share", "0.3", "--precision", "0.8", *model]
     for command in (calibrating, ["mine", *texts, *model]):
         monkeypatch.chdir(tmp_path / "files")
@@ -280,12 +279,9 @@ def test_standard_output_has_what_the_files_have_and_no_file_is_left(
 
 
 def test_the_vectors_of_the_texts_are_those_that_mining_goes_on_with(
-    encoder: Path, found: Calibration, tmp_path: Path
+    encoder: Path, found: Calibration, texts: list[str], tmp_path: Path
 ) -> None:
     dev, output, kept = write_tsv(tmp_path / "dev.tsv", PAIRS), tmp_path / "en-gn.json", tmp_path / "kept"
-    for side, name in enumerate(("en.txt", "gn.txt")):
-        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, seed=2)))
-    texts = [str(tmp_path / "en.txt"), str(tmp_path / "gn.txt")]
     options = ["--model", str(encoder), "--threads", "1", "--checkpoint", str(kept)]
     calibrating = ["calibrate", str(dev), "-o", str(output), "--share", "0.3", "--precision", "0.8"]
     made = CliRunner().invoke(app, [*calibrating, "--among", *texts, *options])

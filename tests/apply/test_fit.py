@@ -98,14 +98,8 @@ def test_folder_stands_alone_and_a_plain_count_gives_its_scores(
         sides = [model.encode([pair[side] for pair in kept], part=view) for side in (0, 1)]
         x, y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
         # All sentences of the side are candidates, those of the training too; the queries' own come first.
-        others = [
-            [
-                s
-                for s in dict.fromkeys(pair[side] for pair in (*trained, *test))
-                if s not in {p[side] for p in kept}
-            ]
-            for side in (0, 1)
-        ]
+        every = [dict.fromkeys(pair[side] for pair in (*trained, *test)) for side in (0, 1)]
+        others = [[s for s in every[side] if s not in {p[side] for p in kept}] for side in (0, 1)]
         far = [model.encode(more, part=view) for more in others]
         u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in far)
         there = 100 * np.mean((x @ np.vstack([y, v]).T).argmax(axis=1) == np.arange(len(kept)))
@@ -175,12 +169,10 @@ def test_a_table_in_which_nothing_can_be_better_says_so(
     original: float, meaning: float, said: bool, done: tuple[Path, list[Record]]
 ) -> None:
     values = {"sentence": original, "meaning": meaning, "language": 3.0}
-    records = [
-        replace(
-            record, value=values[record.view], low=values[record.view] - 1, high=values[record.view] + 0.4
-        )
-        for record in done[1]
-    ]
+    records = []
+    for record in done[1]:
+        value = values[record.view]
+        records.append(replace(record, value=value, low=value - 1, high=value + 0.4))
     assert (measure.SATURATED in table(records)) == said
     # An encoder alone is compared with nothing.
     assert measure.SATURATED not in table([record for record in records if record.view == "sentence"])
@@ -422,24 +414,15 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
         run(tmp_path, checkpoint, texts_by_pair([str(tmp_path / "absent.tsv")], ["en-gn"]))
     with pytest.raises(ConfigError, match="no such folder, and as a hub id it needs a commit"):
         run(tmp_path, checkpoint, texts, encoder=Checkpoint("nobody/nothing", pooling="mean"))
+    pinned = Checkpoint("nobody/nothing", revision="0" * 40, pooling="mean")
     with pytest.raises(OfflineError, match="hf download nobody/nothing"):
-        run(
-            tmp_path,
-            checkpoint,
-            texts,
-            encoder=Checkpoint("nobody/nothing", revision="0" * 40, pooling="mean"),
-        )
+        run(tmp_path, checkpoint, texts, encoder=pinned)
     assert not list(tmp_path.iterdir())
     with pytest.raises(ConfigError, match="does not say how it pools"):
         run(tmp_path, checkpoint, texts, encoder=Checkpoint(str(checkpoint)))
-    few = write_tsv(tmp_path / "few.tsv", make_pairs(8))
+    few = texts_by_pair([str(write_tsv(tmp_path / "few.tsv", make_pairs(8)))], ["en-gn"])
     with pytest.raises(DataError, match="too few to measure; raise the test share"):
-        run(
-            tmp_path,
-            checkpoint,
-            texts_by_pair([str(few)], ["en-gn"]),
-            splits=SPLITS.model_copy(update={"test": 0.0}),
-        )
+        run(tmp_path, checkpoint, few, splits=SPLITS.model_copy(update={"test": 0.0}))
     assert not (tmp_path / "model").exists()
 
 

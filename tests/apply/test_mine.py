@@ -99,20 +99,16 @@ def test_several_pairs_of_a_sentence(run: Callable[..., Any], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "message"),
-    [
-        ("absent.txt", [], "does not exist"),
-        ("blank.txt", [], "no line has text"),
-        ("-", [], "only one of the two"),
-        ("blank.txt", ["--part", "meaning"], "no line has text"),
-    ],
+    ("source", "target", "message"),
+    [("blank.txt", "gn.txt", "no line has text"), ("-", "-", "only one of the two")],
 )
 def test_bad_input_is_one_line(
-    source: str, options: list[str], message: str, run: Callable[..., Any], tmp_path: Path
+    source: str, target: str, message: str, run: Callable[..., Any], tmp_path: Path
 ) -> None:
+    texts(tmp_path)
     (tmp_path / "blank.txt").write_text("\n  \n")
-    target = "-" if source == "-" else texts(tmp_path)[1]
-    error, rows = run(source if source == "-" else str(tmp_path / source), target, *options)
+    given = [name if name == "-" else str(tmp_path / name) for name in (source, target)]
+    error, rows = run(*given)
     assert isinstance(error, ConfigError | DataError)
     assert message in str(error)
     assert rows == []

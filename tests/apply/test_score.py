@@ -317,7 +317,6 @@ def test_bad_input_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "short").write_text("a\n")
     (tmp_path / "long").write_text("a\nb\n")
     for files, kind, message in (
-        (["absent.tsv"], DataError, "does not exist"),
         ([str(tmp_path / "short"), str(tmp_path / "long")], DataError, "has 1 lines but"),
         (["-", "-"], ConfigError, "give one TSV file"),
         ([str(tmp_path / "long")], DataError, "not 2"),
@@ -358,15 +357,8 @@ def test_a_threshold_that_is_no_number_is_refused(
     verb: str, threshold: str, models: dict[str, Path], tmp_path: Path
 ) -> None:
     write_tsv(tmp_path / "web.tsv", PAIRS[:2])
-    options = [
-        "--model",
-        str(models["discriminant"]),
-        "--threshold",
-        threshold,
-        "-o",
-        str(tmp_path / "out.tsv"),
-    ]
-    done = CliRunner().invoke(app, [verb, str(tmp_path / "web.tsv"), *options])
+    given = [verb, str(tmp_path / "web.tsv"), "--threshold", threshold, "-o", str(tmp_path / "out.tsv")]
+    done = CliRunner().invoke(app, [*given, "--model", str(models["discriminant"])])
     assert done.exit_code == 2
     assert "is not finite" in done.output
     assert not (tmp_path / "out.tsv").exists()

@@ -135,21 +135,24 @@ def test_parquet_is_read_as_the_lines_are(tmp_path: Path) -> None:
     assert compared(one, two)["difference"].tolist() == [0]
 
 
+COMMIT = "git -c user.name=a -c user.email=a@b.c commit -qm run"
+
+
+def called(*commands: str) -> None:
+    for command in commands:
+        subprocess.run(command.split(), check=True, capture_output=True)
+
+
 def test_a_revision_is_read_through_dvc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("results").mkdir()
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
-    commands = [["git", "init", "-q"], ["dvc", "init", "-q"]]
     for share in (0.5, 0.6):
         evaluation(tmp_path / str(share), "dream", share)
     records = [tmp_path / str(share) / "e" / "dream" / "records.jsonl" for share in (0.5, 0.6)]
-    for command in commands:
-        subprocess.run(command, check=True, capture_output=True)
+    called("git init -q", "dvc init -q")
     for source in records:
         Path("results/records.jsonl").write_bytes(source.read_bytes())
-        subprocess.run(["dvc", "add", "-q", "results/records.jsonl"], check=True)
-        subprocess.run(["git", "add", "results", ".dvc"], check=True)
-        subprocess.run([*git, "commit", "-qm", "run"], check=True)
+        called("dvc add -q results/records.jsonl", "git add results .dvc", COMMIT)
     pd.testing.assert_frame_equal(read_run("HEAD~1").numbers, read_run(str(records[0])).numbers)
     table = run("HEAD~1", "HEAD")
     assert table["difference"].iloc[0] == pytest.approx(100 * (hits(0.6).mean() - hits(0.5).mean()))
@@ -171,14 +174,8 @@ def test_a_revision_whose_records_are_damaged_in_dvcs_cache_is_refused(
     content = (tmp_path / "made/e/dream/records.jsonl").read_bytes()
     Path("results/records.jsonl").write_bytes(content)
     receipts.write(Path("results"), "0123456789abcdef")
-    for command in (
-        ["git", "init", "-q"],
-        ["dvc", "init", "-q"],
-        ["dvc", "add", "-q", "results/records.jsonl", "results/receipt"],
-        ["git", "add", "results", ".dvc"],
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "run"],
-    ):
-        subprocess.run(command, check=True, capture_output=True)
+    called("git init -q", "dvc init -q", "dvc add -q results/records.jsonl results/receipt")
+    called("git add results .dvc", COMMIT)
     assert len(read_run("HEAD").numbers)
     (stored,) = (
         file for file in Path(".dvc/cache").rglob("*") if file.is_file() and file.read_bytes() == content

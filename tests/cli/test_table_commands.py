@@ -16,19 +16,8 @@ def records(tmp_path: Path) -> Path:
     facts = {"source": "tatoeba", "checkpoint": "LaBSE", "partners": "none", "terms": ""}
     found = [
         Record(
-            "tatoeba",
-            "tatoeba",
-            subset,
-            view,
-            "labse",
-            method,
-            seed,
-            "P@1",
-            value,
-            value - 1,
-            value + 1,
-            9,
-            facts | {"architecture": method},
+            *("tatoeba", "tatoeba", subset, view, "labse", method, seed, "P@1"),
+            *(value, value - 1, value + 1, 9, facts | {"architecture": method}),
         )
         for method, view, value in (("original", "sentence", 90.0), ("seed", "meaning", 95.0))
         for subset in ("en->de", "de->en", "all")

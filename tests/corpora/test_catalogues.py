@@ -235,29 +235,6 @@ def test_a_folder_is_read_by_language_and_a_locale_fills_the_gaps_of_the_one_bef
         settings(folder=str(folder), languages=["fr"]).pair_sources("")
 
 
-@pytest.mark.parametrize(
-    ("changed", "cause"),
-    [
-        ({"languages": ["de"]}, "packages or a folder"),
-        ({"languages": ["de", "en"], "folder": "x"}, "language of the messages"),
-        ({"languages": ["de", "de"], "folder": "x"}, "twice"),
-        ({"languages": ["de"], "folder": "x", "pivot": "ja", "min_words": 2}, "without spaces"),
-        (
-            {"languages": ["de"], "folder": "x", "packages": {"a": {"version": "1", "sha256": "0" * 64}}},
-            "packages or",
-        ),
-        (
-            {"languages": ["de"], "packages": {"a; rm": {"version": "1", "sha256": "0" * 64}}},
-            "a name consists",
-        ),
-        ({"languages": ["de"], "packages": {"a": {"version": "1", "sha256": "0"}}}, "sha256"),
-    ],
-)
-def test_other_settings_are_refused(changed: dict[str, Any], cause: str) -> None:
-    with pytest.raises(ValidationError, match=cause):
-        settings(**changed)
-
-
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """An installed package whose code must not run; its pin."""

@@ -22,7 +22,6 @@ ALL = CleaningSettings(
 )
 WORDS = st.text(st.sampled_from("ab Zé1,.\t\u00a0漢字。ᾳßﬁİ़\x00"), max_size=24)
 TEXTS = WORDS | st.text(max_size=24)
-PAIRS = st.lists(st.builds(SentencePair, TEXTS, TEXTS), max_size=30)
 
 
 def _clean(
@@ -175,19 +174,3 @@ def test_the_ratio_is_taken_after_scaling_by_the_mean_lengths() -> None:
     kept, counts = _clean([*usual, SentencePair("abc", "xyz")], settings)
     assert kept == usual
     assert counts["ratio"] == 1
-
-
-@given(pairs=PAIRS, drop=st.booleans())
-def test_read_is_kept_plus_dropped_and_a_second_cleaning_drops_nothing(
-    pairs: list[SentencePair], drop: bool
-) -> None:
-    settings = ALL.model_copy(update={"drop_copies": drop, "drop_duplicates": drop})
-    banned = frozenset({"a", "b1", "漢字"})
-    for languages in (("en", "de"), ("ja", "zh")):
-        kept, counts = _clean(pairs, settings, banned, languages)
-        assert counts.total() == len(pairs)
-        assert counts["kept"] == len(kept)
-        assert not banned & {normalised(side) for pair in kept for side in pair}
-        again, recount = _clean(kept, settings, banned, languages)
-        assert again == kept
-        assert +recount == +Counter({"kept": len(kept)})

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collected_sets import collected
 
-from orthoglot.benchmarks.collect import collect
 from orthoglot.benchmarks.collected import read_all
 from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings
 from orthoglot.errors import DataError
@@ -55,11 +55,9 @@ def made(
     files = {"questions": f"{folder}/mentions", "candidates": f"{folder}/entities"}
     languages = {"languages": ["en", "sw", "th"], "asked": ["de", "en"]}
     output = folder / f"pool {len(list(folder.iterdir()))}"
-    output.mkdir()
     settings = PoolSettings.model_validate(about | files | languages | values)
     assert settings.codes == {*settings.languages, *settings.asked}
-    collect(settings, None, output)
-    (found,) = read_all(output)
+    (found,) = read_all(collected(settings, output))
     assert isinstance(found, PoolSet)
     return found
 

