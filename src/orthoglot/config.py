@@ -342,9 +342,11 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
         return check(values)
     except ConfigError as error:
         file = path
-        if entry := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^.:']+)", str(error)):
-            section, name = entry.groups()
-            file = path if name in written[section] else folder / f"{section}.yaml"
+        if place := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^:']+)", str(error)):
+            section, key = place.groups()
+            # A name may have dots of its own.
+            here = any(f"{key}.".startswith(f"{name}.") for name in written[section])
+            file = path if here else folder / f"{section}.yaml"
         raise ConfigError(f"{file}: {error}") from error
 
 
