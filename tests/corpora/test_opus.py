@@ -206,7 +206,7 @@ def test_a_package_that_is_wrong_is_refused(members: dict[str, str], cause: str,
         list(read_moses_zip(path, "de", "en"))
 
 
-def test_links_and_duplicate_names_are_refused(tmp_path: Path) -> None:
+def test_links_duplicate_names_and_encryption_are_refused(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("X.de")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "link.zip", "w") as archive:
@@ -219,6 +219,11 @@ def test_links_and_duplicate_names_are_refused(tmp_path: Path) -> None:
             archive.writestr("X.de", "zwei")
     with pytest.raises(DataError, match=r"'X\.de' is there twice"):
         check_zip(tmp_path / "twice.zip")
+    with zipfile.ZipFile(tmp_path / "locked.zip", "w") as archive:
+        archive.writestr("X.de", "eins")
+        archive.infolist()[0].flag_bits |= 1
+    with pytest.raises(DataError, match=r"'X\.de' is encrypted"):
+        check_zip(tmp_path / "locked.zip")
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.3, 0.99])
