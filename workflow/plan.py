@@ -22,6 +22,7 @@ from orthoglot.encoders.kinds import SAVED_AS, EncoderSettings, kind
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
+from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
 from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
@@ -134,9 +135,10 @@ class Plan:
         if folder in self.refused:
             raise ConfigError(self.refused[folder])
         if folder not in self.jobs:
-            kind = folder.removeprefix("tables/")
-            hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
-            raise ConfigError(f"params.yaml asks for no {folder}{hint if kind in ENCODER_PAPERS else ''}")
+            hint = closest(folder, self.jobs)
+            if (kind := folder.removeprefix("tables/")) in ENCODER_PAPERS:
+                hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
+            raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         return self.jobs[folder]
 
     def of_key(self, key: str) -> Job:

@@ -373,7 +373,7 @@ def test_a_preset_may_do_without_an_ablation(values: dict[str, Any]) -> None:
     assert not any("ablation" in folder for folder in plan.jobs)
     with pytest.raises(ConfigError, match=r"presets\.mini has no `ablations`$"):
         plan.ablations()
-    with pytest.raises(ConfigError, match=r"asks for no tables/orakle$"):
+    with pytest.raises(ConfigError, match=r"asks for no tables/orakle; nearest known: tables/oracle$"):
         plan.job("tables/orakle")
 
 
