@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from orthoglot.errors import ConfigError
 
 MINI = "{mini}"  # the invented world's folder
+HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
 
 
 def filled(pattern: str, /, field: str = "files", **names: str) -> str:
@@ -33,10 +35,11 @@ def name_of(address: str) -> str:
     """The address without its scheme: the name of a file in the lock, and its path in a folder of fetched files.
 
     Raises:
-        ConfigError: no address of one file: without a host, with a query, or with a path that leaves the folder.
+        ConfigError: no address of one file: another host than NAME.NAME, such as one with a password, a query, or a
+            path that leaves the folder.
     """
     parts = urlsplit(address)
     steps = parts.path.removeprefix("/").split("/")
-    if not parts.hostname or parts.query or parts.fragment or {"", ".", ".."} & {*steps}:
+    if not HOST.fullmatch(parts.netloc) or parts.query or parts.fragment or {"", ".", ".."} & {*steps}:
         raise ConfigError(f"{address}: not the address of a file")
-    return f"{parts.netloc}{parts.path}".lstrip("/")
+    return parts.netloc + parts.path
