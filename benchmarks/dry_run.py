@@ -1,9 +1,9 @@
 """How long `snakemake --dry-run` takes for many jobs that have not run.
 
-    python benchmarks/dry_run.py --encoders 100 --methods 48
+    python benchmarks/dry_run.py
 
-copies the workflow into a temporary folder, adds that many encoders like `ems-mini` to the catalogue, gives them to a
-preset like `mini` with the first methods of the catalogue, and prints jobs and seconds. No job runs.
+copies the workflow into a temporary folder, adds 100 encoders like `ems-mini` to the catalogue, gives them to a
+preset like `mini` with the first 48 methods of the catalogue, and prints jobs and seconds. No job runs.
 """
 
 from __future__ import annotations

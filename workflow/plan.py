@@ -28,10 +28,11 @@ from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
+from orthoglot.text.patterns import name_of
 
 # Verbs by DVC stage.
 STAGES = {
-    "corpora": ("generate", "fetch", "benchmark", "prepare", "shard"),
+    "corpora": ("generate", "fetch", "download", "benchmark", "prepare", "shard"),
     "encoders": ("tokenise", "pretrain"),
     "embeddings": ("embed",),
     "decomposers": ("decompose",),
@@ -432,11 +433,19 @@ class Plan:
 
     def _benchmark(self, name: str) -> str:
         settings = self.params.benchmarks[name]
+        inputs = {"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []}
+        try:
+            addresses = {name_of(address): address for address in settings.addresses}
+        except ConfigError as error:
+            raise ConfigError(f"benchmarks.{name}: {error}") from error
+        if addresses:
+            folder = f"data/{self.name}/files/{name}"
+            inputs["files"] = [self._add("download", folder, {"addresses": addresses}, inputs={})]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
             settings.model_dump(),
-            inputs={"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []},
+            inputs=inputs,
             own=dict.fromkeys(settings.outside, f"benchmarks.{name}"),
         )
 

@@ -413,16 +413,22 @@ def describe(error: ValidationError) -> str:
     return f"unknown key {place!r}{closest(str(first['loc'][-1]), keys)}"
 
 
+# What pydantic calls a type of which a value may be one of several.
+TYPE = re.compile(r"(constrained-)?(str|int|float|bool)|(list|dict)\[.*\]")
+
+
 @cache
 def _schema() -> dict[str, Any]:
     return Params.model_json_schema()
 
 
 def _located(location: Sequence[int | str]) -> tuple[list[int | str], list[str]]:
-    """A location as it is written, without the kinds and `[key]` that pydantic adds, and the keys known there."""
+    """A location as it is written, without the kinds, types and `[key]` that pydantic adds, and the keys there."""
     schema = node = _schema()
     written: list[int | str] = []
     for part in location:
+        if "anyOf" in node and TYPE.fullmatch(str(part)):
+            continue
         kinds = node.get("discriminator", {}).get("mapping", {})
         if part not in kinds and part != "[key]":
             written.append(part)

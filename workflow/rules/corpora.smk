@@ -34,10 +34,30 @@ rule fetch:
         "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
+# Files of a test set that have addresses, over the network
+rule download:
+    output:
+        made("data/{preset}/files/{benchmark}"),
+    log:
+        log_of("data/{preset}/files/{benchmark}"),
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 4  # files that it fetches at once
+    resources:
+        mem_mb=2000,
+        runtime=720,
+    params:
+        job=job,
+    shell:
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
 # A test set in the form that all tasks read
 rule benchmark:
     input:
-        sources=done("data/{preset}/invented/{corpus}"),
+        sources=done(
+            "data/{preset}/invented/{corpus}", "data/{preset}/files/{benchmark}"
+        ),
     output:
         made("data/{preset}/benchmarks/{benchmark}"),
     log:

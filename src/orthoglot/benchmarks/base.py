@@ -14,7 +14,7 @@ from orthoglot.errors import DataError
 from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.settings import Language, Settings
 from orthoglot.text.bitext import read_rows
-from orthoglot.text.patterns import MINI, filled
+from orthoglot.text.patterns import MINI, filled, is_address
 
 Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
@@ -53,7 +53,16 @@ class Benchmark(Settings):
     @property
     def outside(self) -> list[str]:
         """The user's files that it is made from."""
-        return sorted({path for paths in self.paths().values() for path in paths if MINI not in path})
+        return sorted(self._named - {*self.addresses})
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of files that it is made from."""
+        return sorted(filter(is_address, self._named))
+
+    @property
+    def _named(self) -> set[str]:
+        return {path for paths in self.paths().values() for path in paths if MINI not in path}
 
 
 class ByLanguage(Benchmark):
@@ -71,13 +80,12 @@ class ByLanguage(Benchmark):
         """See `Benchmark.codes`."""
         return {self.pivot, *self.languages}
 
-    def files_of(self, field: str, spelling: str, **names: str) -> list[str]:
-        """The file of each language, of those that a field names."""
+    def files_of(self, pattern: str, field: str, spelling: str, **names: str) -> list[str]:
+        """The file of each language, by the pattern of a field."""
         spelled = iso3 if spelling == "iso639-3" else canonical
         pivot = spelled(self.pivot)
         found = [
-            filled(getattr(self, field), field, foreign=spelled(code), pivot=pivot, **names)
-            for code in self.languages
+            filled(pattern, field, foreign=spelled(code), pivot=pivot, **names) for code in self.languages
         ]
         if len(set(found)) < len(set(self.languages)):
             raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")

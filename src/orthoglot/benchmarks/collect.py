@@ -12,22 +12,30 @@ from orthoglot.benchmarks import kinds
 from orthoglot.benchmarks.base import SOURCE, Benchmark
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.registry import load
+from orthoglot.text.patterns import is_address, name_of
 
 
-def collect(settings: Benchmark, raw: Path | None, output: Path) -> None:
+def collect(settings: Benchmark, raw: Path | None, output: Path, fetched: Path | None = None) -> None:
     """Write one file for every language pair of a benchmark, or for all its languages, counts.json and source.txt.
 
     Args:
         settings: where the files are, how they spell languages.
         raw: the invented world's folder; for benchmarks of its text only.
         output: an existing folder.
+        fetched: the folder of files that have addresses; see `orthoglot.fetching.files.fetch`.
     Raises:
-        ConfigError: the invented world's files are wanted and there is no such folder.
+        ConfigError: the invented world's files, or files with addresses, are wanted and there is no such folder.
         DataError: a language has no file (the message names all of them), or a file is not as it should be.
     """
     if settings.invented and raw is None:
         raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
-    paths = {name: [*map(Path, files)] for name, files in settings.paths(str(raw or "")).items()}
+    if settings.addresses and fetched is None:
+        raise ConfigError(f"{settings.addresses[0]} was not fetched")
+
+    def here(file: str) -> Path:
+        return fetched / name_of(file) if fetched is not None and is_address(file) else Path(file)
+
+    paths = {name: [*map(here, files)] for name, files in settings.paths(str(raw or "")).items()}
     if missing := [(name, path) for name in paths for path in paths[name] if not path.is_file()]:
         names = dict.fromkeys(name for name, _ in missing)
         raise DataError(f"the benchmark has no file for {', '.join(names)}, e.g. {missing[0][1]}")

@@ -1,6 +1,7 @@
-"""opus.lock: what every archive of OPUS was when it was fetched for the first time, and is held against ever after.
+"""opus.lock: what every file was when it was fetched for the first time; each later download is compared with it.
 
-The file is JSON, sorted, and belongs into git. It holds one entry for each corpus, release and language pair:
+The file is JSON, sorted, and belongs into git. It holds an entry for each archive of OPUS, by corpus, release and
+language pair, and for each other file, by its address without https://:
 `{"GlobalVoices/v2018q4/en-ay": {"path": ..., "sha256": ..., "size": ..., "version": ...}}`.
 """
 
@@ -22,7 +23,7 @@ GUARD = Path(".cache/locks/opus.lock")
 
 
 class Archive(BaseModel):
-    """An archive: the path of its address, its digest, its bytes and its release."""
+    """A fetched file: the path of its address, its digest, its bytes, and the release of an archive of OPUS."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -36,7 +37,7 @@ ARCHIVES = TypeAdapter(dict[str, Archive])
 
 
 def read(lock: Path) -> dict[str, Archive]:
-    """The archives that are known, by name; none without a file.
+    """The files that are known, by name; none without a lock.
 
     Raises:
         DataError: the file is damaged, e.g. by a merge.
@@ -50,7 +51,7 @@ def read(lock: Path) -> dict[str, Archive]:
 
 
 def record(lock: Path, name: str, archive: Archive) -> None:
-    """Add an archive, or compare it with the one that is known.
+    """Add a file, or compare it with the one that is known.
 
     Raises:
         DataError: another digest is known.
@@ -68,7 +69,7 @@ def record(lock: Path, name: str, archive: Archive) -> None:
 
 
 def compare(lock: Path, name: str, known: Archive, sha256: str) -> None:
-    """Refuse another archive than the known one.
+    """Refuse another file than the known one.
 
     Raises:
         DataError: the digests differ.
@@ -78,5 +79,5 @@ def compare(lock: Path, name: str, known: Archive, sha256: str) -> None:
 
 
 def advice(lock: Path | None) -> str:
-    """What to do about an archive that is not the known one."""
-    return f"if OPUS has a new archive and you want it, remove this entry from {lock}"
+    """What to do about a file that is not the known one."""
+    return f"if there is a new file and you want it, remove this entry from {lock}"

@@ -22,6 +22,7 @@ from pydantic import BaseModel, BeforeValidator, FailFast, Field, TypeAdapter, V
 
 from orthoglot.atomic import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.fetching import cache as stored
 from orthoglot.fetching import lock as opus_lock
 from orthoglot.fetching.download import OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.fetching.lock import Archive
@@ -114,7 +115,8 @@ def fetch(
     files: dict[str, Archive] = {}
     for one, name in names.items():
         pinned = settings.sha256.get(one)
-        if name in known and _at_hand(known[name], home / f"{one}.zip", cache, pinned):
+        wanted = name in known and (not pinned or pinned.lower() == known[name].sha256)
+        if wanted and stored.at_hand(known[name].sha256, home / f"{one}.zip", cache):
             files[one] = known[name]
             logger.info("%s: fetched before", name)
     missing = [one for one in pairs if one not in files]
@@ -145,7 +147,7 @@ def fetch(
             except DataError:
                 archive.unlink()
                 raise
-        _keep(archive, digest, cache)
+        stored.keep(archive, digest, cache)
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, one, entry.kibibytes)
         return found
 
@@ -180,33 +182,6 @@ def _chosen(settings: OpusSettings, api: str, pairs: Iterable[str]) -> dict[str,
     if not entries:
         raise ConfigError(_unknown(settings, api))
     return {name: entry for pair in pairs for name, entry in choose(entries, pair, settings).items()}
-
-
-def _place(cache: Path, sha256: str) -> Path:
-    return cache / f"{sha256}.zip"
-
-
-def _at_hand(known: Archive, archive: Path, cache: Path | None, pinned: str | None) -> bool:
-    """Whether this very archive is here, in the cache or in its place, and then it is in both; a damaged one goes."""
-    if pinned and pinned.lower() != known.sha256:
-        return False
-    if cache and (place := _place(cache, known.sha256)).exists():
-        if sha256_of(place) == known.sha256:
-            archive.parent.mkdir(parents=True, exist_ok=True)
-            link(place, archive)
-            return True
-        place.unlink()
-    if archive.exists() and sha256_of(archive) == known.sha256:
-        _keep(archive, known.sha256, cache)
-        return True
-    return False
-
-
-def _keep(archive: Path, sha256: str, cache: Path | None) -> None:
-    """Put an archive into the cache, if there is one."""
-    if cache:
-        cache.mkdir(parents=True, exist_ok=True)
-        link(archive, _place(cache, sha256))
 
 
 def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[str, Entry]:

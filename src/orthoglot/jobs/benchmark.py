@@ -10,6 +10,6 @@ from orthoglot.registry import load
 
 def run(job: Job) -> None:
     """Do the job."""
-    raw = next(iter(job.folders("roots")), None)
+    raw, fetched = (next(iter(job.folders(role)), None) for role in ("roots", "files"))
     settings = load(kinds, job.settings["kind"]).SETTINGS.model_validate(job.settings)
-    job.run(lambda output: collect(settings, raw, output))
+    job.run(lambda output: collect(settings, raw, output, fetched))

@@ -1,12 +1,15 @@
-"""Names of files in the settings, with `{names}` to be filled in."""
+"""Names of files in the settings: with `{names}` to be filled in, or addresses."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from orthoglot.errors import ConfigError
 
 MINI = "{mini}"  # the invented world's folder
+HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
 
 
 def filled(pattern: str, /, field: str = "files", **names: str) -> str:
@@ -21,3 +24,22 @@ def filled(pattern: str, /, field: str = "files", **names: str) -> str:
 def by_name(entries: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     """{entry: its name in files}, of entries that stand for themselves or state another name."""
     return dict(entries) if isinstance(entries, Mapping) else {entry: entry for entry in entries}
+
+
+def is_address(file: str) -> bool:
+    """Whether the name of a file is an address to fetch it from."""
+    return file.startswith(("https://", "http://"))
+
+
+def name_of(address: str) -> str:
+    """The address without its scheme: the name of a file in the lock, and its path in a folder of fetched files.
+
+    Raises:
+        ConfigError: no address of one file: another host than NAME.NAME, such as one with a password, a query, or a
+            path that leaves the folder.
+    """
+    parts = urlsplit(address)
+    steps = parts.path.removeprefix("/").split("/")
+    if not HOST.fullmatch(parts.netloc) or parts.query or parts.fragment or {"", ".", ".."} & {*steps}:
+        raise ConfigError(f"{address}: not the address of a file")
+    return parts.netloc + parts.path

@@ -50,8 +50,8 @@ class CodeSwitchedSettings(ByLanguage):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """The sentences and the dictionary of each language; see `Benchmark.paths`."""
-        sentences = self.files_of("files", self.spelling, mini=world)
-        dictionaries = self.files_of("dictionaries", "canonical", mini=world)
+        sentences = self.files_of(self.files, "files", self.spelling, mini=world)
+        dictionaries = self.files_of(self.dictionaries, "dictionaries", "canonical", mini=world)
         return {code: [*both] for code, *both in zip(self.languages, sentences, dictionaries, strict=True)}
 
 

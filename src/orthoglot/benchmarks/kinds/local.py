@@ -1,4 +1,4 @@
-"""Retrieval: the user's files, one TSV file per language pair, foreign side first, pivot second.
+"""Retrieval: sentence pairs of files, a TSV file for each language pair, or a file for each side.
 
 A folder has `de-en.tsv.gz` for each language: foreign sentence, pivot's.
 """
@@ -17,13 +17,13 @@ from orthoglot.text.patterns import MINI
 
 
 class RetrievalSettings(ByLanguage):
-    """A retrieval benchmark: one TSV file per language pair, foreign side first, pivot second."""
+    """A retrieval benchmark: sentence pairs of files, foreign side first, pivot second."""
 
     retrieval = True
     kind: Literal["local"]
-    files: Annotated[str, Field(min_length=1)]
-    """A TSV file, plain, .gz or .zst; `{foreign}` and `{pivot}` stand for the languages, spelled as
-    `spelling` says."""
+    files: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=2, max_length=2)]
+    """A TSV file, or two files in which line n translates line n; plain, .gz or .zst, here or at an address
+    (https://). `{foreign}` and `{pivot}` stand for the languages, spelled as `spelling` says."""
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:
@@ -32,8 +32,9 @@ class RetrievalSettings(ByLanguage):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
-        files = self.files_of("files", self.spelling)
-        return {code: [path] for code, path in zip(self.languages, files, strict=True)}
+        patterns = [self.files] if isinstance(self.files, str) else self.files
+        sides = [self.files_of(pattern, "files", self.spelling) for pattern in patterns]
+        return {code: [*paths] for code, *paths in zip(self.languages, *sides, strict=True)}
 
 
 SETTINGS = RetrievalSettings
@@ -42,9 +43,9 @@ SETTINGS = RetrievalSettings
 def collect(settings: ByLanguage, paths: Paths, output: Path) -> dict[str, int]:
     """Write the pairs of each language."""
     counts = {}
-    for foreign, (path,) in sorted(paths.items()):
+    for foreign, files in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
-        counts[foreign] = write_pairs(output / f"{foreign}-{settings.pivot}.tsv.gz", read_pairs([path]))
+        counts[foreign] = write_pairs(output / f"{foreign}-{settings.pivot}.tsv.gz", read_pairs(files))
     return counts
 
 

@@ -1,0 +1,34 @@
+"""Files that were fetched before, by their SHA-256: one folder for all presets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orthoglot.atomic import link
+from orthoglot.fetching.download import sha256_of
+
+
+def place(cache: Path, sha256: str, file: Path) -> Path:
+    """Where the cache has a file with this digest; it keeps the ending of the name."""
+    return cache / f"{sha256}{file.suffix}"
+
+
+def at_hand(sha256: str, file: Path, cache: Path | None) -> bool:
+    """Whether a file with this digest is in its place or in the cache, and then it is in both; a damaged one goes."""
+    if cache and (stored := place(cache, sha256, file)).exists():
+        if sha256_of(stored) == sha256:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            link(stored, file)
+            return True
+        stored.unlink()
+    if file.exists() and sha256_of(file) == sha256:
+        keep(file, sha256, cache)
+        return True
+    return False
+
+
+def keep(file: Path, sha256: str, cache: Path | None) -> None:
+    """Put a file into the cache, if there is one."""
+    if cache:
+        cache.mkdir(parents=True, exist_ok=True)
+        link(file, place(cache, sha256, file))

@@ -1,0 +1,193 @@
+"""Files with addresses: fetched once, compared with the lock ever after, and read by test sets."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from opus_server import OpusServer
+from workspace import Workspace
+
+from orthoglot.benchmarks.collect import collect
+from orthoglot.benchmarks.kinds.local import SETTINGS, read
+from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.fetching import download as download_module
+from orthoglot.fetching.files import MIRROR, fetch
+from orthoglot.text.patterns import name_of
+
+HOST = "raw.example.org"
+FOLDER = "owner/LASER/0123abc/data/tatoeba/v1"
+# As LASER has them: a file for each side, languages with three letters.
+TEXTS = {
+    "tatoeba.deu-eng.deu": "Guten Tag.\nZwei Hunde.\n",
+    "tatoeba.deu-eng.eng": "Good day.\nTwo dogs.\n",
+    "tatoeba.fra-eng.fra": "Bonjour.\nDeux chiens.\nTrois chats.\n",
+    "tatoeba.fra-eng.eng": "Hello.\nTwo dogs.\nThree cats.\n",
+}
+ENTRY = {
+    "kind": "local",
+    "files": [
+        f"https://{HOST}/{FOLDER}/tatoeba.{{foreign}}-{{pivot}}.{side}" for side in ("{foreign}", "{pivot}")
+    ],
+    "spelling": "iso639-3",
+    "pivot": "en",
+    "languages": ["de", "fr"],
+    "licence": "CC-BY-2.0-FR",
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpusServer]:
+    """A server with copies of the files, which stands in for their own."""
+    monkeypatch.setattr(download_module, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "mirror" / HOST / FOLDER
+    place.mkdir(parents=True)
+    for name, text in TEXTS.items():
+        (place / name).write_text(text, encoding="utf-8")
+    with OpusServer(tmp_path / "mirror") as running:
+        monkeypatch.setenv(MIRROR, running.address)
+        yield running
+
+
+@pytest.fixture
+def get(server: OpusServer, tmp_path: Path) -> Callable[[str], Path]:
+    """Fetch the files of the test set into a new folder, with the lock and the cache."""
+    addresses = {name_of(address): address for address in SETTINGS.model_validate(ENTRY).addresses}
+
+    def get(name: str) -> Path:
+        output = tmp_path / name
+        output.mkdir()
+        checkpoint = tmp_path / f"{name}.checkpoint"
+        fetch(addresses, output, checkpoint, lock=tmp_path / "opus.lock", cache=tmp_path / "cache")
+        return output
+
+    return get
+
+
+def test_fetched_files_are_the_served_ones_and_the_lock_states_them(
+    get: Callable[[str], Path], tmp_path: Path
+) -> None:
+    output = get("first")
+    assert {path.name: path.read_text() for path in output.rglob("*.*") if path.is_file()} == TEXTS
+    lock = json.loads((tmp_path / "opus.lock").read_text())
+    for name, text in TEXTS.items():
+        entry = lock[f"{HOST}/{FOLDER}/{name}"]
+        assert (entry["size"], entry["sha256"]) == (
+            len(text.encode()),
+            hashlib.sha256(text.encode()).hexdigest(),
+        )
+
+
+def test_a_file_is_asked_for_once_even_without_a_network(
+    get: Callable[[str], Path], server: OpusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get("first")
+    asked = len(server.requests)
+    assert asked == len(TEXTS)
+    monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
+    assert len(list(get("second").rglob("tatoeba.*"))) == len(TEXTS)
+    assert len(server.requests) == asked
+
+
+def test_a_damaged_copy_in_the_cache_is_fetched_again(get: Callable[[str], Path], tmp_path: Path) -> None:
+    get("first")
+    for stored in (tmp_path / "cache").iterdir():
+        stored.unlink()
+        stored.write_text("damaged")
+    output = get("second")
+    assert (output / HOST / FOLDER / "tatoeba.fra-eng.fra").read_text() == TEXTS["tatoeba.fra-eng.fra"]
+
+
+@pytest.mark.parametrize("text", ["Guten Tag.\nZwei Katzen\n", "Guten Tag.\nZwei Hunde.\n\n"])
+def test_another_file_than_that_of_the_lock_is_refused(
+    text: str, get: Callable[[str], Path], tmp_path: Path
+) -> None:
+    get("first")
+    for stored in (tmp_path / "cache").iterdir():
+        stored.unlink()
+    served = tmp_path / "mirror" / HOST / FOLDER / "tatoeba.deu-eng.deu"
+    served.write_text(text)
+    with pytest.raises(DataError, match="remove this entry from"):
+        get("second")
+    assert not list((tmp_path / "second").iterdir())
+    served.write_text(TEXTS[served.name])
+    (tmp_path / "second").rmdir()
+    get("second")
+
+
+def test_what_cannot_be_fetched_is_one_line(
+    get: Callable[[str], Path], server: OpusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mirror" / HOST / FOLDER / "tatoeba.deu-eng.deu").unlink()
+    with pytest.raises(DataError, match="HTTP 404"):
+        get("absent")
+    monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
+    with pytest.raises(
+        OfflineError, match=f"https://{HOST}/.*deu-eng.deu: not in .*ORTHOGLOT_OFFLINE is set"
+    ):
+        get("offline")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://",
+        "https://a.org",
+        "https://a.org/",
+        "https:///a.txt",
+        "https://../a.txt",
+        "https://receipt/a.txt",
+        "https://me:secret@a.org/a.txt",
+        "https://a.org/a//b.txt",
+        "https://a.org/../a.txt",
+        "https://a.org/a/..",
+        "https://a.org/a.txt?raw=1",
+        "https://a.org/a.txt#1",
+    ],
+)
+def test_what_is_no_address_of_a_file_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match="not the address of a file"):
+        name_of(address)
+    assert name_of("http://127.0.0.1:80/a/b.txt") == "127.0.0.1:80/a/b.txt"
+
+
+def test_two_files_of_a_pair_make_its_rows(get: Callable[[str], Path], tmp_path: Path) -> None:
+    settings = SETTINGS.model_validate(ENTRY)
+    output = tmp_path / "tatoeba"
+    output.mkdir()
+    with pytest.raises(ConfigError, match=r"tatoeba\.deu-eng\.deu was not fetched"):
+        collect(settings, None, output)
+    collect(settings, None, output, get("first"))
+    sets = {each.pair: (list(each.source_sentences), list(each.target_sentences)) for each in read(output)}
+    assert sets == {
+        "de-en": (["Guten Tag.", "Zwei Hunde."], ["Good day.", "Two dogs."]),
+        "fr-en": (["Bonjour.", "Deux chiens.", "Trois chats."], ["Hello.", "Two dogs.", "Three cats."]),
+    }
+
+
+def test_a_run_fetches_a_test_set_and_repeats_nothing(server: OpusServer, tmp_path: Path) -> None:
+    entry = ENTRY | {"spelling": "canonical", "pivot": "qaa", "languages": ["qab"]}
+    names = [f"tatoeba.qab-qaa.{side}" for side in ("qab", "qaa")]
+    for name in names:
+        (tmp_path / "mirror" / HOST / FOLDER / name).write_text(f"a line of {name}\n")
+    workspace = Workspace.make(tmp_path / "w")
+    workspace.edit(benchmarks__fetched=entry, presets__mini__benchmarks=["mini-tatoeba", "fetched"])
+    target = "data/mini/benchmarks/fetched"
+    assert workspace.jobs_run("snakemake", "--cores", "2", target) == [target, "data/mini/files/fetched"]
+    assert gzip.decompress((workspace.folder / target / "qab-qaa.tsv.gz").read_bytes()).decode() == (
+        "a line of tatoeba.qab-qaa.qab\ta line of tatoeba.qab-qaa.qaa\n"
+    )
+    assert workspace.jobs_due(target) == {}
+    asked = len(server.requests)
+    shutil.rmtree(workspace.folder / "data")
+    workspace.run("snakemake", "--cores", "2", target, ORTHOGLOT_OFFLINE="1")
+    assert len(server.requests) == asked == len(names)
+    workspace.edit(benchmarks__fetched__files=["https://a.org/a.txt?{foreign}", entry["files"][1]])
+    refused = workspace.run("snakemake", "-n", "--cores", "2", check=False).stdout
+    assert "benchmarks.fetched: https://a.org/a.txt?qab: not the address of a file" in refused
