@@ -8,7 +8,6 @@ preset like `mini` with the first 48 methods of the catalogue, and prints jobs a
 
 from __future__ import annotations
 
-import argparse
 import re
 import resource
 import shutil
@@ -22,14 +21,16 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "workflow", "catalogue", "profiles")
+ENCODERS = 100
+METHODS = 48  # besides the baselines of `mini`
 
 
-def many(folder: Path, encoders: int, methods: int) -> None:
-    """A copy of the workflow whose preset `many` has that many encoders and methods."""
+def many(folder: Path) -> None:
+    """A copy of the workflow whose preset `many` has these encoders and methods."""
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", folder)
-    names = [f"many-{number}" for number in range(encoders)]
+    names = [f"many-{number}" for number in range(ENCODERS)]
     with open(folder / "catalogue/encoders.yaml", "a", encoding="utf-8") as file:
         file.writelines(
             f"{name}: {{extends: ems-mini, seed: {seed}}}\n" for seed, name in enumerate(names, 1)
@@ -40,7 +41,7 @@ def many(folder: Path, encoders: int, methods: int) -> None:
     params["presets"]["many"] = {
         "extends": "mini",
         "encoders": names,
-        "methods": chosen[:methods],
+        "methods": chosen[:METHODS],
         "ablations": [],
     }
     params["preset"] = "many"
@@ -49,12 +50,8 @@ def many(folder: Path, encoders: int, methods: int) -> None:
 
 def main() -> None:
     """Plan, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--encoders", type=int, default=100)
-    parser.add_argument("--methods", type=int, default=48)
-    arguments = parser.parse_args()
     with TemporaryDirectory() as place:
-        many(Path(place), arguments.encoders, arguments.methods)
+        many(Path(place))
         started = time.monotonic()
         ended = subprocess.run(
             ["snakemake", "--dry-run", "--cores", "2"], cwd=place, capture_output=True, text=True, check=True

@@ -136,9 +136,9 @@ class Plan:
         if folder in self.refused:
             raise ConfigError(self.refused[folder])
         if folder not in self.jobs:
-            hint = closest(folder, self.jobs)
-            if (kind := folder.removeprefix("tables/")) in ENCODER_PAPERS:
-                hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
+            kind = folder.removeprefix("tables/")
+            hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
+            hint = hint if kind in ENCODER_PAPERS else closest(folder, self.jobs)
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         return self.jobs[folder]
 

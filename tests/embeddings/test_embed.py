@@ -214,9 +214,9 @@ def test_a_damaged_shard_is_made_again(
     damaged = tmp_path / "checkpoint" / "000002.shard"
     damaged.write_bytes(harm(damaged.read_bytes()))
     again = CountingEncoder()
-    mended = run(again, "b")
+    repaired = run(again, "b")
     assert sum(again.seen.values()) == 4
-    assert (whole / "vectors.npy").read_bytes() == (mended / "vectors.npy").read_bytes()
+    assert (whole / "vectors.npy").read_bytes() == (repaired / "vectors.npy").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -332,9 +332,9 @@ def test_float16_is_stored_as_such_and_read_as_float32(run: Callable[..., Path])
         assert np.array_equal(taken, (vector(language, sentence) / np.float32(3)).astype(np.float16))
 
 
-@pytest.mark.parametrize(("factor", "told"), [(1e4, "e+06"), (1e-12, "e-10")])
+@pytest.mark.parametrize(("factor", "shown"), [(1e4, "e+06"), (1e-12, "e-10")])
 def test_vectors_that_float16_does_not_hold_are_refused(
-    run: Callable[..., Path], factor: float, told: str
+    run: Callable[..., Path], factor: float, shown: str
 ) -> None:
     extreme = CountingEncoder(change=lambda vectors: vectors * np.float32(factor))
 
@@ -342,7 +342,7 @@ def test_vectors_that_float16_does_not_hold_are_refused(
         DataError, match=r"float16 does not hold the vector of qa. '.*', whose largest"
     ) as error:
         run(extreme, "out", dtype="float16")
-    assert told in str(error.value)
+    assert shown in str(error.value)
     run(extreme, "out")
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_training import train_ems, word_for_word, write_folder
+from toy_training import train_ems, write_toy_bitext
 
 
 @pytest.fixture(scope="session")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
+    return write_toy_bitext(tmp_path_factory.mktemp("bitext") / "en-de")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from test_emma_x_training import EMMA, FEW_VOTES, KNOWN, changed, same
 from test_mlm import SETTINGS as MLM
 from test_networks import encoder_folder
 from torch.nn import functional
-from toy_training import history_of, word_for_word, write_folder
+from toy_training import history_of, word_for_word, write_toy_bitext
 from training_process import train_together
 from transformers import AutoModelForMaskedLM
 
@@ -45,8 +45,7 @@ PREDICTING = {"mlm": EMMA.mlm.model_copy(update={"weight": 0.5})}
 
 @pytest.fixture(scope="module")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    return [write_folder(folder, {"train": word_for_word(300, 0), "valid": word_for_word(60, 1)})]
+    return write_toy_bitext(tmp_path_factory.mktemp("bitext") / "en-de", 300)
 
 
 @pytest.fixture(scope="module")

@@ -78,6 +78,11 @@ def word_for_word(count: int, seed: int) -> list[SentencePair]:
     return [SentencePair(" ".join(row), " ".join(WORDS[w] for w in row[::-1])) for row in sorted(rows)]
 
 
+def write_toy_bitext(folder: Path, train: int = 400) -> list[Path]:
+    """The toy pair in a new folder, with some 60 pairs for validation."""
+    return [write_folder(folder, {"train": word_for_word(train, 0), "valid": word_for_word(60, 1)})]
+
+
 def train_ems(
     bitext: list[Path], place: Path, settings: EmsSettings = SETTINGS, start: Path | None = None
 ) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy_training import SETTINGS, history_of, train_ems, word_for_word, write_folder
+from toy_training import SETTINGS, history_of, train_ems, write_toy_bitext
 from training_process import start_training, train_together
 
 from orthoglot.encoders.kinds import Inputs, RunOptions
@@ -26,8 +26,7 @@ ONE = TWO.model_copy(update={"processes": 1, "batch_size": 32})
 
 @pytest.fixture(scope="module")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("bitext") / "en-de"
-    return [write_folder(folder, {"train": word_for_word(400, 0), "valid": word_for_word(60, 1)})]
+    return write_toy_bitext(tmp_path_factory.mktemp("bitext") / "en-de")
 
 
 @pytest.fixture(scope="module")

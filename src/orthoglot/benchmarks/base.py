@@ -53,7 +53,7 @@ class Benchmark(Settings):
     @property
     def outside(self) -> list[str]:
         """The user's files that it is made from."""
-        return sorted(self._named - {*self.addresses})
+        return sorted(path for path in self._named if not is_address(path))
 
     @property
     def addresses(self) -> list[str]:

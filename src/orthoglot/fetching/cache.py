@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from orthoglot.atomic import link
+from orthoglot.errors import DataError
+from orthoglot.fetching import lock as locks
 from orthoglot.fetching.download import sha256_of
+from orthoglot.fetching.lock import Archive
 
 
 def place(cache: Path, sha256: str, file: Path) -> Path:
@@ -25,6 +28,21 @@ def at_hand(sha256: str, file: Path, cache: Path | None) -> bool:
         keep(file, sha256, cache)
         return True
     return False
+
+
+def enter(name: str, archive: Archive, file: Path, lock: Path | None, cache: Path | None) -> None:
+    """Record a fetched file in the lock and keep it in the cache, if there are such.
+
+    Raises:
+        DataError: the lock has another file of this name; this one is removed.
+    """
+    if lock:
+        try:
+            locks.record(lock, name, archive)
+        except DataError:
+            file.unlink()
+            raise
+    keep(file, archive.sha256, cache)
 
 
 def keep(file: Path, sha256: str, cache: Path | None) -> None:

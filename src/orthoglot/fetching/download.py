@@ -19,6 +19,8 @@ from orthoglot.errors import DataError, OfflineError
 from orthoglot.progress import Done
 
 CHUNK_BYTES = 1 << 16
+# Files that a job fetches at the same time.
+AT_ONCE = 4
 # The environment variable that, if it has a value, forbids every connection.
 OFFLINE = "ORTHOGLOT_OFFLINE"
 FIRST_PAUSE_SECONDS = 0.5

@@ -13,12 +13,10 @@ from orthoglot.atomic import link
 from orthoglot.errors import DataError, OfflineError
 from orthoglot.fetching import cache as stored
 from orthoglot.fetching import lock as locks
-from orthoglot.fetching.download import OFFLINE, WrongSizeError, download
+from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, download
 from orthoglot.fetching.lock import Archive
 from orthoglot.progress import Meter
 
-# Files that are fetched at the same time.
-AT_ONCE = 4
 # The environment variable that names a server with copies: an address's host is the first folder of its path there.
 MIRROR = "ORTHOGLOT_MIRROR"
 logger = logging.getLogger(__name__)
@@ -66,14 +64,8 @@ def fetch(
         except WrongSizeError as error:
             raise DataError(f"{error}; {locks.advice(lock)}") from error
         size = file.stat().st_size
-        try:
-            locks.record(
-                lock, name, Archive(path=urlsplit(address).path, sha256=digest, size=size, version="")
-            )
-        except DataError:
-            file.unlink()
-            raise
-        stored.keep(file, digest, cache)
+        archive = Archive(path=urlsplit(address).path, sha256=digest, size=size, version="")
+        stored.enter(name, archive, file, lock, cache)
         logger.info("%s: %d bytes", address, size)
         meter.add(1)
 

@@ -24,7 +24,7 @@ from orthoglot.atomic import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.fetching import cache as stored
 from orthoglot.fetching import lock as opus_lock
-from orthoglot.fetching.download import OFFLINE, WrongSizeError, ask, download, sha256_of
+from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.fetching.lock import Archive
 from orthoglot.formats.kinds.opus import OpusSettings, members
 from orthoglot.languages import parse_pair, spellings
@@ -32,8 +32,6 @@ from orthoglot.progress import Done, Meter
 from orthoglot.text.archives import check_zip, opened
 from orthoglot.text.bitext import CHUNK_BYTES
 
-# Archives that are fetched at the same time.
-AT_ONCE = 4
 # The environment variable that names a server with OPUS's files; it gets their paths as OPUS's own server does.
 MIRROR = "ORTHOGLOT_OPUS_MIRROR"
 logger = logging.getLogger(__name__)
@@ -141,13 +139,7 @@ def fetch(
         found = Archive(
             path=urlsplit(entry.url).path, sha256=digest, size=archive.stat().st_size, version=entry.version
         )
-        if lock:
-            try:
-                opus_lock.record(lock, names[one], found)
-            except DataError:
-                archive.unlink()
-                raise
-        stored.keep(archive, digest, cache)
+        stored.enter(names[one], found, archive, lock, cache)
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, one, entry.kibibytes)
         return found
 
