@@ -121,17 +121,20 @@ def test_another_file_than_that_of_the_lock_is_refused(
     get("second")
 
 
-def test_what_cannot_be_fetched_is_one_line(
-    get: Callable[[str], Path], server: OpusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mirror" / HOST / FOLDER / "tatoeba.deu-eng.deu").unlink()
-    with pytest.raises(DataError, match="HTTP 404"):
+def test_what_the_server_lacks_is_one_line(get: Callable[[str], Path], server: OpusServer) -> None:
+    (server.folder / HOST / FOLDER / "tatoeba.deu-eng.deu").unlink()
+    with pytest.raises(DataError, match=r"tatoeba\.deu-eng\.deu: HTTP 404"):
         get("absent")
+
+
+def test_without_a_network_all_files_that_are_not_here_are_named(
+    get: Callable[[str], Path], server: OpusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
-    with pytest.raises(
-        OfflineError, match=f"https://{HOST}/.*deu-eng.deu: not in .*ORTHOGLOT_OFFLINE is set"
-    ):
+    with pytest.raises(OfflineError, match=r"not in .*cache, and ORTHOGLOT_OFFLINE is set") as error:
         get("offline")
+    assert all(f"https://{HOST}/{FOLDER}/{name}" in str(error.value) for name in TEXTS)
+    assert not server.requests
 
 
 @pytest.mark.parametrize(
