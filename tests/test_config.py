@@ -76,17 +76,19 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("presets", "mini", "cleaning", "max_ratio"), 0.5, "should be greater than or equal to 1"),
         (("device",), "cudaa", "device: String should match pattern"),
         (("benchmarks", "tatoeba", "languages"), ["deu"], "tatoeba.languages.0: write the language 'deu' as 'de'"),
-        (("corpora", "anki", "files"), ["t/{lang}.tsv"], "may name {pair}, {source}, {target}, not 'lang'"),
-        (("corpora", "anki", "files"), ["texts/one.tsv"], "the same for two of 6 pairs; tell them apart by {pair}"),
-        (("corpora", "anki", "files"), ["texts/{source}.txt", "texts/own"], "the same for two of 6 pairs"),
+        (("corpora", "stsb", "files"), ["t/{lang}.csv"], "may name {pair}, {source}, {target}, {name}, not 'lang'"),
+        (("corpora", "multi30k", "files"), ["texts/one.tsv"], "the same for two of 3 pairs; tell them apart by {pair}"),
+        (("corpora", "multi30k", "files"), ["texts/{source}.txt", "texts/own"], "the same for two of 3 pairs"),
         (("benchmarks", "tatoeba", "files"), "x/{pivot}.tsv", "files: the same for two languages; tell them apart by"),
         (("corpora", "tanaka"), {"kind": "local", "pairs": ["en-ja"], "file": ["a"], "licence": "own"},
          "unknown key 'corpora.tanaka.file'; nearest known: files"),
-        (("corpora", "anki", "files"), [], "corpora.anki.files: List should have at least 1 item"),
+        (("corpora", "multi30k", "files"), [], "corpora.multi30k.files: List should have at least 1 item"),
+        (("corpora", "multi30k", "columns"), [1, 2], "columns: for CSV files (.csv), and for them alone"),
+        (("corpora", "stsb", "columns"), [], "columns: for CSV files (.csv), and for them alone"),
         (("corpora", "globalvoices", "sha256"), {"en-de": "0" * 64}, "sha256 names en-de, which is none of the pairs"),
         (("corpora", "globalvoices", "sha256"), {"en-ay": "abc"}, "globalvoices.sha256.en-ay: String should match"),
-        (("benchmarks", "tatoeba", "files"), "x/{lang}.tsv", "may name {foreign}, {pivot}, not 'lang'"),
-        (("benchmarks", "tatoeba", "files"), "", "benchmarks.tatoeba.files: String should have at least 1 character"),
+        (("benchmarks", "tatoeba", "files"), "x/{lang}.tsv", "may name {foreign}, {pivot}, {mini}, not 'lang'"),
+        (("benchmarks", "tatoeba", "files"), "", "tatoeba.files: String should have at least 1 character"),
         (("variants", "ems", "ugt"), {"target": "ugd"},
          "presets.mini.ablations.0.encoder: ems-mini cannot be changed as variants.ems.ugt says: target: Input should"),
         (("variants", "emma-x", "phase-1-only"), {"text": {"steps": -1}},
@@ -115,7 +117,7 @@ def test_one_loss_is_reported_beside_the_baselines(values: dict[str, Any]) -> No
         (("variants", "ems", "ugt"), {"target": "ugt", "xtr_weight": 0.0}, "hide tokens, which nothing predicts"),
         (("variants", "ems", "a b"), {}, "variants.ems.a b: a name consists of"),
         (("presets", "mini", "encoders"), ["../x"], "presets.mini.encoders.0: a name consists of"),
-        (("corpora", "anki", "pairs"), ["en-deu"], 'corpora.anki: language pair \'en-deu\': write it "en-de"'),
+        (("corpora", "multi30k", "pairs"), ["en-deu"], 'corpora.multi30k: language pair \'en-deu\': write it "en-de"'),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_with_the_key_and_the_nearest_name(
@@ -223,17 +225,15 @@ def test_mappings_that_are_one_value_are_those_that_have_keys_of_their_own() -> 
     assert open_keys == WHOLE
 
 
-def test_a_preset_takes_over_another_one_but_not_what_that_needs(written: dict[str, Any]) -> None:
+def test_a_preset_takes_over_another_one(written: dict[str, Any]) -> None:
     written["presets"]["mine"] = {"extends": "real-small", "splits": {"test": 0.5}, "encoders": ["ems-small"]}
     found = config.check(written).presets
     assert found["mine"] == found["real-small"].model_copy(
         update={
-            "needs": "",
             "encoders": ["ems-small"],
             "splits": found["real-small"].splits.model_copy(update={"test": 0.5}),
         }
     )
-    assert "../shared/data" in found["real-small"].needs
 
 
 def test_a_method_adds_terms_to_its_host_and_removes_some(written: dict[str, Any]) -> None:

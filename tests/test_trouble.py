@@ -18,7 +18,7 @@ def test_every_message_is_one_of_the_code() -> None:
         for path in sorted((ROOT / folder).rglob("*.py"))
     )
     # Long messages are written on two lines of code, and with values in braces.
-    said = re.sub(r'"\s+f?"', "", code).replace("{lock}", "opus.lock")
+    said = re.sub(r'"\s+f?"', "", code).replace("{lock}", "fetched.lock")
     messages = re.findall(r"^\| `([^`]+)` \|", PAGE, flags=re.MULTILINE)
     assert len(messages) > 8
     assert [message for message in messages if message not in said] == []

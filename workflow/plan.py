@@ -28,7 +28,7 @@ from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
-from orthoglot.text.patterns import name_of
+from orthoglot.text.patterns import here
 
 # Verbs by DVC stage.
 STAGES = {
@@ -45,7 +45,7 @@ FILES = {
     "tabulate": "{paper}-table.html",
 }
 # Settings of a corpus that its files do not depend on: they say what is read of them.
-NOT_FETCHED = {"max_pairs", "unless_in", "listed"}
+NOT_FETCHED = {"max_pairs", "unless_in", "listed", "obtain"}
 PUBLISHED = SOURCE / "orthoglot/papers/published"
 
 
@@ -169,8 +169,12 @@ class Plan:
                 open_segmenter(segmenter)
         for path, entry in job.own.items():
             if not Path(path).is_file():
-                needs = f"; presets.{self.name} needs {self.preset.needs}" if self.preset.needs else ""
-                raise ConfigError(f"{entry}: {path} does not exist; put it there or correct the entry{needs}")
+                section, _, name = entry.partition(".")
+                named = (
+                    getattr(self.params, section).get(name) if section in ("corpora", "benchmarks") else None
+                )
+                how = getattr(named, "obtain", "") or "put it there or correct the entry"
+                raise ConfigError(f"{entry}: {path} does not exist; {how}")
 
     def as_json(self, key: str) -> str:
         """The job as the JSON that its verb reads."""
@@ -328,6 +332,7 @@ class Plan:
         data = f"data/{self.name}"
         self.corpora = corpora = self.params.corpora_of(self.name)
         check_opus(corpora)
+        self.addresses = self.params.addresses_of(self.name)
         made = {
             name: self._add(
                 corpus.verb, f"{data}/{corpus.home}/{name}", corpus.model_dump(exclude=NOT_FETCHED), inputs={}
@@ -342,19 +347,21 @@ class Plan:
         languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, corpus in corpora.items():
             root = self._world(f"corpora.{name}") if corpus.invented else made.get(name, "")
-            try:
-                sources_of_pairs = corpus.pair_sources(root)
-            except ConfigError as error:
-                raise ConfigError(f"corpora.{name}: {error}") from error
+            sources_of_pairs, texts = corpus.pair_sources(root), corpus.texts(root)
+            root = self._download(f"corpora.{name}") or root
             for pair, source in sources_of_pairs.items():
-                if self.preset.takes(*parse_pair(pair)):
-                    limits = [most for most in (source.get("max_pairs"), self.preset.max_pairs) if most]
-                    limited = {"max_pairs": min(limits)} if limits else {}
-                    pairs.setdefault(pair, []).append((root, {"name": name, **source, **limited}))
-            for language, path in corpus.texts(root).items():
-                if not self.preset.takes(language):
+                if not self.preset.takes(*parse_pair(pair)):
                     continue
-                languages.setdefault(language, []).append((root, {"name": name, "path": path}))
+                limits = [most for most in (source.get("max_pairs"), self.preset.max_pairs) if most]
+                changed: dict[str, Any] = {"max_pairs": min(limits)} if limits else {}
+                if "paths" in source:
+                    changed["paths"] = [here(path, root) for path in source["paths"]]
+                pairs.setdefault(pair, []).append((root, {"name": name, **source, **changed}))
+            for language, path in texts.items():
+                if self.preset.takes(language):
+                    languages.setdefault(language, []).append(
+                        (root, {"name": name, "path": here(path, root)})
+                    )
         before = {"benchmarks": list(self.benchmarks.values())}
         settings = {"cleaning": self.preset.cleaning.model_dump()}
         both = settings | {"splits": self.preset.splits.model_dump()}
@@ -419,8 +426,8 @@ class Plan:
             own={
                 path: f"corpora.{source['name']}"
                 for root, source in found
-                if not root
                 for path in source.get("paths", [source["path"]] if "path" in source else [])
+                if not root or not path.startswith(f"{root}/")
             }
             | ({filters: f"presets.{self.name}.cleaning.opusfilter"} if filters else {}),
         )
@@ -431,20 +438,22 @@ class Plan:
             raise ConfigError(f"{entry}: needs an invented corpus in the preset")
         return self._worlds[0]
 
+    def _download(self, entry: str) -> str:
+        """The job that fetches the files of an entry, such as corpora.tico19; empty if none has an address."""
+        if entry not in self.addresses:
+            return ""
+        settings = {"addresses": self.addresses[entry]}
+        return self._add("download", f"data/{self.name}/files/{entry}", settings, inputs={})
+
     def _benchmark(self, name: str) -> str:
         settings = self.params.benchmarks[name]
         inputs = {"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []}
-        try:
-            addresses = {name_of(address): address for address in settings.addresses}
-        except ConfigError as error:
-            raise ConfigError(f"benchmarks.{name}: {error}") from error
-        if addresses:
-            folder = f"data/{self.name}/files/{name}"
-            inputs["files"] = [self._add("download", folder, {"addresses": addresses}, inputs={})]
+        if fetched := self._download(f"benchmarks.{name}"):
+            inputs["files"] = [fetched]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
-            settings.model_dump(),
+            settings.model_dump(exclude={"obtain"}),
             inputs=inputs,
             own=dict.fromkeys(settings.outside, f"benchmarks.{name}"),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -30,6 +30,7 @@ from orthoglot.objectives import check_method
 from orthoglot.registry import entry_of, having
 from orthoglot.settings import Language, Name, Settings, Whole
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.text.patterns import name_of
 from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
@@ -66,8 +67,6 @@ class Part(Settings):
 class Preset(Settings):
     """A named selection from the catalogues, with the settings that belong to its size."""
 
-    needs: str = ""
-    """What it needs that neither the repository nor OPUS has."""
     corpora: Annotated[list[Name], Field(min_length=1)]
     """Where its text comes from."""
     languages: list[Language] = []
@@ -298,6 +297,20 @@ class Params(Settings):
                 found[entry] = corpus
         return found
 
+    def addresses_of(self, name: str) -> dict[str, list[str]]:
+        """The addresses of what a preset fetches beside OPUS, by entry, such as corpora.tico19.
+
+        Raises:
+            ConfigError: one is not the address of a file, or a folder of message catalogues lacks a language.
+        """
+        preset = self.presets[name]
+        benchmarks = {entry: self.benchmarks[entry] for entry in preset.benchmarks}
+        return _addresses(benchmarks, self.corpora_of(name), preset.takes)
+
+    def every_address(self) -> dict[str, list[str]]:
+        """The same of all entries of the catalogue."""
+        return _addresses(self.benchmarks, self.corpora, lambda *codes: True)
+
     @property
     def losses(self) -> list[str]:
         """The methods to report: the baselines, then what `loss` selects."""
@@ -316,6 +329,23 @@ FIELDS = {
     },
     "encoders": {name: frozenset(kinds.kind(name).settings.model_fields) for name in kinds.names()},
 }
+
+
+def _addresses(
+    benchmarks: Mapping[str, Benchmark], corpora: Mapping[str, Corpus], takes: Callable[..., bool]
+) -> dict[str, list[str]]:
+    found = {f"benchmarks.{entry}": one.addresses for entry, one in benchmarks.items()}
+    for entry, corpus in corpora.items():
+        try:
+            found[f"corpora.{entry}"] = corpus.addresses(takes)
+        except ConfigError as error:
+            raise ConfigError(f"corpora.{entry}: {error}") from error
+    for entry, addresses in found.items():
+        try:
+            list(map(name_of, addresses))
+        except ConfigError as error:
+            raise ConfigError(f"{entry}: {error}") from error
+    return {entry: addresses for entry, addresses in found.items() if addresses}
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:

@@ -25,7 +25,7 @@ WHOLE = frozenset(
     }
 )
 # What an entry says about itself and does not hand on.
-OWN = frozenset({"host", "needs"})
+OWN = frozenset({"host"})
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _are_alike(old: Any, new: Any) -> bool:
 def resolved(section: str, entries: Any, fields: Mapping[str, Collection[str]]) -> Any:
     """Every entry of a catalogue in full, without `extends`, `add` and `remove`.
 
-    An entry takes over all settings of the entry that it `extends`, except `host` and `needs`; if the two are of
+    An entry takes over all settings of the entry that it `extends`, except `host`; if the two are of
     different kinds, those that both kinds have. A method takes over the settings of its `host` in the same way;
     `remove` lists terms of a method to leave out, `add` terms to add with weight 1, or weights by term.
 

@@ -42,11 +42,6 @@ def test_a_variant_is_shown_by_kind_and_name() -> None:
     assert "emma-x.ranks-2" in shown("variant")
 
 
-def test_what_a_preset_needs_is_listed() -> None:
-    (line,) = [line for line in shown("preset").splitlines() if line.startswith("real-small ")]
-    assert line.endswith(f"needs {shipped_values()['presets']['real-small']['needs']}")
-
-
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match="encoder: unknown name 'ems-smal'; nearest known: ems-small"):
         shown("encoder", "ems-smal")

@@ -142,8 +142,7 @@ def _edit_rates(folder: Path, hter: str) -> BenchmarkSettings:
     return _valid(
         {
             "kind": "qe",
-            "files": str(folder / "mlqe.{name}.tsv"),
-            "gold_files": str(folder / "hter.{name}.tsv"),
+            "files": [str(folder / "mlqe.{name}.tsv"), str(folder / "hter.{name}.tsv")],
             "pairs": ["de-en"],
             "columns": {"source": "src", "target": "tgt", "gold": "hter", "item": "src"},
             "error": True,
@@ -164,14 +163,67 @@ def test_edit_rates_come_from_a_file_of_their_own_and_change_sign(tmp_path: Path
 @pytest.mark.parametrize(
     ("hter", "message"),
     [
-        (HTER.replace("\n1\t", "\n2\t"), "line 3: index is '1' in .*mlqe.* and '2' in .*hter"),
-        (HTER + "2\t1.0\tsun\n", "hter.de-en.tsv has 4 lines, .* has 3"),
+        (HTER.replace("\n1\t", "\n2\t"), "row 2: index is '1' in .*mlqe.* and '2' in .*hter"),
+        (HTER + "2\t1.0\tsun\n", "hter.de-en.tsv has 3 lines, .* has 2"),
         (HTER.replace("hter", "ter"), "no column hter"),
     ],
 )
 def test_edit_rates_of_other_lines_are_refused(hter: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         collected(_edit_rates(tmp_path, hter), tmp_path)
+
+
+def _similarity(folder: Path, **values: Any) -> BenchmarkSettings:
+    """As SemEval has it: pairs in one file, scores of the first of them in another, no names of columns."""
+    (folder / "input.de-en.txt").write_text(
+        'Ein "Hund\ta dog\r\nRegen\train\r\nnicht bewertet\tnot scored\r\n'
+    )
+    (folder / "gs.de-en.txt").write_text("5.0\n0.25\n")
+    files = [
+        {"file": str(folder / "input.{source}-{target}.txt"), "names": ["one", "two"], "lines": 2},
+        {"file": str(folder / "gs.{name}.txt"), "names": ["score"]},
+    ]
+    columns = {"source": "one", "target": "two", "gold": "score", "item": "one"}
+    about = {"kind": "sts", "files": files, "pairs": ["de-en"], "columns": columns, "licence": "none"}
+    return _valid(about | values)
+
+
+def test_scores_in_a_file_of_their_own_belong_to_the_first_lines(tmp_path: Path) -> None:
+    (one,) = sts.read(collected(_similarity(tmp_path), tmp_path / "out"))
+    assert (one.source_sentences, one.target_sentences) == (['Ein "Hund', "Regen"], ["a dog", "rain"])
+    assert (one.gold, one.items) == ([5.0, 0.25], ['Ein "Hund', "Regen"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "names", "message"),
+    [
+        (0, ["score"], r"gs\.de-en\.txt has 2 lines, .*input.* has 3"),
+        (2, ["score", "more"], r"gs\.de-en\.txt has 1 columns, not score, more"),
+        (2, ["points"], "no column score; its columns are one, two, points"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(
+    lines: int, names: list[str], message: str, tmp_path: Path
+) -> None:
+    first, second = _similarity(tmp_path).model_dump()["files"]
+    settings = _similarity(tmp_path, files=[first | {"lines": lines}, second | {"names": names}])
+    with pytest.raises(DataError, match=message):
+        collected(settings, tmp_path / "out")
+
+
+def test_pairs_of_comma_separated_files_of_each_language(tmp_path: Path) -> None:
+    for code, text in (("de", '"Hund, ""ja""",x,1\n'), ("zh", "y,狗,1\n")):
+        (tmp_path / f"s-{code}.csv").write_text(text)
+    files = [
+        {"file": str(tmp_path / "s-{source}.csv"), "names": ["one", "other", "score"]},
+        {"file": str(tmp_path / "s-{target}.csv"), "names": ["another", "two", "score"]},
+    ]
+    settings = _similarity(tmp_path, files=files, pairs=["de-zh"])
+    (found,) = sts.read(collected(settings, tmp_path / "out"))
+    assert (found.source_sentences, found.target_sentences, found.gold) == (['Hund, "ja"'], ["狗"], [1.0])
+    (tmp_path / "s-zh.csv").write_text("y,狗,2\n")
+    with pytest.raises(DataError, match=r"row 1: score is '1' in .* and '2' in"):
+        collected(settings, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +251,7 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
     monkeypatch.setattr(code_switched, "RATE", 1.0)
     pairs = [("Der Hund, Anna!", "The dog, Anna!"), ("Niemals", "Never"), ("Wo ist er?", "Where is he?")]
     (tmp_path / "set.de-en.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
-    (tmp_path / "words.en-de.txt").write_text("dog hund\nwhere\two\nanna anna\n")
+    (tmp_path / "words.en-de.txt").write_text("dog hund\nwhere @ wo\nanna\tanna\n")
     settings = _mixing(tmp_path, "de")
     assert settings.outside == [str(tmp_path / name) for name in ("set.de-en.tsv", "words.en-de.txt")]
     output = collected(settings, tmp_path / "mixed")

@@ -306,7 +306,7 @@ def test_the_localisation_corpus_has_enough_of_every_language_and_no_message_in_
         pytest.skip(str(error))
     split_of: dict[str, set[str]] = {}
     sources = corpus.pair_sources("")
-    assert len(sources) == 12
+    assert len(sources) == 14
     for pair in ("en-ar", "en-de", "en-pt", "en-zh"):
         source = sources[pair]
         cleaned = {"cleaning": {}, "splits": {"valid": 0.05, "test": 0.25}}

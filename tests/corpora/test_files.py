@@ -58,13 +58,13 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpusServ
 @pytest.fixture
 def get(server: OpusServer, tmp_path: Path) -> Callable[[str], Path]:
     """Fetch the files of the test set into a new folder, with the lock and the cache."""
-    addresses = {name_of(address): address for address in SETTINGS.model_validate(ENTRY).addresses}
+    addresses = SETTINGS.model_validate(ENTRY).addresses
 
     def get(name: str) -> Path:
         output = tmp_path / name
         output.mkdir()
         checkpoint = tmp_path / f"{name}.checkpoint"
-        fetch(addresses, output, checkpoint, lock=tmp_path / "opus.lock", cache=tmp_path / "cache")
+        fetch(addresses, output, checkpoint, lock=tmp_path / "fetched.lock", cache=tmp_path / "cache")
         return output
 
     return get
@@ -75,7 +75,7 @@ def test_fetched_files_are_the_served_ones_and_the_lock_states_them(
 ) -> None:
     output = get("first")
     assert {path.name: path.read_text() for path in output.rglob("*.*") if path.is_file()} == TEXTS
-    lock = json.loads((tmp_path / "opus.lock").read_text())
+    lock = json.loads((tmp_path / "fetched.lock").read_text())
     for name, text in TEXTS.items():
         entry = lock[f"{HOST}/{FOLDER}/{name}"]
         assert (entry["size"], entry["sha256"]) == (
@@ -127,13 +127,14 @@ def test_what_the_server_lacks_is_one_line(get: Callable[[str], Path], server: O
         get("absent")
 
 
-def test_without_a_network_all_files_that_are_not_here_are_named(
+def test_without_a_network_some_files_that_are_not_here_are_named_and_all_counted(
     get: Callable[[str], Path], server: OpusServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
     with pytest.raises(OfflineError, match=r"not in .*cache, and ORTHOGLOT_OFFLINE is set") as error:
         get("offline")
-    assert all(f"https://{HOST}/{FOLDER}/{name}" in str(error.value) for name in TEXTS)
+    assert sum(f"https://{HOST}/{FOLDER}/{name}" in str(error.value) for name in TEXTS) == 3
+    assert "and 1 more: not in" in str(error.value)
     assert not server.requests
 
 
@@ -151,7 +152,8 @@ def test_without_a_network_all_files_that_are_not_here_are_named(
         "https://a.org/../a.txt",
         "https://a.org/a/..",
         "https://a.org/a.txt?raw=1",
-        "https://a.org/a.txt#1",
+        "https://a.org/a.zip#",
+        "https://a.org/a.zip#../b",
     ],
 )
 def test_what_is_no_address_of_a_file_is_refused(address: str) -> None:
@@ -182,7 +184,10 @@ def test_a_run_fetches_a_test_set_and_repeats_nothing(server: OpusServer, tmp_pa
     workspace = Workspace.make(tmp_path / "w")
     workspace.edit(benchmarks__fetched=entry, presets__mini__benchmarks=["mini-tatoeba", "fetched"])
     target = "data/mini/benchmarks/fetched"
-    assert workspace.jobs_run("snakemake", "--cores", "2", target) == [target, "data/mini/files/fetched"]
+    assert workspace.jobs_run("snakemake", "--cores", "2", target) == [
+        target,
+        "data/mini/files/benchmarks.fetched",
+    ]
     assert gzip.decompress((workspace.folder / target / "qab-qaa.tsv.gz").read_bytes()).decode() == (
         "a line of tatoeba.qab-qaa.qab\ta line of tatoeba.qab-qaa.qaa\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import pytest
 from collected_sets import collected
 
 from orthoglot import config
-from orthoglot.benchmarks.collect import collect
 from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.benchmarks.kinds import classification, local, nway
 from orthoglot.benchmarks.kinds.classification import Item, LabelledSet, drawn
@@ -21,6 +20,7 @@ from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.errors import DataError
 
 ROOT = Path(__file__).parents[2]
+HOME = r"texts/|https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/|https://[^\"#]+#"
 
 
 def made(folder: Path, **values: Any) -> tuple[LabelledSet, dict[str, dict[str, int]]]:
@@ -105,34 +105,6 @@ def test_wrong_labels_are_refused(sib: Path, name: str, old: str, new: str, mess
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(DataError, match=message):
         of_sib(sib)
-
-
-def test_labels_of_another_file_choose_texts_and_parts(tmp_path: Path) -> None:
-    labels = "flores_id\tsplit\ttopic\nd1\ttrain\ta\nd2\ttrain\tb\nd3\tdev\ta\nd4\ttest\tb\n"
-    texts = "id\teng\tdeu\n" + "".join(f"d{i}\te{i}\tg{i}\n" for i in range(1, 6))
-    folder = write(tmp_path, {"labels.tsv": labels, "texts.tsv": texts})
-    about = {"file": f"{folder}/labels.tsv", "item": "flores_id", "label": "topic", "split": "split"}
-    values = {"files": [f"{folder}/texts.tsv"], "text": "{language}", "item": "id", "labels": about}
-    values |= {"languages": {"de": "deu", "en": "eng"}, "splits": {"valid": "dev"}}
-    found, counts = made(folder, **values)
-    assert found.items["en", "train"] == [Item("d1", "a", "e1"), Item("d2", "b", "e2")]
-    assert found.items["de", "test"] == [Item("d4", "b", "g4")]
-    assert counts["de test"] == {"kept": 1, "repeated": 0, "contradictory": 0, "unlabelled": 1}
-    for code, column in (("de", 3), ("en", 2)):
-        rows = [line.split("\t") for line in texts.splitlines()[1:]]
-        (folder / f"{code}.tsv").write_text("".join(f"{row[0]}\t{row[column - 1]}\n" for row in rows))
-    numbers = {"files": f"{folder}/{{language}}.tsv", "text": 2, "item": 1, "languages": ["de", "en"]}
-    assert made(folder, **values | numbers)[0] == found
-    made(folder, **values)
-    for changed, message in (
-        (labels + "d6\ttest\ta\n", "labels without a text: 1, e.g. 'd6'"),
-        (labels + "d4\ttest\ta\n", "the item 'd4' again"),
-        (labels + "d5\ttest\t\n", "line 6 has no label"),
-        (labels + "d5\tlater\ta\n", "the split 'later'"),
-    ):
-        (folder / "labels.tsv").write_text(changed)
-        with pytest.raises(DataError, match=message):
-            made(folder, **values)
 
 
 def test_nusaxs_own_files_have_commas(tmp_path: Path) -> None:
@@ -236,39 +208,15 @@ def test_a_draw_has_each_label_equally_often_and_depends_on_the_seed() -> None:
     assert drawn(items, 200, 1) == items
 
 
-@pytest.fixture
-def at_hand(more_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], LabelledSet]:
-    """Reads a benchmark of the catalogue from the real files."""
-    checkout, output = tmp_path / "checkout", tmp_path / "labelled"
-    checkout.mkdir()
-    output.mkdir()
-    (tmp_path / "shared").symlink_to(more_data.parent)
-    monkeypatch.chdir(checkout)
-
-    def read(name: str) -> LabelledSet:
-        collect(shipped()[name], None, output)
-        return classification.read(output)[0]
-
-    return read
-
-
-@pytest.mark.parametrize(("name", "sizes"), [("sib200", (536, 76, 147)), ("nusax", (500, 100, 400))])
-def test_real_files(name: str, sizes: tuple[int, ...], at_hand: Callable[[str], LabelledSet]) -> None:
-    found = at_hand(name)
-    assert tuple(len(found.items["en", part]) for part in ("train", "valid")) == sizes[:2]
-    assert {len(items) for (_, part), items in found.items.items() if part == "test"} == {sizes[2]}
-    assert len(found.directions) == len({language for language, _ in found.items}) - 1
-
-
 @cache
 def shipped() -> dict[str, Any]:
     return config.load(ROOT / "params.yaml").benchmarks
 
 
 def of_entry(folder: Path, name: str, **values: Any) -> tuple[LabelledSet, dict[str, dict[str, int]]]:
-    """A set of the catalogue's entry, whose files lie in a folder instead of `texts`."""
+    """A set of the catalogue's entry, whose files lie in a folder instead of `texts`, a repository or an archive."""
     entry = shipped()[name].model_dump(exclude={"kind", "licence", "source"})
-    moved = json.loads(json.dumps(entry).replace("texts/", f"{folder}/"))
+    moved = json.loads(re.sub(HOME, f"{folder}/", json.dumps(entry)))
     return made(folder, **{**moved, **values})
 
 
@@ -318,8 +266,13 @@ def test_translate_train_all_learns_in_every_language(tmp_path: Path) -> None:
 
 
 def test_americasnlis_own_files_with_xnlis_for_the_training(tmp_path: Path) -> None:
-    rows = [f"{code}|p{i}|h{i}|neutral" for code in ("aym", "quy") for i in range(2)]
-    write(tmp_path, XNLI | {"AmericasNLI/test.tsv": table("language|premise|hypothesis|label", *rows)})
+    own = {
+        f"data/anli_final/test/{code}.tsv": table(
+            "id|language|premise|hypothesis|label", *(f"{i}|{code}|p{i}|h{i}|neutral" for i in range(2))
+        )
+        for code in ("aym", "quy")
+    }
+    write(tmp_path, XNLI | own)
     languages = {"ay": "aym", "en": "en", "es": "es", "qu": "quy"}
     found, _ = of_entry(tmp_path, "americasnli", languages=languages)
     assert found.directions == [(["en", "es"], "ay"), (["en", "es"], "qu")]
@@ -342,14 +295,15 @@ def test_paws_xs_own_files(tmp_path: Path) -> None:
 
 def test_a_file_of_one_set_is_divided_by_a_column_alike_in_all_languages(tmp_path: Path) -> None:
     rows = [
-        f"{group}-{i}|{'abc'[i]}|en {group}|hypothesis {group} {i}|de {group}|Folge {group} {i}"
+        f"{code}|{group}|{group}-{i}|{'abc'[i]}|{code} {group}|hypothesis {group} {i}"
+        for code in ("en", "de")
         for group in range(100)
         for i in range(3)
     ]
-    write(tmp_path, {"dev.tsv": table("id|label|s1_en|s2_en|s1_de|s2_de", *rows)})
-    values = {"files": f"{tmp_path}/dev.tsv", "text": ["s1_{language}", "s2_{language}"], "item": "id"}
+    write(tmp_path, {"dev.tsv": table("language|prompt|id|label|one|two", *rows)})
+    values = {"files": f"{tmp_path}/dev.tsv", "text": ["one", "two"], "item": "id", "language": "language"}
     values |= {
-        "divide": {"by": "s1_en", "valid": 0.2, "test": 0.3},
+        "divide": {"by": "prompt", "valid": 0.2, "test": 0.3},
         "together": ["de", "en"],
         "test_taught": True,
     }
@@ -368,22 +322,6 @@ def test_a_file_of_one_set_is_divided_by_a_column_alike_in_all_languages(tmp_pat
     assert other.items["en", "test"] != found.items["en", "test"]
 
 
-def test_an_item_that_a_language_lacks_is_left_out_of_it(tmp_path: Path) -> None:
-    rows = [f"{n}|{'ab'[n % 2]}|en {n}|tail|{f'gn {n}|tail' if n % 3 else '|'}" for n in range(60)]
-    write(tmp_path, {"dev.tsv": table("id|label|s1_en|s2_en|s1_gn|s2_gn", *rows)})
-    values = {"files": f"{tmp_path}/dev.tsv", "text": ["s1_{language}", "s2_{language}"], "item": "id"}
-    values |= {"languages": ["en", "gn"], "divide": {"by": "s1_en", "valid": 0.2, "test": 0.3}}
-    found, counts = made(tmp_path, **values, test_taught=True)
-    whole, own = ({item.id for item in found.items[code, "test"]} for code in ("en", "gn"))
-    assert own == {name for name in whole if int(name) % 3}
-    assert counts["gn test"]["untranslated"] == len(whole - own) > 0
-    assert "untranslated" not in counts["en test"]
-    half = (tmp_path / "dev.tsv").read_text().replace("gn 4\ttail", "gn 4\t")
-    (tmp_path / "dev.tsv").write_text(half)
-    with pytest.raises(DataError, match="line 6 has no text"):
-        made(tmp_path, **values, together=["en", "gn"], test_taught=True)
-
-
 def choice(number: int, question: str, label: int, **values: Any) -> str:
     about = {
         "premise": f" P{number}.",
@@ -397,7 +335,7 @@ def choice(number: int, question: str, label: int, **values: Any) -> str:
 
 def test_choices_of_copa_and_xcopa_are_pairs_of_cause_and_effect(tmp_path: Path) -> None:
     both = choice(0, "cause", 0) + choice(1, "effect", 1)
-    files = {"COPA/train.jsonl": both, "COPA/val.jsonl": both, "xcopa/data/et/test.et.jsonl": both}
+    files = {"COPA/train.jsonl": both, "COPA/val.jsonl": both, "data/et/test.et.jsonl": both}
     write(tmp_path, files)
     found, _ = of_entry(tmp_path, "xcopa", languages=["en", "et"])
     assert found.items["et", "test"] == [
@@ -413,7 +351,7 @@ def test_choices_of_copa_and_xcopa_are_pairs_of_cause_and_effect(tmp_path: Path)
         ("premise\n", "line 3 is no JSON"),
         (choice(1, "cause", 0), "two texts"),
     ):
-        (tmp_path / "xcopa/data/et/test.et.jsonl").write_text(both + bad)
+        (tmp_path / "data/et/test.et.jsonl").write_text(both + bad)
         with pytest.raises(DataError, match=message):
             of_entry(tmp_path, "xcopa", languages=["en", "et"])
 
@@ -454,24 +392,3 @@ def test_multiarc_keeps_all_stars(tmp_path: Path) -> None:
     assert found.scoring == "number"
     assert [item.label for item in found.items["de", "test"]] == [*"12345", *"12345"]
     assert counts["de test"] == {"kept": 10, "repeated": 0, "contradictory": 0}
-
-
-def test_xcopa_at_hand(at_hand: Callable[[str], LabelledSet]) -> None:
-    sizes = {key: len(items) for key, items in at_hand("xcopa-val").items.items()}
-    assert len(sizes) == 33
-    parts = {(part, size) for (_, part), size in sizes.items()}
-    assert parts == {("train", 100), ("valid", 100), ("test", 500)}
-
-
-@pytest.mark.parametrize(
-    ("name", "items", "languages"), [("xnli-dev-all", 2490, 15), ("paws-x-dev-all", 2000, 7)]
-)
-def test_dev_sets_at_hand(
-    name: str, items: int, languages: int, at_hand: Callable[[str], LabelledSet]
-) -> None:
-    found = at_hand(name)
-    sizes = {key: len(own) for key, own in found.items.items()}
-    assert sum(sizes["en", part] for part in ("train", "valid", "test")) == items
-    assert len({key: size for key, size in sizes.items() if size == sizes["en", key[1]]}) == 3 * languages
-    premises = [{item.text for item in found.items["en", part]} for part in ("train", "valid", "test")]
-    assert not premises[0] & premises[1] | premises[0] & premises[2] | premises[1] & premises[2]

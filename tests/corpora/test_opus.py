@@ -99,9 +99,9 @@ def test_all_spellings_that_are_named_are_fetched_and_read_as_one_language(tmp_p
     ).hexdigest()
     wanted = OpusSettings.model_validate(values | {"sha256": {"en-zh_cn": digest}})
     with OpusServer(tmp_path / "opus") as running:
-        fetch(wanted, running.api, output, lock=tmp_path / "opus.lock", cache=tmp_path / "cache")
+        fetch(wanted, running.api, output, lock=tmp_path / "fetched.lock", cache=tmp_path / "cache")
     assert sorted(path.name for path in output.glob("*.zip")) == ["en-zh_cn.zip", "en-zh_tw.zip"]
-    assert set(json.loads((tmp_path / "opus.lock").read_text())) == {
+    assert set(json.loads((tmp_path / "fetched.lock").read_text())) == {
         "Voices/v1/en-zh_cn",
         "Voices/v1/en-zh_tw",
     }

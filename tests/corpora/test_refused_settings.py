@@ -91,7 +91,6 @@ SHARES = {"by": "id", "valid": 0.1, "test": 0.5}
         (LABELLED, {"pivot": "fr"}, "fr, in which classifiers learn"),
         (LABELLED, {"text": 1}, "names of all"),
         (LABELLED, {"text": 0, "label": 1}, "from 1 on"),
-        (LABELLED, {"labels": {"file": "l", "item": "i", "label": "l", "split": "s"}}, "the column `item`"),
         (LABELLED, {"together": ["de", "fr"]}, "fr, in which classifiers learn"),
         (LABELLED, {"together": ["de"], "both_ways": True}, "give one of them"),
         (LABELLED, {"divide": SHARES | {"valid": 0.5}}, "nothing to train on"),

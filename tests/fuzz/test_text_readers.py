@@ -85,7 +85,7 @@ READERS: dict[str, tuple[bytes, str, Callable[[Path], object]]] = {
     "tmx": (TMX, "x.tmx", source("tmx", ".tmx")),
     "xliff": (XLIFF, "x.xliff", source("xliff", ".xliff")),
     "po": (PO, "x.po", lambda path: list(read_catalogue(path))),
-    "opus.lock": (json.dumps(LOCK, indent=1).encode(), "opus.lock", opus_lock.read),
+    "fetched.lock": (json.dumps(LOCK, indent=1).encode(), "fetched.lock", opus_lock.read),
 }
 
 

@@ -13,7 +13,7 @@ from orthoglot import config
 from orthoglot.errors import ConfigError
 from orthoglot.fetching.opus import fetch
 from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
-from plan import Job, Plan
+from plan import Plan
 
 pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
 
@@ -24,28 +24,22 @@ def planned(preset: str, **changes: Any) -> Plan:
     return Plan(config.check(values | {"preset": preset}))
 
 
-def outside(job: Job) -> list[str]:
-    """The user's files that a job reads."""
-    return list(job.own)
+def test_a_missing_file_is_reported_with_how_to_get_it() -> None:
+    plan = planned("seed-qe")
+    with pytest.raises(ConfigError, match=r"corpora\.wmt20-qe: .*does not exist; follow data\.sh of SEED's"):
+        plan.check_files(plan.job("data/seed-qe/bitext/en-de"))
+    values = shipped_values()
+    values["corpora"]["wmt20-qe"].pop("obtain")
+    plan = Plan(config.check(values | {"preset": "seed-qe"}))
+    with pytest.raises(ConfigError, match="does not exist; put it there or correct the entry"):
+        plan.check_files(plan.job("data/seed-qe/bitext/en-de"))
 
 
-@pytest.mark.parametrize("preset", shipped_values()["presets"])
-def test_a_preset_says_so_exactly_if_it_needs_files_outside_the_repository(preset: str) -> None:
-    plan = planned(preset)
-    assert any(map(outside, plan.jobs.values())) == bool(plan.preset.needs)
-
-
-def test_a_missing_file_is_reported_with_what_the_preset_needs() -> None:
-    folder = "data/real-small/bitext/en-ja"
-    plan = planned("real-small")
-    with pytest.raises(
-        ConfigError, match=r"corpora\.\w+: .*does not exist.*presets\.real-small needs files of"
-    ):
-        plan.check_files(plan.job(folder))
-    plan = planned("real-small", needs="")
-    with pytest.raises(ConfigError) as caught:
-        plan.check_files(plan.job(folder))
-    assert "needs" not in str(caught.value)
+@pytest.mark.parametrize(
+    "preset", ["demo", "mini", "real-small", "real", "real-evaluation", "xrete", "ems-40"]
+)
+def test_a_preset_on_real_text_needs_no_file_of_the_users(preset: str) -> None:
+    assert not any(job.own for job in planned(preset).jobs.values())
 
 
 def test_variants_without_a_paper_on_them_are_refused_when_their_table_is_asked_for() -> None:

@@ -34,12 +34,12 @@ rule fetch:
         "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# Files of a test set that have addresses, over the network
+# Files of a test set or corpus that have addresses, over the network
 rule download:
     output:
-        made("data/{preset}/files/{benchmark}"),
+        made("data/{preset}/files/{entry}"),
     log:
-        log_of("data/{preset}/files/{benchmark}"),
+        log_of("data/{preset}/files/{entry}"),
     conda:
         "../envs/orthoglot.yaml"
     threads: 4  # files that it fetches at once
@@ -55,9 +55,7 @@ rule download:
 # A test set in the form that all tasks read
 rule benchmark:
     input:
-        sources=done(
-            "data/{preset}/invented/{corpus}", "data/{preset}/files/{benchmark}"
-        ),
+        sources=done("data/{preset}/invented/{corpus}", "data/{preset}/files/{entry}"),
     output:
         made("data/{preset}/benchmarks/{benchmark}"),
     log:
@@ -77,7 +75,11 @@ rule benchmark:
 # Clean sentence pairs without those of the benchmarks, in three splits
 rule prepare:
     input:
-        sources=done("data/{preset}/invented/{corpus}", "data/{preset}/opus/{corpus}"),
+        sources=done(
+            "data/{preset}/invented/{corpus}",
+            "data/{preset}/opus/{corpus}",
+            "data/{preset}/files/{entry}",
+        ),
         benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
     output:
         made("data/{preset}/bitext/{pair}"),
@@ -98,7 +100,11 @@ rule prepare:
 # Clean text without translations, in shards
 rule shard:
     input:
-        sources=done("data/{preset}/invented/{corpus}", "data/{preset}/opus/{corpus}"),
+        sources=done(
+            "data/{preset}/invented/{corpus}",
+            "data/{preset}/opus/{corpus}",
+            "data/{preset}/files/{entry}",
+        ),
         bitext=done("data/{preset}/bitext/{pair}"),
         benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
     output:

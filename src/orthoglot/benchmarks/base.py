@@ -33,6 +33,8 @@ class Benchmark(Settings):
     kind: str
     licence: str
     """Of the text; the report lists it."""
+    obtain: str = ""
+    """How to get its files, where they have no address; the message about a missing one says it."""
     source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
     """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
 
@@ -90,6 +92,21 @@ class ByLanguage(Benchmark):
         if len(set(found)) < len(set(self.languages)):
             raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")
         return found
+
+
+class TextsByLanguage(ByLanguage):
+    """A benchmark whose sentence pairs are in files."""
+
+    files: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=2, max_length=2)]
+    """A TSV file, or two files in which line n translates line n; plain, .gz or .zst, here or at an address
+    (https://). `{foreign}` and `{pivot}` stand for the languages, spelled as `spelling` says, and `{mini}` for the
+    folder of the invented languages."""
+
+    def texts(self, world: str) -> dict[str, list[str]]:
+        """The file of each language, or the two."""
+        patterns = [self.files] if isinstance(self.files, str) else self.files
+        sides = [self.files_of(pattern, "files", self.spelling, mini=world) for pattern in patterns]
+        return {code: [*paths] for code, *paths in zip(self.languages, *sides, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from orthoglot.benchmarks import kinds
 from orthoglot.benchmarks.base import SOURCE, Benchmark
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.registry import load
-from orthoglot.text.patterns import is_address, name_of
+from orthoglot.text.patterns import here
 
 
 def collect(settings: Benchmark, raw: Path | None, output: Path, fetched: Path | None = None) -> None:
@@ -32,10 +32,10 @@ def collect(settings: Benchmark, raw: Path | None, output: Path, fetched: Path |
     if settings.addresses and fetched is None:
         raise ConfigError(f"{settings.addresses[0]} was not fetched")
 
-    def here(file: str) -> Path:
-        return fetched / name_of(file) if fetched is not None and is_address(file) else Path(file)
-
-    paths = {name: [*map(here, files)] for name, files in settings.paths(str(raw or "")).items()}
+    paths = {
+        name: [Path(here(file, str(fetched))) for file in files]
+        for name, files in settings.paths(str(raw or "")).items()
+    }
     if missing := [(name, path) for name in paths for path in paths[name] if not path.is_file()]:
         names = dict.fromkeys(name for name, _ in missing)
         raise DataError(f"the benchmark has no file for {', '.join(names)}, e.g. {missing[0][1]}")

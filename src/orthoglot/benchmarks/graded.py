@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 
 from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, graded_pair, places_of, read_tables
 from orthoglot.errors import DataError
-from orthoglot.settings import Settings
-from orthoglot.text.bitext import read_rows, write_pairs
+from orthoglot.settings import Settings, Whole
+from orthoglot.text.bitext import read_table, write_pairs
 from orthoglot.text.patterns import MINI, by_name, filled
 
 
@@ -50,20 +50,30 @@ class Columns(Settings):
         ]
 
 
+class NamedFile(Settings):
+    """A file whose first line does not name its columns."""
+
+    file: str
+    """As an entry of `files`."""
+    names: Annotated[list[str], Field(min_length=1)]
+    """Of its columns."""
+    lines: Whole = 0
+    """Its first lines, of which alone there is a score; 0 for all. SemEval's Turkish track has scores of 250 of 500."""
+
+
 class GradedSettings(Benchmark):
     """Pairs of sentences with a gold score: similarity (`sts`, docs/papers.md#protocol-sts) or quality of a
     translation (`qe`, docs/papers.md#protocol-qe)."""
 
-    files: str
-    """A TSV file, plain, .gz or .zst, in which a quotation mark is an ordinary character; `{name}` stands for
-    a language pair, `{mini}` for the folder of the invented languages."""
+    files: str | Annotated[list[str | NamedFile], Field(min_length=1)]
+    """A TSV file, in which a quotation mark is an ordinary character, or a CSV file (.csv); plain, .gz or .zst. Of
+    several files line n belongs to line n of the others, and columns follow one another; where two have a column of
+    one name, both must have the same there. `{name}` stands for a language pair, `{source}` and `{target}` for its
+    languages, `{mini}` for the folder of the invented languages."""
     pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
     """Language pairs such as de-zh or en-en, or each with the text that `{name}` stands for."""
     columns: Columns
     """Which column holds what."""
-    gold_files: str = ""
-    """As `files`: files with further columns of the same lines, which are read as if they followed those of `files`.
-    MLQE-PE has its edit rates in such files."""
     error: bool = False
     """Whether a high gold score is bad, as of HTER, the edits per word that a translation needs. Its negative is then
     the gold score, so that a correlation above 0 is good for every benchmark."""
@@ -86,11 +96,18 @@ class GradedSettings(Benchmark):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
-        patterns = {"files": self.files} | ({"gold_files": self.gold_files} if self.gold_files else {})
-        return {
-            pair: [filled(pattern, field, name=name, mini=world) for field, pattern in patterns.items()]
-            for pair, name in by_name(self.pairs).items()
-        }
+        patterns = [each.file if isinstance(each, NamedFile) else each for each in self.parts]
+        found = {}
+        for pair, name in by_name(self.pairs).items():
+            source, target = graded_pair(pair)
+            names = {"name": name, "source": source, "target": target, "mini": world}
+            found[pair] = [filled(pattern, **names) for pattern in patterns]
+        return found
+
+    @property
+    def parts(self) -> list[str | NamedFile]:
+        """The entries of `files`."""
+        return [self.files] if isinstance(self.files, str) else self.files
 
 
 def collect(settings: GradedSettings, paths: Paths, output: Path) -> dict[str, int]:
@@ -112,41 +129,54 @@ def read_graded(folder: Path, kind: str) -> list[PairSet]:
 
 def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> list[list[str]]:
     """Source, target, gold and item of each line, the gold score of an error with the other sign."""
-    path, *further = files
-    lines = list(read_rows(path))  # all have as many columns as the first
     named = isinstance(settings.columns.source, str)
-    for other in further:
-        lines = _joined(path, lines, other, named)
-    wanted, width = settings.columns.of(*graded_pair(pair)), len(lines[0])
+    path, tables = files[0], [_table(*each, named) for each in zip(files, settings.parts, strict=True)]
+    names, lines = tables[0]
+    for other, (more, rows) in zip(files[1:], tables[1:], strict=True):
+        names, lines = _joined(path, names, lines, other, more, rows)
+    wanted = settings.columns.of(*graded_pair(pair))
     if named:
-        places = places_of(path, lines[0], [str(column) for column in wanted])
-        if len(lines) == 1:
-            raise DataError(f"{path} has no line but its first")
+        places = places_of(path, names, [str(column) for column in wanted])
     else:
         places = [int(column) - 1 for column in wanted]
-        if max(places) >= width:
-            raise DataError(f"{path}: line 1 has {width} columns, not {max(places) + 1}")
-    rows = [[line[place] for place in places] for line in lines[named:]]
-    for number, row in enumerate(rows, 1 + named):
+        if max(places) >= len(lines[0]):
+            raise DataError(f"{path}: line 1 has {len(lines[0])} columns, not {max(places) + 1}")
+    rows = [[line[place] for place in places] for line in lines]
+    for number, row in enumerate(rows, 1 + (named and isinstance(settings.parts[0], str))):
         score = _number(row[2], path, number)
         if settings.error:
             row[2] = repr(0.0 - score)  # never -0.0
     return rows
 
 
-def _joined(path: Path, lines: list[list[str]], other: Path, named: bool) -> list[list[str]]:
-    """The lines of a file followed by those of another; columns of one name must agree."""
-    more = list(read_rows(other))
-    if len(more) != len(lines):
-        raise DataError(f"{other} has {len(more)} lines, {path} has {len(lines)}")
-    shared = [(lines[0].index(name), more[0].index(name), name) for name in more[0] if name in lines[0]]
-    for number, (ours, theirs) in enumerate(zip(lines, more, strict=True), 1):
-        for mine, its, name in shared if named else []:
+def _table(path: Path, described: str | NamedFile, named: bool) -> tuple[list[str], list[list[str]]]:
+    """Names of columns, and lines, of one file; all lines have as many columns."""
+    lines = list(read_table(path))
+    if isinstance(described, NamedFile):
+        if len(described.names) != len(lines[0]):
+            raise DataError(f"{path} has {len(lines[0])} columns, not {', '.join(described.names)}")
+        return described.names, lines[: described.lines or None]
+    if not named:
+        return [], lines
+    if len(lines) == 1:
+        raise DataError(f"{path} has no line but its first")
+    return lines[0], lines[1:]
+
+
+def _joined(
+    path: Path, names: list[str], lines: list[list[str]], other: Path, more: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The columns of a file followed by those of another; columns of one name must agree."""
+    if len(rows) != len(lines):
+        raise DataError(f"{other} has {len(rows)} lines, {path} has {len(lines)}")
+    shared = [(names.index(name), more.index(name), name) for name in more if name in names]
+    for number, (ours, theirs) in enumerate(zip(lines, rows, strict=True), 1):
+        for mine, its, name in shared:
             if ours[mine] != theirs[its]:
                 raise DataError(
-                    f"line {number}: {name} is {ours[mine]!r} in {path} and {theirs[its]!r} in {other}"
+                    f"row {number}: {name} is {ours[mine]!r} in {path} and {theirs[its]!r} in {other}"
                 )
-    return [ours + theirs for ours, theirs in zip(lines, more, strict=True)]
+    return names + more, [ours + theirs for ours, theirs in zip(lines, rows, strict=True)]
 
 
 def _number(text: str, path: Path, line: int) -> float:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from orthoglot.benchmarks.base import places_of
 from orthoglot.benchmarks.labelled_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import read_json, read_lines, read_rows
+from orthoglot.text.bitext import read_json, read_table
 from orthoglot.text.splitting import SplitSettings, split_of
 from orthoglot.text.xml_memory import child, elements
 
@@ -42,7 +41,6 @@ def read_items(
     language: str,
     part: Part,
     path: Path,
-    labels: Mapping[str, tuple[str, str]] | None,
     counted: Counter[str],
 ) -> Iterator[Item]:
     """The labelled texts of one file; `counted` gets the numbers of what is left out.
@@ -53,7 +51,7 @@ def read_items(
     source, name = settings.source_of(part), settings.name_of(language, part)
     match source.form:
         case "table":
-            yield from _rows(settings, source, name, part, path, labels, counted)
+            yield from _rows(settings, source, name, part, path)
         case "copa":
             yield from _choices(path)
         case "eurlex":
@@ -72,61 +70,22 @@ def read_items(
 
 
 def _rows(
-    settings: ClassificationSettings,
-    source: LabelledFiles,
-    name: str,
-    part: Part,
-    path: Path,
-    labels: Mapping[str, tuple[str, str]] | None,
-    counted: Counter[str],
+    settings: ClassificationSettings, source: LabelledFiles, name: str, part: Part, path: Path
 ) -> Iterator[Item]:
-    """The texts of a table; in one with columns for each language, an empty cell is a missing translation."""
-    columns = source.columns_of(name)
-    apart = columns["text"] != source.columns_of("")["text"]
-    if labels is not None:
-        columns.pop("label", None)
+    """The texts of a table."""
+    columns = source.columns_of()
     if (divide := settings.divide) is not None:
         columns["by"] = divide.by
         shares = SplitSettings(seed=settings.seed, valid=divide.valid, test=divide.test)
-    for number, row in _table(path, list(columns.values())):
+    for number, row in _cells(path, list(columns.values()), quoted=source.quoted):
         cells = dict(zip(columns, row, strict=True))
         if cells.get("language", name) != name or (divide and split_of(cells["by"], shares) != part):
             continue
         texts = [cells[key] for key in TEXTS if key in cells]
-        if apart and not any(text.strip() for text in texts):
-            counted["untranslated"] += 1
-            continue
-        item = cells.get("item", " ".join(texts))
-        if labels is not None:
-            if item not in labels:
-                counted["unlabelled"] += 1
-                continue
-            label, own = labels[item]
-            if own != part:
-                continue
-        else:
-            label = source.label_names.get(cells["label"].strip(), cells["label"].strip())
+        label = source.label_names.get(cells["label"].strip(), cells["label"].strip())
         if not label or not all(text.strip() for text in texts):
             raise DataError(f"{path}: line {number} has no {'text' if label else 'label'}")
-        yield Item(item, label, texts[0], tuple(texts[1:]))
-
-
-def read_labels(settings: ClassificationSettings, path: Path) -> dict[str, tuple[str, str]]:
-    """{item: (label, part)} of a file of labels."""
-    assert settings.labels is not None
-    parts = {name: part for part, name in settings.split_names.items()}
-    found: dict[str, tuple[str, str]] = {}
-    for number, (name, label, split) in _table(
-        path, [settings.labels.item, settings.labels.label, settings.labels.split]
-    ):
-        if not label.strip():
-            raise DataError(f"{path}: line {number} has no label")
-        if name in found:
-            raise DataError(f"{path}: line {number} has the item {name!r} again")
-        if split not in parts:
-            raise DataError(f"{path}: line {number} has the split {split!r}, not {', '.join(parts)}")
-        found[name] = label.strip(), parts[split]
-    return found
+        yield Item(cells.get("item", " ".join(texts)), label, texts[0], tuple(texts[1:]))
 
 
 def _choices(path: Path) -> Iterator[Item]:
@@ -162,36 +121,18 @@ def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> 
             yield Item(name, label, text)
 
 
-def _table(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[str]]]:
-    """(number of the line, cells of the wanted columns); a name means that the first line names the columns."""
-    lines = enumerate(_csv(path) if ".csv" in path.suffixes[-2:] else read_rows(path), 1)
+def _cells(path: Path, columns: Sequence[str | int], *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """(number of the row, cells of the wanted columns); a name means that the first row names the columns."""
+    rows = enumerate(read_table(path, quoted=quoted), 1)
     if isinstance(columns[0], str):
-        _, header = next(lines)
-        if missing := [str(name) for name in columns if name not in header]:
-            raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
-        places = [header.index(str(name)) for name in columns]
+        _, header = next(rows)
+        places = places_of(path, header, [str(name) for name in columns])
     else:
         places = [int(column) - 1 for column in columns]
-    for number, row in lines:
+    for number, row in rows:
         if max(places) >= len(row):
             raise DataError(f"{path}: line {number} has {len(row)} columns, not {max(places) + 1}")
         yield number, [row[place] for place in places]
-
-
-def _csv(path: Path) -> Iterator[list[str]]:
-    """Rows with commas, quoted where a cell holds one.
-
-    Raises:
-        DataError: the file is empty, or a cell is larger than the csv module takes, as after a quote that never ends.
-    """
-    lines = (f"{line}\n" for line in read_lines(path))
-    if not (first := next(lines, "").removeprefix("\ufeff")):
-        raise DataError(f"{path} is empty")
-    rows = csv.reader(chain([first], lines))
-    try:
-        yield from rows
-    except csv.Error as error:
-        raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
 
 
 def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:

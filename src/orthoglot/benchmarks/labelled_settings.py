@@ -27,19 +27,6 @@ class SplitNames(Settings):
     """On which it is tested."""
 
 
-class LabelFile(Settings):
-    """A file that has the labels of texts of other files; its first line names the columns."""
-
-    file: str
-    """A TSV file."""
-    item: str
-    """The column with the id of a text."""
-    label: str
-    """The column with its label."""
-    split: str
-    """The column that says in which part it is."""
-
-
 class LabelledFiles(Settings):
     """Files of labelled texts, and which of their columns hold what."""
 
@@ -51,10 +38,10 @@ class LabelledFiles(Settings):
     """A file, or files that are read one after the other; plain, .gz or .zst. `{language}` and `{split}` stand for
     names of the language and of the part."""
     text: str | int | Annotated[list[str | int], Field(min_length=2, max_length=2)] = "text"
-    """The column of the text: its name, in which `{language}` may stand, or its number from 1 in a file without
-    names. Two columns for labels of sentence pairs, such as XNLI's."""
-    labels: LabelFile | None = None
-    """A file of labels, where `files` have none."""
+    """The column of the text: its name, or its number from 1 in a file without names. Two columns for labels of
+    sentence pairs, such as XNLI's."""
+    quoted: bool = False
+    """Whether cells of TSV are quoted as those of CSV are, e.g. of SIB-200."""
     label: str | int = "label"
     """The column of the label; of `eurlex` the level of the labels, such as level_1."""
     label_names: dict[str, str] = {}
@@ -66,15 +53,11 @@ class LabelledFiles(Settings):
     spelling: dict[Language, str] = {}
     """Names of languages, where these files have others than the benchmark's."""
 
-    def columns_of(self, name: str) -> dict[str, str | int]:
-        """The columns of text, second text, label, item and language, for a language's name in the files."""
-        label = None if self.labels else self.label
+    def columns_of(self) -> dict[str, str | int]:
+        """The columns of text, second text, label, item and language."""
         texts = self.text if isinstance(self.text, list) else [self.text]
-        found = {
-            key: filled(column, "text", language=name) if isinstance(column, str) else column
-            for key, column in zip(TEXTS[: len(texts)], texts, strict=True)
-        }
-        further = {"label": label, "item": self.item, "language": self.language}
+        found = dict(zip(TEXTS[: len(texts)], texts, strict=True))
+        further = {"label": self.label, "item": self.item, "language": self.language}
         return found | {key: column for key, column in further.items() if column is not None}
 
     def paths_of(self, name: str, split: str) -> list[str]:
@@ -84,7 +67,7 @@ class LabelledFiles(Settings):
 
     @model_validator(mode="after")
     def _columns_are_alike(self) -> Self:
-        columns = self.columns_of("").values()
+        columns = self.columns_of().values()
         if len({isinstance(one, int) for one in columns}) > 1:
             raise ValueError("text, label, item: write names of all, or numbers of all")
         if any(isinstance(one, int) and one < 1 for one in columns):
@@ -155,20 +138,16 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     @model_validator(mode="after")
     def _the_files_are_told_apart(self) -> Self:
-        if self.labels is not None and (self.item is None or self.form != "table"):
-            raise ValueError("labels: a file of labels needs tables with the column `item`")
-        if any(files.labels for files in self.elsewhere.values()):
-            raise ValueError("labels: write the file of labels once, outside `elsewhere`")
-        if self.divide and (self.labels or self.elsewhere or self.form != "table"):
-            raise ValueError("divide: for tables, without `labels` and `elsewhere`")
+        if self.divide and (self.elsewhere or self.form != "table"):
+            raise ValueError("divide: for tables, without `elsewhere`")
         if self.divide and not isinstance(self.divide.by, type(self.label)):
             raise ValueError("divide.by, label: write names of both, or numbers of both")
-        found = [(self.columns_of(name), *self.paths_of(name, "")) for name in self.names.values()]
+        found = [self.paths_of(name, "") for name in self.names.values()]
         apart = self.form == "eurlex" or self.language is not None
         if not apart and any(one in found[:number] for number, one in enumerate(found)):
-            raise ValueError("files, text: the same for two languages; tell them apart by {language}")
+            raise ValueError("files: the same for two languages; tell them apart by {language}")
         train, test = self.file_of(self.pivot, "train"), self.file_of(self.pivot, "test")
-        if not (self.labels or self.divide) and train == test:
+        if not self.divide and train == test:
             raise ValueError("files: the same for train and test; tell them apart by {split}")
         return self
 
@@ -230,6 +209,5 @@ class ClassificationSettings(LabelledFiles, Benchmark):
         return self.source_of(part).paths_of(self.name_of(language, part), self.split_names[part])
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """The files of each language and part, and the file of labels; see `Benchmark.paths`."""
-        found = {f"{code} {part}": self.file_of(code, part) for code, part in self.parts()}
-        return found | ({"labels": [self.labels.file]} if self.labels else {})
+        """The files of each language and part; see `Benchmark.paths`."""
+        return {f"{code} {part}": self.file_of(code, part) for code, part in self.parts()}

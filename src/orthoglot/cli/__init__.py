@@ -20,7 +20,7 @@ STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
 COMMANDS = {
     "Every day": "fit evaluate encode mine align calibrate score filter unbias export",
     "Results": "summary recommend compare table claims why doctor",
-    "Set up": "checkpoint convert_laser langs opus plan licences show schema",
+    "Set up": "checkpoint convert_laser langs opus plan fetch licences show schema",
 }
 
 

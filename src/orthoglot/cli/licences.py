@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from orthoglot.cli import options
-from orthoglot.cli.plan import corpora_of
 from orthoglot.errors import ConfigError
 
 
@@ -25,14 +24,17 @@ def licences(
 
     Example: orthoglot licences --preset ems-62
     """
+    from orthoglot import config
     from orthoglot.fetching.licences import terms
 
-    name, _, corpora = corpora_of(preset, params)
+    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    name, corpora = settings.preset, settings.corpora_of(settings.preset)
+    tests = {entry: settings.benchmarks[entry].licence for entry in settings.selected.benchmarks}
     stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}
     found = {entry: terms(licence) for entry, licence in stated.items()}
     if as_json:
         listed = {entry: {"licence": stated[entry], **one._asdict()} for entry, one in found.items()}
-        typer.echo(json.dumps({"preset": name, "corpora": listed}, indent=1))
+        typer.echo(json.dumps({"preset": name, "corpora": listed, "benchmarks": tests}, indent=1))
     else:
         lines = [("corpus", "licence", "commercial use", "name the source", "share alike", "stated by")]
         lines += [(entry, stated[entry], *one) for entry, one in found.items()]
@@ -44,6 +46,9 @@ def licences(
             ("share alike", [one.share_alike for one in found.values()]),
         ):
             typer.echo(f"  {question}: {_answer(question, answers)}")
+        if tests:
+            typer.echo("\nNothing is trained on its test sets:")
+            options.print_table([("test set", "licence"), *tests.items()])
     forbidding = [entry for entry, one in found.items() if one.commercial == "no"]
     unknown = [entry for entry, one in found.items() if one.commercial == "unknown"]
     if commercial and (forbidding or unknown):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,8 +12,6 @@ import typer
 from orthoglot.cli import options
 
 if TYPE_CHECKING:
-    from orthoglot.config import CorpusSettings
-    from orthoglot.config import Preset as PresetSettings
     from orthoglot.fetching.forecast import Estimate, Total
 
 
@@ -24,14 +21,22 @@ def plan(
     megabits: Annotated[float, typer.Option(min=0.001, help="of the connection, per second")] = 100.0,
     params: options.Params = None,
 ) -> None:
-    """Say what the text of a preset takes, without a network.
+    """Say what the text and the test sets of a preset take, without a network.
 
     Example: orthoglot plan --preset ems-62
     """
-    from orthoglot.fetching.forecast import estimates, total
+    from orthoglot import config
+    from orthoglot.fetching import lock
+    from orthoglot.fetching.forecast import estimates, fetched, total
 
-    name, chosen, corpora = corpora_of(preset, params)
-    rows = [row for row in estimates(corpora, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
+    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
+    addresses = settings.addresses_of(name)
+    licences = {f"corpora.{entry}": str(getattr(one, "licence", "")) for entry, one in corpora.items()}
+    licences |= {f"benchmarks.{entry}": settings.benchmarks[entry].licence for entry in chosen.benchmarks}
+    others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
+    rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
+    rows += fetched(addresses, licences, lock.read(lock.LOCK))
     whole = total(rows)
     fetching = whole.download * 8 / (megabits * 1e6) / 3600
     if as_json:
@@ -44,7 +49,8 @@ def plan(
     for entry, group in groupby(rows, lambda row: row.corpus):
         members = list(group)
         lines += [(entry, row.pair, *_amounts(row), row.licence) for row in members]
-        lines.append((entry, "all", *_amounts(total(members)), members[0].release))
+        if entry not in addresses:
+            lines.append((entry, "all", *_amounts(total(members)), members[0].release))
     lines.append(("all", "all", *_amounts(whole), ""))
     options.print_table(lines, right=range(2, 6))
     typer.echo(
@@ -52,7 +58,7 @@ def plan(
         f"{_hours(whole.hours)} h on one core, less where language pairs run side by side."
     )
     if whole.unknown:
-        typer.echo(f"Not counted: {whole.unknown} lines with ?, whose size the catalogue does not have.")
+        typer.echo(f"Not counted: {whole.unknown} lines whose size nothing here says.")
     for row in rows:
         if len(row.archives) > 1:
             typer.echo(f"{row.corpus} has {row.pair} in several spellings: {_sizes(row.archives)}.")
@@ -62,16 +68,6 @@ def plan(
             )
     for entry in (entry for entry in chosen.corpora if entry not in corpora):
         typer.echo(f"{entry} brings nothing: other corpora have its language pairs, or `languages` has none.")
-
-
-def corpora_of(
-    preset: str | None, params: Path | None
-) -> tuple[str, PresetSettings, dict[str, CorpusSettings]]:
-    """A preset's name, the preset, and the corpora of which something is left."""
-    from orthoglot import config
-
-    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
-    return settings.preset, settings.selected, settings.corpora_of(settings.preset)
 
 
 def _amounts(row: Estimate | Total) -> tuple[str, str, str, str]:

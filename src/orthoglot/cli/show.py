@@ -62,8 +62,7 @@ def _summary(kind: Kind, values: dict[str, Any]) -> str:
     """An entry in a few words."""
     match kind:
         case "preset":
-            needs = f"; needs {values['needs']}" if values["needs"] else ""
-            return f"{', '.join(values['corpora'])}; {', '.join(values['encoders'])}{needs}"
+            return f"{', '.join(values['corpora'])}; {', '.join(values['encoders'])}"
         case "corpus" | "benchmark":
             return f"{values['kind']}: {', '.join(values.get('pairs') or values['languages'])}"
         case "encoder":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from orthoglot.atomic import link
 from orthoglot.errors import DataError, OfflineError
@@ -16,47 +15,61 @@ from orthoglot.fetching import lock as locks
 from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, download
 from orthoglot.fetching.lock import Archive
 from orthoglot.progress import Meter
+from orthoglot.text.archives import extract
+from orthoglot.text.patterns import name_of
 
 # The environment variable that names a server with copies: an address's host is the first folder of its path there.
 MIRROR = "ORTHOGLOT_MIRROR"
-logger = logging.getLogger(__name__)
+NAMED = 3  # addresses that a message names
 
 
-def fetch(
-    addresses: Mapping[str, str],
-    output: Path,
-    checkpoint: Path,
-    *,
-    lock: Path,
-    cache: Path,
-) -> None:
-    """Fetch files, some at once.
+def fetch(addresses: Iterable[str], output: Path, checkpoint: Path, *, lock: Path, cache: Path) -> None:
+    """Fetch files, some at once, and take what is wanted out of archives.
 
     Args:
-        addresses: the http or https address of each file, by its name: see `orthoglot.text.patterns.name_of`. The
-            name is its path in the output folder, and its entry in the lock.
+        addresses: http or https addresses; see `orthoglot.text.patterns.name_of` for a file of an archive, and for
+            where each file will be.
         output: an existing folder.
         checkpoint: where finished and half downloads outlive a stopped run.
         lock: file that knows size and SHA-256 of files fetched before, see `orthoglot.fetching.lock`; new ones are
             added.
         cache: folder of files by digest, which all presets share.
     Raises:
-        DataError: the server has no such file, or not the one in the lock.
+        DataError: the server has no such file, or not the one in the lock; an archive has not the wanted file.
         OfflineError: a server cannot be reached, or ORTHOGLOT_OFFLINE is set and a file is not here.
     """
+    wanted = list(addresses)
+    obtain(remote_files(wanted), checkpoint, lock=lock, cache=cache)
+    for address in wanted:
+        file, member = urldefrag(address)
+        path = output / name_of(address)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if member:
+            extract(checkpoint / name_of(file), member, path)
+        else:
+            link(checkpoint / name_of(file), path)
+
+
+def remote_files(addresses: Iterable[str]) -> dict[str, str]:
+    """{name in the lock: address} of what is fetched for these addresses: files, and archives once."""
+    return {name_of(file): file for file in (urldefrag(address).url for address in addresses)}
+
+
+def obtain(files: Mapping[str, str], folder: Path, *, lock: Path, cache: Path) -> None:
+    """Bring files into a folder, under their names; arguments and errors as of `fetch`."""
     known = locks.read(lock)
     missing = [
         name
-        for name in addresses
-        if name not in known or not stored.at_hand(known[name].sha256, checkpoint / name, cache)
+        for name in files
+        if name not in known or not stored.at_hand(known[name].sha256, folder / name, cache)
     ]
     if missing and os.environ.get(OFFLINE):
-        raise OfflineError(
-            f"{', '.join(addresses[name] for name in missing)}: not in {cache}, and {OFFLINE} is set"
-        )
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        lacking = ", ".join(files[name] for name in missing[:NAMED])
+        raise OfflineError(f"{lacking}{more}: not in {cache}, and {OFFLINE} is set")
 
-    def obtain(name: str) -> None:
-        address, file = addresses[name], checkpoint / name
+    def one(name: str) -> None:
+        address, file = files[name], folder / name
         mirror = os.environ.get(MIRROR, "").rstrip("/")
         expected = known[name].size if name in known else None
         try:
@@ -66,14 +79,10 @@ def fetch(
         size = file.stat().st_size
         archive = Archive(path=urlsplit(address).path, sha256=digest, size=size, version="")
         stored.enter(name, archive, file, lock, cache)
-        logger.info("%s: %d bytes", address, size)
         meter.add(1)
 
     with (
         Meter(total=len(missing), label="fetch files", unit="files") as meter,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        list(pool.map(obtain, missing))
-    for name in addresses:
-        (output / name).parent.mkdir(parents=True, exist_ok=True)
-        link(checkpoint / name, output / name)
+        list(pool.map(one, missing))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orthoglot.fetching.catalogue import archives, left_out
+from orthoglot.fetching.files import remote_files
+from orthoglot.fetching.lock import Archive
 from orthoglot.fetching.opus import Entry
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
@@ -26,9 +28,9 @@ class Estimate:
     """One corpus in one language pair; None is what cannot be known before the text is there.
 
     Attributes:
-        corpus: entry of the catalogue.
+        corpus: entry of the catalogue; of files with addresses with its kind, such as benchmarks.tatoeba.
         release: name and release in OPUS, or the kind of a corpus that is not of OPUS.
-        pair: language pair, or the language of text without translations.
+        pair: language pair, or the language of text without translations, or how many files there are.
         archives: sentence pairs of each archive of OPUS, by the two languages as OPUS spells them.
         left_out: the same of archives in spellings that are not taken.
         pairs: sentence pairs that are used, before cleaning.
@@ -55,7 +57,7 @@ class Total:
     """Sums over estimates, of what is known.
 
     Attributes:
-        unknown: how many corpora and language pairs are missing in the sums.
+        unknown: how many rows are missing in the sums of bytes.
     """
 
     pairs: int
@@ -112,6 +114,26 @@ def _sizes(archives: Iterable[Entry]) -> dict[str, int]:
     return {f"{one.source}-{one.target}": one.pairs for one in archives}
 
 
+def fetched(
+    addresses: Mapping[str, Sequence[str]], licences: Mapping[str, str], lock: Mapping[str, Archive]
+) -> list[Estimate]:
+    """What the files with addresses of each entry take; a size that the lock has not is not known.
+
+    Args:
+        addresses: by entry, as `orthoglot.config.Params.addresses_of` gives them.
+        licences: by entry.
+        lock: see `orthoglot.fetching.lock`.
+    """
+    found = []
+    for entry, own in addresses.items():
+        files = remote_files(own)
+        sizes = [lock[name].size for name in files if name in lock]
+        size = sum(sizes) if len(sizes) == len(files) else None
+        count = f"{len(files)} files"
+        found.append(Estimate(entry, "files", count, {}, {}, None, size, size, None, licences[entry]))
+    return found
+
+
 def total(rows: Iterable[Estimate]) -> Total:
     """The sums of estimates."""
     listed = list(rows)
@@ -120,5 +142,5 @@ def total(rows: Iterable[Estimate]) -> Total:
         sum(row.download or 0 for row in listed),
         sum(row.disk or 0 for row in listed),
         sum(row.hours or 0.0 for row in listed),
-        sum(row.pairs is None for row in listed),
+        sum(row.disk is None for row in listed),
     )

@@ -1,4 +1,4 @@
-"""opus.lock: what every file was when it was fetched for the first time; each later download is compared with it.
+"""fetched.lock: what every file was when it was fetched for the first time; each later download is compared with it.
 
 The file is JSON, sorted, and belongs into git. It holds an entry for each archive of OPUS, by corpus, release and
 language pair, and for each other file, by its address without https://:
@@ -17,9 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 
-LOCK = Path("opus.lock")
+LOCK = Path("fetched.lock")
+# The files themselves, by digest, for all presets.
+CACHE = Path(".cache/fetched")
 # Where processes that write the file wait for each other.
-GUARD = Path(".cache/locks/opus.lock")
+GUARD = Path(".cache/locks/fetched.lock")
 
 
 class Archive(BaseModel):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Count, Settings, Whole
+from orthoglot.text.patterns import is_address
 
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 
@@ -24,6 +26,8 @@ class Corpus(Settings):
     verb: ClassVar[str] = ""
     home: ClassVar[str] = ""
     kind: str
+    obtain: str = ""
+    """How to get its files, where they have no address; the message about a missing one says it."""
 
     @property
     def invented(self) -> bool:
@@ -34,6 +38,20 @@ class Corpus(Settings):
         """`kind` and `paths` of a `prepare.Source` by language pair; `root` is the folder that `verb` made."""
         return {}
 
+    def addresses(self, takes: Callable[..., bool]) -> list[str]:
+        """The addresses of its files in the languages that `takes` says are used."""
+        pairs = {} if self.verb or self.invented else self.pair_sources("")
+        paths = [
+            *(
+                path
+                for pair, one in pairs.items()
+                if takes(*parse_pair(pair))
+                for path in one.get("paths", [])
+            ),
+            *(path for code, path in self.texts("").items() if takes(code)),
+        ]
+        return sorted({path for path in paths if is_address(path)})
+
     def texts(self, root: str) -> dict[str, str]:
         """Files of text without translations by language; `root` is the invented world's folder."""
         return {}
@@ -42,7 +60,7 @@ class Corpus(Settings):
 class PairedSettings(Corpus):
     """A corpus whose language pairs are named one by one."""
 
-    pairs: Annotated[list[str], Field(min_length=1)]
+    pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
     """Language pairs, pivot first, e.g. en-de."""
     max_pairs: Whole | dict[str, Count] = 0
     """Sentence pairs that are used of each language pair at most, a sample; 0 for all. Or a number by language pair;

@@ -47,7 +47,7 @@ def form_of(paths: list[str]) -> str:
     for path in map(PurePath, paths):
         if path.suffix in PACKED and form(str(path)) != form(str(path.with_suffix(""))):
             raise ConfigError(f"{path}: unpack it; files of this form are read uncompressed")
-    if len(paths) > 1 and forms != {"local"}:
+    if len(paths) > 1 and forms not in ({"local"}, {"csv"}):
         raise ConfigError(f"{', '.join(paths)}: a translation memory holds both languages; name one file")
     return forms.pop()
 

@@ -1,15 +1,11 @@
-"""Fetch one OPUS corpus, unless .cache/opus has it."""
+"""Fetch one OPUS corpus, unless the cache has it."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from orthoglot.fetching import lock as opus_lock
+from orthoglot.fetching import lock as locks
 from orthoglot.fetching import opus
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.jobs.job import Job
-
-ARCHIVES = Path(".cache/opus")
 
 
 def run(job: Job) -> None:
@@ -17,6 +13,6 @@ def run(job: Job) -> None:
     corpus = OpusSettings.model_validate(job.settings)
     job.run(
         lambda output: opus.fetch(
-            corpus, job.api, output, checkpoint=job.checkpoint, lock=opus_lock.LOCK, cache=ARCHIVES
+            corpus, job.api, output, checkpoint=job.checkpoint, lock=locks.LOCK, cache=locks.CACHE
         )
     )

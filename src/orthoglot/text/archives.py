@@ -1,17 +1,22 @@
-"""Zip archives of other people, opened without trusting them."""
+"""Archives of other people, opened without trusting them: zip, and tar in any compression."""
 
 from __future__ import annotations
 
 import errno
+import lzma
+import shutil
 import stat
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import IO
 
+from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 
 MAX_MEMBERS = 1_000
@@ -20,6 +25,8 @@ MAX_RATIO = 200  # text and its links shrink 3 to 30 times, a bomb of zeros abou
 SMALL_BYTES = 1 << 20
 _DAMAGE = (
     zipfile.BadZipFile,
+    tarfile.TarError,
+    lzma.LZMAError,
     zlib.error,
     EOFError,
     RuntimeError,
@@ -44,29 +51,69 @@ def check_zip(path: Path) -> None:
 @contextmanager
 def opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive, once its table of contents is found harmless; damage met in reading is a DataError."""
+    with _damage_refused(path), zipfile.ZipFile(path) as archive:
+        _refuse_harm(path, archive.infolist())
+        yield archive
+
+
+def extract(path: Path, member: str, target: Path) -> None:
+    """Write one regular file of a zip or tar archive.
+
+    Raises:
+        DataError: no such archive, no such file in it, damage, or more members or bytes than a corpus has.
+    """
+    if zipfile.is_zipfile(path):
+        with opened(path) as archive:
+            if member not in archive.namelist():
+                raise DataError(f"{path} has no file {member}")
+            with archive.open(member) as file:
+                _write(file, target)
+        return
+    with _damage_refused(path), tarfile.open(path) as packed:
+        _write(_file_of_tar(path, packed, member), target)
+
+
+@contextmanager
+def _damage_refused(path: Path) -> Iterator[None]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            _refuse_harm(path, archive.infolist())
-            yield archive
+        yield
     except DataError:
         raise
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
     except (*_DAMAGE, OSError) as error:
-        # A wrong offset makes the operating system say "invalid argument", and the library for bzip2 an error without
-        # a number; a full disk is no damage.
+        # A wrong offset makes the operating system say "invalid argument", and the libraries for gzip and bzip2 an
+        # error without a number; a full disk is no damage.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise DataError(f"{path} is truncated or corrupt: {error}") from error
 
 
-def _refuse_harm(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    names = Counter(member.filename for member in members)
-    unpacked = sum(member.file_size for member in members)
-    if len(members) > MAX_MEMBERS:
-        raise DataError(f"{path} has {len(members)} members, more than {MAX_MEMBERS}")
+def _file_of_tar(path: Path, packed: tarfile.TarFile, member: str) -> IO[bytes]:
+    unpacked = 0
+    for number, one in enumerate(packed, 1):
+        unpacked += one.size
+        _refuse_size(path, number, unpacked)
+        if one.name.removeprefix("./") == member and (file := packed.extractfile(one)) and one.isreg():
+            return file
+    raise DataError(f"{path} has no file {member}")
+
+
+def _write(file: IO[bytes], target: Path) -> None:
+    with replacing(target) as partial, partial.open("wb") as output:
+        shutil.copyfileobj(file, output)
+
+
+def _refuse_size(path: Path, members: int, unpacked: int) -> None:
+    if members > MAX_MEMBERS:
+        raise DataError(f"{path} has {members} members, more than {MAX_MEMBERS}")
     if unpacked > min(MAX_UNPACKED_BYTES, max(MAX_RATIO * path.stat().st_size, SMALL_BYTES)):
         raise DataError(f"{path} unpacks from {path.stat().st_size} to {unpacked} bytes: no corpus, a bomb")
+
+
+def _refuse_harm(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    names = Counter(member.filename for member in members)
+    _refuse_size(path, len(members), sum(member.file_size for member in members))
     for member in members:
         fault = _fault(member, names)
         if fault:

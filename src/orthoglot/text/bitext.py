@@ -1,11 +1,12 @@
 """Aligned sentences on disk: Moses pairs and TSV in, deterministic TSV out.
 
-Line n of one side belongs to line n of the other, so only a line feed ends a line (not a carriage return,
-U+2028 or a form feed) and an empty line stays a line.
+Line n of one side belongs to line n of the other, so only a line feed ends a line (not U+2028, a form feed or a lone
+carriage return) and an empty line stays a line. A carriage return before the line feed is no part of the line.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -13,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
@@ -26,6 +27,8 @@ CHUNK_BYTES = 1 << 20
 LINES = 1_000  # that are paired, or written, at once
 BLOCK = 20_000  # pairs or sentences that are worked on at once
 LONGEST = 1 << 24  # bytes of a line
+BLANK = {ord(character): " " for character in "\t\n\r"}
+MERGED = "<range>"  # a line of eBible's files whose text is in an earlier one
 
 
 class SentencePair(NamedTuple):
@@ -100,7 +103,8 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
     for chunk in chunks:
         whole, feed, end = chunk.rpartition(b"\n")
         if feed:
-            lines = _text(bytes(rest + whole), name, done).split("\n")
+            text = _text(bytes(rest + whole + feed), name, done).replace("\r\n", "\n")
+            lines = text.removesuffix("\n").split("\n")
             done += len(lines)
             yield from lines
             rest.clear()
@@ -114,7 +118,7 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
 def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
     """Write pairs, or rows of more columns, as gzipped TSV and return their number; equal pairs give equal bytes.
 
-    A tab or line feed inside a sentence becomes a space.
+    A tab, line feed or carriage return inside a sentence becomes a space.
     """
     count = 0
     with (
@@ -124,7 +128,7 @@ def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
     ):
         for row in pairs:
-            cells = (cell.replace("\t", " ").replace("\n", " ") for cell in row)
+            cells = (cell.translate(BLANK) for cell in row)
             file.write("\t".join(cells) + "\n")
             count += 1
     return count
@@ -169,6 +173,34 @@ def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
         yield row
     if not number:
         raise DataError(f"{path} is empty")
+
+
+def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
+    """Stream the rows of a table, all of as many cells: CSV where the name ends with .csv, and else TSV.
+
+    Args:
+        path: the file; .csv.gz and .csv.zst are CSV as well.
+        quoted: whether cells of TSV are quoted as those of CSV are.
+    Raises:
+        DataError: as of `read_rows`; a cell is larger than the csv module takes, as after a quote that never ends.
+    """
+    comma = ".csv" in path.suffixes[-2:]
+    if not comma and not quoted:
+        yield from read_rows(path)
+        return
+    lines = (f"{line}\n" for line in read_lines(path))
+    if not (first := next(lines, "").removeprefix("\ufeff")):
+        raise DataError(f"{path} is empty")
+    rows = csv.reader(chain([first], lines), delimiter="," if comma else "\t")
+    columns = 0
+    try:
+        for row in rows:
+            columns = columns or len(row)
+            if len(row) != columns:
+                raise DataError(f"{path}: line {rows.line_num} has {len(row)} columns, not {columns}")
+            yield row
+    except csv.Error as error:
+        raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
 
 
 def read_lines(path: Path) -> Iterator[str]:

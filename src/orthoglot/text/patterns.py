@@ -34,12 +34,20 @@ def is_address(file: str) -> bool:
 def name_of(address: str) -> str:
     """The address without its scheme: the name of a file in the lock, and its path in a folder of fetched files.
 
+    What follows `#` is a file of an archive, such as https://HOST/en-de.zip#en-de/test.tsv; its name is
+    HOST/en-de.zip/en-de/test.tsv.
+
     Raises:
         ConfigError: no address of one file: another host than NAME.NAME, such as one with a password, a query, or a
             path that leaves the folder.
     """
     parts = urlsplit(address)
-    steps = parts.path.removeprefix("/").split("/")
-    if not HOST.fullmatch(parts.netloc) or parts.query or parts.fragment or {"", ".", ".."} & {*steps}:
+    steps = [*parts.path.removeprefix("/").split("/"), *(parts.fragment.split("/") if "#" in address else [])]
+    if not HOST.fullmatch(parts.netloc) or parts.query or {"", ".", ".."} & {*steps}:
         raise ConfigError(f"{address}: not the address of a file")
-    return parts.netloc + parts.path
+    return "/".join([parts.netloc, *steps])
+
+
+def here(file: str, folder: str) -> str:
+    """The path of a file: that of an address is in the folder of fetched files."""
+    return f"{folder}/{name_of(file)}" if is_address(file) else file

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from orthoglot.benchmarks.base import Paths
-from orthoglot.benchmarks.labelled_files import Item, read_items, read_labels
+from orthoglot.benchmarks.labelled_files import Item, read_items
 from orthoglot.benchmarks.labelled_settings import ClassificationSettings, Scoring
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
@@ -58,26 +58,19 @@ def collect(settings: ClassificationSettings, paths: Paths, output: Path) -> dic
     """Write the parts of each language that the directions need.
 
     The same item with the same label twice in a part is one item. Left out are reviews with three stars, texts without
-    an id that occur with two labels, texts that a file of labels does not name, and documents that a language lacks.
+    an id that occur with two labels, and documents that a language lacks.
 
     Raises:
         DataError: a text without a label or a label without a text, an item with two labels or texts, an id in two
             parts, a part without texts, one label only, or a label that the training part has not.
     """
-    labels = read_labels(settings, paths["labels"][0]) if settings.labels else None
     rows: list[tuple[str, str, Item]] = []
     counts = {}
     for language, part in settings.parts():
         files = paths[f"{language} {part}"]
         counted: Counter[str] = Counter()
-        found = [
-            item for path in files for item in read_items(settings, language, part, path, labels, counted)
-        ]
+        found = [item for path in files for item in read_items(settings, language, part, path, counted)]
         where = f"{files[0]}: {language} {part}"
-        if labels is not None and (missing := {name for name, (_, own) in labels.items() if own == part}):
-            missing -= {item.id for item in found}
-            if missing:
-                raise DataError(f"{where}: labels without a text: {len(missing)}, e.g. {min(missing)!r}")
         kept = _distinct(found, where, counted, strict=bool(settings.source_of(part).item))
         if not kept:
             raise DataError(f"{where} has no labelled text")

@@ -12,7 +12,7 @@ from typing import Literal, Self
 import regex
 from pydantic import model_validator
 
-from orthoglot.benchmarks.base import ByLanguage, PairSet, Paths, read_tables
+from orthoglot.benchmarks.base import PairSet, Paths, TextsByLanguage, read_tables
 from orthoglot.errors import DataError
 from orthoglot.languages import has_spaces, parse_pair
 from orthoglot.streams import derive
@@ -25,19 +25,16 @@ RATE = 0.5  # probability that a word of the dictionary is replaced
 _WORD = regex.compile(r"([\p{P}\p{S}]*)(.*?)([\p{P}\p{S}]*)", regex.DOTALL)
 
 
-class CodeSwitchedSettings(ByLanguage):
+class CodeSwitchedSettings(TextsByLanguage):
     """Retrieval of a sentence by its translation in which words are replaced by the pivot's.
 
     Source: docs/papers.md#protocol-code-switching.
     """
 
     kind: Literal["code-switched"]
-    files: str
-    """As of a retrieval benchmark, foreign side first; `{mini}` stands for the folder of the invented
-    languages."""
     dictionaries: str
-    """Dictionaries in MUSE's format, pivot word first; `{foreign}` and `{pivot}` in canonical spelling, and
-    `{mini}`."""
+    """Dictionaries in the format of MUSE (`the der`) or hunalign (`the @ der`), pivot word first; `{foreign}` and
+    `{pivot}` in canonical spelling, and `{mini}`."""
     seed: int = 1
     """Seed of the replacements."""
 
@@ -50,9 +47,9 @@ class CodeSwitchedSettings(ByLanguage):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """The sentences and the dictionary of each language; see `Benchmark.paths`."""
-        sentences = self.files_of(self.files, "files", self.spelling, mini=world)
         dictionaries = self.files_of(self.dictionaries, "dictionaries", "canonical", mini=world)
-        return {code: [*both] for code, *both in zip(self.languages, sentences, dictionaries, strict=True)}
+        texts = self.texts(world).items()
+        return {code: [*paths, words] for (code, paths), words in zip(texts, dictionaries, strict=True)}
 
 
 SETTINGS = CodeSwitchedSettings
@@ -65,12 +62,12 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
     dictionary knows, and those that were swapped.
     """
     found = {}
-    for foreign, (path, words) in sorted(paths.items()):
+    for foreign, (*texts, words) in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
         dictionary = read_dictionary(words)
         counts = {"kept": 0, "without_known_word": 0, "words": 0, "known": 0, "swapped": 0}
         rows = []
-        for number, (sentence, translation) in enumerate(read_pairs([path])):
+        for number, (sentence, translation) in enumerate(read_pairs(texts)):
             # A stream per sentence: another dictionary word elsewhere shifts no draw.
             random = Random(derive(settings.seed, CODE_SWITCHED, foreign, number, sentence))
             mixed, swapped = switched(sentence, dictionary, RATE, random)
@@ -83,7 +80,7 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
             counts["swapped"] += swapped
             rows.append((mixed, translation, sentence))
         if not rows:
-            raise DataError(f"{path}: the dictionary {words} knows no word of any sentence")
+            raise DataError(f"{texts[0]}: the dictionary {words} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
         found[foreign] = {"rate": RATE, "seed": settings.seed, **counts}
     return found
@@ -101,6 +98,8 @@ def read(folder: Path) -> list[PairSet]:
 def read_dictionary(path: Path) -> dict[str, list[str]]:
     """Translations into the first column's language of each lower-cased word of the second (MUSE's files, inverted).
 
+    Between the columns is a tab, ` @ ` as in hunalign's dictionaries, or a blank.
+
     A word that translates as itself, as many names do, is left out: swapping it would change nothing.
 
     Raises:
@@ -108,7 +107,7 @@ def read_dictionary(path: Path) -> dict[str, list[str]]:
     """
     found: dict[str, dict[str, None]] = {}
     for number, line in enumerate(read_lines(path), 1):
-        words = line.split("\t" if "\t" in line else None)
+        words = line.split(next((mark for mark in ("\t", " @ ") if mark in line), None))
         if len(words) != 2 or not all(words):
             raise DataError(f"{path}: line {number} is not two words")
         ours, theirs = words

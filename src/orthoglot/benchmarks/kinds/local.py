@@ -6,24 +6,21 @@ A folder has `de-en.tsv.gz` for each language: foreign sentence, pivot's.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from orthoglot.benchmarks.base import ByLanguage, PairSet, Paths, read_tables
+from orthoglot.benchmarks.base import ByLanguage, PairSet, Paths, TextsByLanguage, read_tables
 from orthoglot.languages import parse_pair
 from orthoglot.text.bitext import read_pairs, write_pairs
 from orthoglot.text.patterns import MINI
 
 
-class RetrievalSettings(ByLanguage):
+class RetrievalSettings(TextsByLanguage):
     """A retrieval benchmark: sentence pairs of files, foreign side first, pivot second."""
 
     retrieval = True
     kind: Literal["local"]
-    files: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=2, max_length=2)]
-    """A TSV file, or two files in which line n translates line n; plain, .gz or .zst, here or at an address
-    (https://). `{foreign}` and `{pivot}` stand for the languages, spelled as `spelling` says."""
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:
@@ -32,9 +29,7 @@ class RetrievalSettings(ByLanguage):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
-        patterns = [self.files] if isinstance(self.files, str) else self.files
-        sides = [self.files_of(pattern, "files", self.spelling) for pattern in patterns]
-        return {code: [*paths] for code, *paths in zip(self.languages, *sides, strict=True)}
+        return self.texts(world)
 
 
 SETTINGS = RetrievalSettings

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from orthoglot.benchmarks.base import Benchmark, Paths, places_of
 from orthoglot.errors import DataError
 from orthoglot.settings import Language
-from orthoglot.text.bitext import read_lines, read_rows, write_pairs
+from orthoglot.text.bitext import MERGED, read_lines, read_rows, write_pairs
 from orthoglot.text.patterns import MINI, by_name, filled
 
 NWAY = "nway.tsv.gz"
@@ -86,10 +86,10 @@ class NwaySet:
 
 
 def collect(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int]:
-    """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
+    """Write one file; a line that lacks a language, or has `<range>`, is left out: all pairs have the same items."""
     languages = sorted(settings.columns)
     rows = _aligned_rows(paths, languages) if settings.by_language else _wide_rows(settings, paths, languages)
-    whole = [row for row in rows if all(sentence.strip() for sentence in row)]
+    whole = [row for row in rows if all(sentence.strip() not in ("", MERGED) for sentence in row)]
     if not whole:
         raise DataError(f"{settings.files}: no line has a sentence in each of {', '.join(languages)}")
     write_pairs(output / NWAY, [languages, *whole])

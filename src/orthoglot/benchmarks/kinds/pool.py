@@ -6,19 +6,21 @@ answer, and the text. Translations share their ids, so that a question has an an
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, Paths
+from orthoglot.benchmarks.base import Benchmark, Paths, places_of
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
-from orthoglot.text.bitext import read_json, read_rows, write_pairs
-from orthoglot.text.patterns import MINI
+from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
+from orthoglot.text.patterns import MINI, filled
 
 POOL = "pool.tsv.gz"
 
@@ -31,18 +33,30 @@ class PoolSettings(Benchmark):
     """
 
     kind: Literal["pool"]
-    form: Literal["table", "mewsli-x"] = "table"
-    """`table`: TSV. `mewsli-x`: lines of JSON, of articles with their mentions and of entities."""
+    form: Literal["table", "xquad-r", "mewsli-x"] = "table"
+    """`table`: TSV. `xquad-r`: LAReQA's JSON, articles of a language with questions and the sentences that answer them.
+    `mewsli-x`: lines of JSON, of articles with their mentions and of entities."""
     questions: str
     """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question; or
-    Mewsli-X's wikinews_mentions file, after its scripts have filled in the text."""
-    candidates: str
-    """A TSV file whose first line names the columns lang, id and sentence, and in which translations share their id; or
-    Mewsli-X's candidate_set_entities file, in which an entity has one language."""
+    XQuAD-R's file of each language, with `{language}` for it; or Mewsli-X's wikinews_mentions file, after its scripts
+    have filled in the text."""
+    candidates: str = ""
+    """A TSV file whose first line names the columns lang, id and sentence; or Mewsli-X's candidate_set_entities file,
+    in which an entity has one language. XQuAD-R has none."""
     languages: Annotated[list[Language], Field(min_length=2)]
     """The languages of the pool; others of the files are left out."""
     asked: list[Language] = []
     """The languages of the questions, where they are not those of the pool."""
+
+    @model_validator(mode="after")
+    def _every_language_has_its_files(self) -> Self:
+        by_language = self.form == "xquad-r"
+        if by_language != ("{language}" in self.questions) or by_language == bool(self.candidates):
+            raise ValueError(
+                "xquad-r has questions with {language} and no candidates, other forms both files"
+            )
+        self.paths()
+        return self
 
     @property
     def codes(self) -> set[str]:
@@ -51,6 +65,8 @@ class PoolSettings(Benchmark):
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
+        if self.form == "xquad-r":
+            return {code: [filled(self.questions, "questions", language=code)] for code in self.codes}
         return {"any language": [self.questions, self.candidates]}
 
 
@@ -91,11 +107,15 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
         DataError: a column or field is absent, a language has no question or no candidate, a question's answer is no
             candidate of its own language, or an entity is no candidate.
     """
-    ((questions, candidates),) = paths.values()
+    questions, candidates = next(iter(paths.values()))[0], list(paths.values())[-1][-1]
     asked_in = settings.asked or settings.languages
     asked: list[tuple[str, ...]]
     pool: list[tuple[str, ...]]
-    if settings.form == "mewsli-x":
+    if settings.form == "xquad-r":
+        read = [_articles(path, language) for language, (path,) in sorted(paths.items())]
+        asked, pool = ([row for rows in each for row in rows] for each in zip(*read, strict=True))
+        known = {(language, name) for language, name, _ in pool}
+    elif settings.form == "mewsli-x":
         asked, pool = list(_mentions(questions)), list(_entities(candidates))
         known = {(language, name) for name in {name for _, name, _ in pool} for language in asked_in}
     else:
@@ -138,10 +158,35 @@ def read(folder: Path) -> list[PoolSet]:
 
 def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
     header, *rows = read_rows(path)
-    if missing := [name for name in names if name not in header]:
-        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
-    places = [header.index(name) for name in names]
+    places = places_of(path, header, names)
     return [tuple(row[place] for place in places) for row in rows]
+
+
+def _articles(
+    path: Path, language: str
+) -> tuple[list[tuple[str, str, str, str]], list[tuple[str, str, str]]]:
+    """Questions and sentences of a file of XQuAD-R; a sentence's id is article-paragraph-sentence.
+
+    The answer of a question is the sentence in which its first answer begins.
+    """
+    asked, pool = [], []
+    try:
+        articles = json.loads(b"".join(unpacked(path)))["data"]
+        for place, paragraph in (
+            (f"{one}-{other}", paragraph)
+            for one, article in enumerate(articles)
+            for other, paragraph in enumerate(article["paragraphs"])
+        ):
+            names = [f"{place}-{number}" for number in range(len(paragraph["sentences"]))]
+            starts = [start for start, _ in paragraph["sentence_breaks"]]
+            texts = [" ".join(text.removeprefix("\ufeff").split()) for text in paragraph["sentences"]]
+            pool += [(language, name, text) for name, text in zip(names, texts, strict=True)]
+            for question in paragraph["qas"]:
+                at = bisect_right(starts, question["answers"][0]["answer_start"]) - 1
+                asked.append((language, question["id"], names[at], " ".join(question["question"].split())))
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path} is no file of XQuAD-R ({error!r})") from error
+    return asked, pool
 
 
 def _mentions(path: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -1,4 +1,4 @@
-"""The user's own sentence pairs: one TSV file or two Moses files, or a translation memory of another form."""
+"""Files of sentence pairs, the user's or at an address: TSV, CSV, Moses files, or a form with a module of its own."""
 
 from __future__ import annotations
 
@@ -13,28 +13,35 @@ from orthoglot.formats.base import PairedSettings, Source
 from orthoglot.formats.sources import form_of
 from orthoglot.languages import parse_pair
 from orthoglot.registry import load
+from orthoglot.settings import Count
 from orthoglot.text.bitext import SentencePair, read_pairs
-from orthoglot.text.patterns import filled
+from orthoglot.text.patterns import by_name, filled
 
 
 class LocalSettings(PairedSettings):
-    """The user's own sentence pairs."""
+    """Files of sentence pairs."""
 
     kind: Literal["local"]
+    pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
+    """Language pairs, pivot first, e.g. en-de, or each with the text that `{name}` stands for."""
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
     """One TSV file, or two Moses files, source first, or one translation memory (.tmx, .xliff, .xlf); plain, .gz or
-    .zst; or one message catalogue (.po, .mo). `{pair}`, `{source}` and `{target}` stand for a pair and its two
-    languages."""
+    .zst; or one message catalogue (.po, .mo); here or at an address (https://). `{pair}`, `{source}` and `{target}`
+    stand for a pair and its two languages, `{name}` for what `pairs` says of it."""
+    columns: list[Count] = []
+    """Of CSV files (.csv) the columns with sentences, numbered from 1: of one file the source's and the target's, of
+    two files those that translate each other, row by row."""
     licence: str
     """Of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_pair_has_files_of_its_own(self) -> Self:
+        found = self.pair_sources("").values()
+        if any((source["kind"] == "csv") != bool(self.columns) for source in found):
+            raise ValueError("columns: for CSV files (.csv), and for them alone")
         # Some translation memories state the languages of each text.
         sources = [
-            source
-            for source in self.pair_sources("").values()
-            if not getattr(load(kinds, source["kind"]), "OF_MANY_PAIRS", False)
+            source for source in found if not getattr(load(kinds, source["kind"]), "OF_MANY_PAIRS", False)
         ]
         if len({tuple(source["paths"]) for source in sources}) < len(sources):
             raise ValueError(
@@ -45,10 +52,13 @@ class LocalSettings(PairedSettings):
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""
         found: dict[str, dict[str, Any]] = {}
-        for pair in self.pairs:
+        for pair, name in by_name(self.pairs).items():
             source, target = parse_pair(pair)
-            paths = [filled(pattern, pair=pair, source=source, target=target) for pattern in self.files]
-            found[pair] = {"kind": form_of(paths), "paths": paths}
+            names = {"pair": pair, "source": source, "target": target, "name": name}
+            paths = [filled(pattern, **names) for pattern in self.files]
+            found[pair] = {"kind": form_of(paths), "paths": paths} | (
+                {"columns": self.columns} if self.columns else {}
+            )
         return self.limited(found)
 
 

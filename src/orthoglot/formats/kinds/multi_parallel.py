@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.formats.base import Corpus
+from orthoglot.formats.base import Corpus, Source
 from orthoglot.settings import Language
+from orthoglot.text.bitext import MERGED, Item, LeftOut, read_pairs
 from orthoglot.text.patterns import by_name, filled
 
 
 class MultiParallelSettings(Corpus):
     """One text in many languages: a file for each, in which line n is the translation of line n of the others.
 
-    An empty line is a sentence that the language lacks; it is left out of that language's pair alone.
+    An empty line is a sentence that the language lacks; it is left out of that language's pair alone. So is `<range>`,
+    which stands in eBible's files for a verse that an earlier line has.
     """
 
     kind: Literal["multi-parallel"]
     files: str
-    """A file with a sentence per line, plain, .gz or .zst; `{language}` stands for the language's name."""
+    """A file with a sentence per line, plain, .gz or .zst, here or at an address; `{language}` stands for the
+    language's name."""
     languages: (
         Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
     )
@@ -46,10 +51,16 @@ class MultiParallelSettings(Corpus):
         """See `Corpus.pair_sources`."""
         pivot = self._paths[self.pivot]
         return {
-            f"{self.pivot}-{code}": {"kind": "local", "paths": [pivot, path]}
+            f"{self.pivot}-{code}": {"kind": "multi-parallel", "paths": [pivot, path]}
             for code, path in self._paths.items()
             if code != self.pivot
         }
 
 
 SETTINGS = MultiParallelSettings
+
+
+def read(source: Source, first: str, second: str) -> Iterator[Item]:
+    """The pairs of two files."""
+    for pair in read_pairs([Path(path) for path in source.paths]):
+        yield LeftOut("merged_lines") if MERGED in pair else pair

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, product
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Digest, PairedSettings, Source
@@ -23,6 +23,8 @@ class OpusSettings(PairedSettings):
     verb = "fetch"
     home = "opus"
     kind: Literal["opus"]
+    pairs: Annotated[list[str], Field(min_length=1)]
+    """Language pairs, pivot first, e.g. en-de."""
     corpus: Name
     """OPUS's name of the corpus, e.g. GlobalVoices."""
     version: Name

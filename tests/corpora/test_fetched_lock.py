@@ -51,7 +51,7 @@ def get(server: OpusServer, tmp_path: Path) -> Callable[..., Path]:
 
     def get(name: str, *pairs: str, **pins: dict[str, str]) -> Path:
         output, checkpoint = tmp_path / name, tmp_path / f"{name}.checkpoint"
-        lock, cache = tmp_path / "opus.lock", tmp_path / "cache"
+        lock, cache = tmp_path / "fetched.lock", tmp_path / "cache"
         output.mkdir()
         fetch(opus_settings(*pairs, **pins), server.api, output, checkpoint, lock=lock, cache=cache)
         return output
@@ -63,7 +63,7 @@ def test_the_first_download_is_recorded_and_shared(
     get: Callable[..., Path], server: OpusServer, tmp_path: Path
 ) -> None:
     first = get("first", "en-de", "en-fr")
-    known = json.loads((tmp_path / "opus.lock").read_text())
+    known = json.loads((tmp_path / "fetched.lock").read_text())
     assert list(known) == ["Voices/v1/en-de", "Voices/v1/en-fr"]
     archive = (first / "en-de.zip").read_bytes()
     digest = hashlib.sha256(archive).hexdigest()
@@ -90,7 +90,7 @@ def test_an_archive_that_changed_is_refused(get: Callable[..., Path], tmp_path: 
     assert not list((tmp_path / "second").iterdir())
     assert not list((tmp_path / "second.checkpoint").glob("*.zip"))
     # Without its entry, the new archive is taken.
-    (tmp_path / "opus.lock").write_text("{}")
+    (tmp_path / "fetched.lock").write_text("{}")
     third = get("third", "en-de")
     assert [tuple(pair) for pair in read_moses_zip(third / "en-de.zip", "en", "de")] == [("two", "zwei")]
 
@@ -102,7 +102,7 @@ def test_an_archive_of_unequal_sides_never_enters_the_lock(
     write_zip(tmp_path / "opus" / ARCHIVE.lstrip("/"), {"X.de-en.en": GOOD, "X.de-en.de": target})
     with pytest.raises(DataError, match=r"X\.de-en\.en has 50 lines but X\.de-en\.de has (51|49)"):
         get("first", "en-de")
-    assert not (tmp_path / "opus.lock").exists()
+    assert not (tmp_path / "fetched.lock").exists()
     assert not list(tmp_path.rglob("en-de.zip"))
     # A last line without a line feed is a line.
     write_zip(tmp_path / "opus" / ARCHIVE.lstrip("/"), {"X.de-en.en": GOOD, "X.de-en.de": GOOD.upper()[:-1]})
@@ -167,7 +167,7 @@ def test_an_archive_of_another_size_is_refused_before_it_is_fetched(
     get("first", "en-de")
     shutil.rmtree(tmp_path / "cache")
     write_zip(tmp_path / "opus" / ARCHIVE.lstrip("/"), {"X.de": "drei\n" * 99, "X.en": "three\n" * 99})
-    with pytest.raises(DataError, match=r"Voices/v1/en-de: .* bytes, expected .*opus\.lock"):
+    with pytest.raises(DataError, match=r"Voices/v1/en-de: .* bytes, expected .*fetched\.lock"):
         get("second", "en-de")
     assert not list((tmp_path / "second.checkpoint").glob("en-de.zip*"))
 
@@ -180,26 +180,26 @@ def test_archives_come_from_a_mirror_of_the_files(
         get("first", "en-de")
         assert [path for path, _ in mirror.requests] == [ARCHIVE]
     assert [path for path, _ in server.requests] == ["/opusapi/"]
-    assert json.loads((tmp_path / "opus.lock").read_text())["Voices/v1/en-de"]["path"] == ARCHIVE
+    assert json.loads((tmp_path / "fetched.lock").read_text())["Voices/v1/en-de"]["path"] == ARCHIVE
 
 
 def test_a_damaged_lock_file_is_one_line(get: Callable[..., Path], tmp_path: Path) -> None:
     for content in ("<<<<<<< HEAD", "[]", '{"Voices/v1/en-de": {"sha": "1"}}'):
-        (tmp_path / "opus.lock").write_text(content)
-        with pytest.raises(DataError, match=r"opus\.lock: damaged"):
-            opus_lock.read(tmp_path / "opus.lock")
+        (tmp_path / "fetched.lock").write_text(content)
+        with pytest.raises(DataError, match=r"fetched\.lock: damaged"):
+            opus_lock.read(tmp_path / "fetched.lock")
 
 
 def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from orthoglot.fetching.lock import Archive, record\n"
         "for n in range(20):\n"
-        "    record(Path('opus.lock'), f'X/v1/{sys.argv[1]}-{n}', "
+        "    record(Path('fetched.lock'), f'X/v1/{sys.argv[1]}-{n}', "
         "Archive(path='/x', sha256='a' * 64, size=1, version='v1'))\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, name], cwd=tmp_path) for name in ("a", "b", "c")]
     assert [process.wait() for process in running] == [0, 0, 0]
-    assert len(opus_lock.read(tmp_path / "opus.lock")) == 60
+    assert len(opus_lock.read(tmp_path / "fetched.lock")) == 60
 
 
 def test_two_processes_may_fetch_one_archive(server: OpusServer, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_two_processes_may_fetch_one_archive(server: OpusServer, tmp_path: Path)
         "from orthoglot.formats.kinds.opus import OpusSettings\n"
         "settings = OpusSettings(kind='opus', corpus='Voices', version='v1', pairs=['en-de', 'en-fr'], licence='x')\n"
         "output = Path(sys.argv[2]); output.mkdir()\n"
-        "fetch(settings, sys.argv[1], output, output / 'checkpoint', lock=Path('opus.lock'), cache=Path('cache'))\n"
+        "fetch(settings, sys.argv[1], output, output / 'checkpoint', lock=Path('fetched.lock'), cache=Path('cache'))\n"
     )
     running = [
         subprocess.Popen([sys.executable, "-c", code, server.api, str(tmp_path / name)], cwd=tmp_path)
@@ -216,7 +216,7 @@ def test_two_processes_may_fetch_one_archive(server: OpusServer, tmp_path: Path)
     ]
     assert [process.wait() for process in running] == [0, 0]
     assert (tmp_path / "one/en-de.zip").read_bytes() == (tmp_path / "two/en-de.zip").read_bytes()
-    assert sorted(opus_lock.read(tmp_path / "opus.lock")) == ["Voices/v1/en-de", "Voices/v1/en-fr"]
+    assert sorted(opus_lock.read(tmp_path / "fetched.lock")) == ["Voices/v1/en-de", "Voices/v1/en-fr"]
 
 
 def test_opus_read_writes_the_same_lines(shared_data: Path, tmp_path: Path) -> None:
