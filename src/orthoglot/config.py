@@ -19,6 +19,7 @@ from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders import kinds
 from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
 from orthoglot.encoders.training_settings import EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
@@ -176,6 +177,9 @@ class Params(Settings):
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
                     known(chosen, getattr(self, kind), f"{where}.{kind}")
+            for chosen in preset.encoders:
+                if isinstance(refused := self.encoders[chosen], RefusedSettings):
+                    refuse(refused, chosen)
             if not self.corpora_of(name):
                 said = f"languages: no corpus has text in {', '.join(preset.languages)}"
                 nothing = "corpora: `unless_in` leaves nothing of them"

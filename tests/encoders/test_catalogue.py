@@ -19,7 +19,15 @@ SHIPPED = {
     for name, entry in config.load(ROOT / "params.yaml").encoders.items()
     if isinstance(entry, FrozenSettings)
 }
-HUB = {name: entry for name, entry in SHIPPED.items() if getattr(entry, "revision", "local") != "local"}
+# Converted on this machine from pickles.
+LOCAL = ("bge-m3", "ems-released", "sonar")
+HUB = {
+    name: entry
+    for name, entry in SHIPPED.items()
+    if entry.kind not in ("laser", "use", "refused") and name not in LOCAL
+}
+# Their authors name no languages, or one network is for each.
+UNLISTED = ("embeddinggemma", "laser3", "qwen3-embedding-0.6b", "qwen3-embedding-4b", "qwen3-embedding-8b")
 
 
 def test_the_catalogue_has_the_encoders_of_the_papers() -> None:
@@ -38,7 +46,9 @@ def test_a_hub_id_is_pinned(name: str) -> None:
 def test_licence_languages_and_documentation_are_there(name: str) -> None:
     entry = SHIPPED[name]
     assert entry.licence.strip()
-    if not name.endswith("-any"):
+    if name in UNLISTED:
+        assert not entry.languages
+    elif not name.endswith("-any"):
         assert len(entry.languages) >= (15 if entry.kind == "use" else 50)
     assert len(set(entry.languages)) == len(entry.languages)
     row = next(

@@ -109,14 +109,14 @@ def _other_symbols(folder: Path, _: Released) -> None:
 QUERY = "model.bert.encoder.layer.1.attention.self_attention.query.weight"
 POSITIONS = "model.bert.embedding.position_embedding.position_embeddings.weight"
 DAMAGE: dict[str, tuple[Callable[[Path, Released], None], str]] = {
-    "cut": (_cut, "not weights of EMS"),
+    "cut": (_cut, "but damaged"),
     "code": (_code, "objects other than tensors"),
     "no state": (
         lambda folder, _: torch.save({"step": 1}, folder / "EMS_model.pt"),
-        "KeyError: 'state_dict'",
+        "no state_dict of tensors",
     ),
-    "a list": (lambda folder, _: torch.save([1], folder / "EMS_model.pt"), "not weights of EMS"),
-    "no tensor": (_state(lambda state: state.update({QUERY: 1})), "is not a tensor"),
+    "a list": (lambda folder, _: torch.save([1], folder / "EMS_model.pt"), "no state_dict of tensors"),
+    "no tensor": (_state(lambda state: state.update({QUERY: 1})), "no state_dict of tensors"),
     "a weight less": (_state(lambda state: state.pop(QUERY)), f"2 layers: lacks {QUERY}"),
     "a weight more": (
         _state(lambda state: state.update({"model.x": state[QUERY]})),

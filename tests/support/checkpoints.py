@@ -8,7 +8,11 @@ from typing import Any
 
 import torch
 import transformers
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
 
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 
@@ -40,6 +44,61 @@ def xlmr(folder: Path, *, pooler: bool = True, seed: int = 0) -> Path:
 def bert(folder: Path, seed: int = 0) -> Path:
     """BERT, as LaBSE has it."""
     return _save(transformers.BertModel, transformers.BertConfig(**SIZES), folder, seed)
+
+
+def gte(folder: Path) -> Path:
+    """The network of gte-multilingual, as transformers has it."""
+    return _save(transformers.GteModel, transformers.GteConfig(**SIZES), folder, 0)
+
+
+def jina(folder: Path) -> Path:
+    """The network of jina-embeddings-v3, as transformers has it."""
+    config = transformers.JinaEmbeddingsV3Config(**SIZES)
+    return _save(transformers.JinaEmbeddingsV3Model, config, folder, 0)
+
+
+def sonar(folder: Path) -> Path:
+    """M2M-100's encoder alone, with NLLB's tokenizer, as the port of SONAR has it."""
+    pieces = [*SPECIAL, "▁", *dict.fromkeys("".join(WORDS))]
+    tokenizer = transformers.NllbTokenizer(vocab={piece: n for n, piece in enumerate(pieces)}, merges=[])
+    config = transformers.M2M100Config(
+        vocab_size=len(tokenizer),
+        d_model=8,
+        encoder_layers=2,
+        encoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_layers=2,
+        max_position_embeddings=64,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        M2M100Encoder(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def embeddinggemma(folder: Path) -> Path:
+    """Gemma 3 that sees both sides, mean, two Dense layers without activation, Normalize."""
+    config = transformers.Gemma3TextConfig(
+        **SIZES, head_dim=4, num_key_value_heads=1, use_bidirectional_attention=True, sliding_window=5
+    )
+    place = _save(transformers.Gemma3TextModel, config, folder / "bare", 0)
+    dense = [Dense(*sizes, bias=False, activation_function=nn.Identity()) for sizes in ((8, 16), (16, 8))]
+    return _save_steps([Transformer(str(place)), Pooling(8, "mean"), *dense, Normalize()], folder)
+
+
+def qwen3(folder: Path) -> Path:
+    """Qwen 3 that sees what comes before, padded on the left; the last state, Normalize."""
+    config = transformers.Qwen3Config(**SIZES, head_dim=4, num_key_value_heads=1)
+    place = _save(transformers.Qwen3Model, config, folder / "bare", 0)
+    transformer = Transformer(str(place))
+    transformer.tokenizer.padding_side = "left"
+    return _save_steps([transformer, Pooling(8, "lasttoken"), Normalize()], folder)
+
+
+def _save_steps(steps: list[nn.Module], folder: Path) -> Path:
+    SentenceTransformer(modules=steps, device="cpu").save(str(folder / "model"), create_model_card=False)
+    return folder / "model"
 
 
 def _save(

@@ -38,6 +38,7 @@ def checkpoint(
     from orthoglot import config
     from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
     from orthoglot.encoders.kinds.use import UseSettings
     from orthoglot.entries import known
@@ -48,6 +49,8 @@ def checkpoint(
     if isinstance(settings, EmsSettings):
         _released(settings, name, file, source, output or Path("weights") / name)
         return
+    if isinstance(settings, RefusedSettings):
+        refuse(settings, name)
     if file is not None:
         raise ConfigError(
             f"encoder {name}: kind {settings.kind} takes no FILE; --from FOLDER copies a folder"

@@ -6,6 +6,7 @@ import difflib
 import json
 import logging
 import os
+import pickle
 import platform
 from abc import ABC, abstractmethod
 from collections import deque
@@ -131,6 +132,22 @@ def open_converted(
         raise DataError(f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})") from error
     check_finite(name, model)
     return stated, model
+
+
+def open_pickle(path: Path, what: str) -> Any:
+    """What torch.save wrote: only tensors, numbers, strings and their collections are read, and no code is run.
+
+    Args:
+        path: the file.
+        what: it should be.
+    Raises:
+        DataError: it is damaged, or holds something else.
+    """
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, TypeError, ValueError) as error:
+        # PyTorch's own message advises to trust the file.
+        raise DataError(f"{path}: not {what}, but damaged, or with objects other than tensors") from error
 
 
 def open_pieces(place: Path, name: str) -> SentencePieceProcessor:

@@ -16,8 +16,11 @@ import requests
 from huggingface_hub import ModelCard, ModelCardData, snapshot_download
 from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
 from huggingface_hub.errors import HfHubHTTPError
+from safetensors.torch import save_file
+from torch import Tensor
 
 from orthoglot.atomic import building, copy_folder
+from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.folder import check_revision, locate
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import PackagedWeights
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 # What transformers and sentence-transformers read; a checkpoint's pickles and its conversions stay on the hub.
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model", "[0-9]_*/*"]
 UNWANTED = ["onnx/*", "openvino/*", "*.bin"]
+PICKLE = "pytorch_model.bin"
 CARD = """---
 {front}
 ---
@@ -108,15 +112,23 @@ def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
 
 
 def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, output: Path) -> None:
-    """Copy what transformers and sentence-transformers read of a folder.
+    """Copy what transformers and sentence-transformers read of a folder; pickled weights become safetensors.
 
     Raises:
-        DataError: it holds no config.json or no safetensors weights.
+        DataError: it holds no config.json or no weights, or the pickle is damaged or holds more than weights.
     """
-    if not (source / "config.json").is_file() or not any(source.glob("*.safetensors")):
-        raise DataError(f"checkpoint {name}: {source} holds no config.json or no safetensors weights")
+    pickled = source / PICKLE
+    if not (source / "config.json").is_file() or not (any(source.glob("*.safetensors")) or pickled.is_file()):
+        raise DataError(f"checkpoint {name}: {source} holds no config.json or no weights")
     with building(output) as partial:
-        copy_folder(source, partial, shutil.ignore_patterns("*.bin", ".*"))
+        copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*"))
+        if not any(source.glob("*.safetensors")):
+            state = open_pickle(pickled, "weights")
+            if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+                raise DataError(f"{pickled}: not weights: other than tensors by name")
+            # Without copies, tensors that share memory cannot be written.
+            tensors = {str(key): value.clone().contiguous() for key, value in state.items()}
+            save_file(tensors, partial / "model.safetensors", {"format": "pt"})
         _write_card(partial, name, settings, f"A copy of the folder `{source.name}`.")
 
 

@@ -6,13 +6,11 @@ Source: https://github.com/Mao-KU/EMS; docs/papers.md#ems-1.
 from __future__ import annotations
 
 import logging
-import pickle
 from pathlib import Path
-from typing import Any
 
-import torch
 from torch import Tensor
 
+from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.ems import new_network
 from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.segmentation import Segmenter, SegmenterName, open_segmenter
@@ -109,27 +107,12 @@ def _languages(tokens: list[str | None], path: Path) -> list[str]:
 
 def _read(weights: Path, state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
     """The encoder's weights by the names of `state`, each of its shape; position 0 is that of padding."""
-    try:
-        content: Any = torch.load(weights, map_location="cpu", weights_only=True)
-        found = {str(key).removeprefix("module."): value for key, value in content["state_dict"].items()}
-        read = {key: value for key, value in found.items() if not key.startswith(HEADS)}
-        if strange := [key for key, value in read.items() if not isinstance(value, Tensor)]:
-            raise ValueError(f"{strange[0]} is not a tensor")
-    except pickle.UnpicklingError as error:  # PyTorch's own message advises to trust the file
-        raise DataError(
-            f"{weights}: not weights of EMS, but damaged, or with objects other than tensors"
-        ) from error
-    except (
-        RuntimeError,
-        EOFError,
-        OSError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
-        cause = str(error).split("\n")[0]
-        raise DataError(f"{weights}: not weights of EMS ({type(error).__name__}: {cause})") from error
+    content = open_pickle(weights, "weights of EMS")
+    found = content.get("state_dict") if isinstance(content, dict) else None
+    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
+        raise DataError(f"{weights}: not weights of EMS: it has no state_dict of tensors")
+    read = {str(key).removeprefix("module."): value for key, value in found.items()}
+    read = {key: value for key, value in read.items() if not key.startswith(HEADS)}
     names = {f"model.bert.embedding.{theirs}": f"embeddings.{ours}" for theirs, ours in EMBEDDINGS.items()}
     names |= {
         f"model.bert.{key.replace('.attention.self.', '.attention.self_attention.')}": key

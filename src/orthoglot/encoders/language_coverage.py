@@ -10,6 +10,7 @@ from typing import Any
 
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.kinds import EncoderSettings, kind
+from orthoglot.encoders.kinds.refused import RefusedSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -93,6 +94,8 @@ def survey(
             name = f"{path.parents[2].name}/{path.parent.name}"
             rows.append(_row(name, path.parent, described, language, sentences))
     for name, settings in catalogue.items():
+        if isinstance(settings, RefusedSettings):
+            continue
         if isinstance(settings, FrozenSettings):
             rows.append(_row(name, Path(), settings.model_dump(), language, sentences))
         elif name not in trained:

@@ -5,6 +5,7 @@ Kinds `pretrained`, `mlm` and `ems`.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
+from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
 
 from orthoglot.encoders.base import (
     TokenEncoder,
@@ -81,7 +83,7 @@ class PretrainedEncoder(TokenEncoder):
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         texts = [self.prefix + sentence for sentence in sentences]
         ids = self.tokenizer.encode(texts, language, self.max_tokens)
-        tokens = ids.surrounded(self.tokenizer.before, self.tokenizer.after)
+        tokens = self.tokenizer.surrounded(ids, language)
         check_tokens(self.name, tokens.lengths, sentences)
         return tokens
 
@@ -129,7 +131,7 @@ def open_checkpoint(
     tokenizer = open_tokenizer(place, name)
     try:
         with quiet():
-            model, report = AutoModel.from_pretrained(place, **LOCAL | {"dtype": dtype})
+            model, report = _network(place).from_pretrained(place, **LOCAL | {"dtype": dtype})
     except Exception as error:  # a damaged file makes transformers fail in many ways
         raise unopened(place, name, error) from error
     missing = sorted(report["missing_keys"])
@@ -140,6 +142,12 @@ def open_checkpoint(
         raise DataError(f"encoder {name}: {place} lacks {len(missing)} weights, first {missing[0]}")
     check_finite(name, model)
     return model, tokenizer
+
+
+def _network(place: Path) -> Any:
+    """The class of a checkpoint: no Auto class of transformers opens M2M-100's encoder alone, which SONAR is."""
+    architectures = json.loads((place / "config.json").read_text(encoding="utf-8")).get("architectures")
+    return M2M100Encoder if architectures == ["M2M100Encoder"] else AutoModel
 
 
 def with_token_head(place: Path, name: str, model: Any) -> Any:

@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import multiprocessing
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import sentencepiece
@@ -23,11 +25,13 @@ from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.segmentation import Segmenter, open_segmenter
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import canonical, script
 
 # A folder with this file has words by Moses' rules.
 MOSES_MODEL = "tokenizer.moses.model"
 # In the same folder, if there are any: the segmenters of languages without spaces, {language: {name, version}}.
 SEGMENTERS = "tokenizer.segmenters.json"
+_FLORES = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
 BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they take kilobytes each
 logger = logging.getLogger(__name__)
 
@@ -41,6 +45,7 @@ class TextTokenizer(ABC):
         mask: id that hides a token; None if there is none.
         unknown: id of an unknown token; None if there is none.
         before, after: ids that the network reads before and after each sentence.
+        symbols: id of each language, if the network reads that of a sentence among `before` and `after`.
         most: the most tokens that it allows in a sentence.
     """
 
@@ -50,6 +55,7 @@ class TextTokenizer(ABC):
     unknown: int | None
     before: tuple[int, ...]
     after: tuple[int, ...]
+    symbols: Mapping[str, int] = MappingProxyType({})
     most: int
 
     @abstractmethod
@@ -72,6 +78,25 @@ class TextTokenizer(ABC):
         log_truncated(sum(truncated for _, truncated in found), len(sentences), language, max_tokens)
         return Ragged.join([Ragged.of([]), *(rows for rows, _ in found)])
 
+    def surrounded(self, rows: Ragged, language: str) -> Ragged:
+        """Ids of sentences in a language with `before` and `after`.
+
+        Raises:
+            ConfigError: the network reads the language, and has no symbol of this one.
+        """
+        if not self.symbols:
+            return rows.surrounded(self.before, self.after)
+        if language not in self.symbols:
+            raise ConfigError(
+                f"the tokenizer has no symbol of language {language!r}, which the network reads"
+            )
+        others = set(self.symbols.values())
+        sides = (
+            [self.symbols[language] if one in others else one for one in side]
+            for side in (self.before, self.after)
+        )
+        return rows.surrounded(*sides)
+
     @contextmanager
     def in_processes(self, count: int) -> Iterator[None]:
         """Encode in this many processes, if that is faster than the tokenizer's own threads."""
@@ -87,7 +112,7 @@ class TextTokenizer(ABC):
 
 
 class CheckpointTokenizer(TextTokenizer):
-    """The tokenizer of a transformers checkpoint; the language of a sentence does not matter."""
+    """The tokenizer of a transformers checkpoint; the language of a sentence changes at most a symbol beside it."""
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
@@ -102,6 +127,9 @@ class CheckpointTokenizer(TextTokenizer):
         whole, alone = encoded["input_ids"], tokenizer("a", add_special_tokens=False)["input_ids"]
         first = next(n for n in range(len(whole)) if whole[n : n + len(alone)] == alone)
         self.before, self.after = tuple(whole[:first]), tuple(whole[first + len(alone) :])
+        symbols = _language_symbols(tokenizer)
+        if {*symbols.values()} & {*self.before, *self.after}:
+            self.symbols = symbols
 
     def tokens(self) -> list[str | None]:
         """See `TextTokenizer.tokens`."""
@@ -115,6 +143,22 @@ class CheckpointTokenizer(TextTokenizer):
         return self._tokenizer(
             sentences, add_special_tokens=False, return_attention_mask=False, verbose=False
         )["input_ids"]
+
+
+def _language_symbols(tokenizer: Any) -> dict[str, int]:
+    """Ids of the special tokens that are languages in FLORES-200's spelling (eng_Latn), by canonical code.
+
+    Of two scripts of a language, it is the usual one.
+    """
+    found: dict[str, int] = {}
+    for token in filter(_FLORES.fullmatch, tokenizer.all_special_tokens):
+        try:
+            code = canonical(token)
+        except ConfigError:
+            continue
+        if code not in found or token.endswith(script(code)):
+            found[code] = tokenizer.convert_tokens_to_ids(token)
+    return found
 
 
 class MosesTokenizer(TextTokenizer):

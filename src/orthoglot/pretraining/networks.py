@@ -142,6 +142,10 @@ class TrainableEncoder:
         if described["kind"] != "ems":
             described["kind"] = "pretrained"
         model, tokenizer = open_checkpoint(place, name, described["pooling"])
+        if tokenizer.symbols:
+            raise ConfigError(
+                f"encoder {name}: it reads the language of each sentence, and is not trained further"
+            )
         head = _pooler_linear(model) if vector == "pooler_linear" else None
         if getattr(model, "pooler", None) is not None and described["pooling"] != "pooler":
             model.pooler = None
