@@ -108,6 +108,11 @@ def test_a_hub_id_needs_a_commit(revision: str) -> None:
         locate("somebody/some-model", revision)
 
 
+def test_an_absent_folder_is_no_hub_id() -> None:
+    with pytest.raises(ConfigError, match=r"no such folder; .*docs/encoders\.md"):
+        link(pretrained("weights/absent", revision="local"), "x", Path())
+
+
 def test_an_absent_checkpoint_names_the_command_that_fetches_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

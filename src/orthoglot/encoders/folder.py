@@ -207,6 +207,10 @@ def locate_converted(checkpoint: str, files: Sequence[str], hint: str) -> Path:
 def check_revision(checkpoint: str, revision: str) -> None:
     """Refuse what is neither a folder nor a hub id with a commit, as a branch may change."""
     # False as well of a name that no folder can have, where Path.is_dir raises an error.
+    if revision == "local" and not os.path.isdir(checkpoint):
+        raise ConfigError(
+            f"checkpoint {checkpoint!r}: no such folder; docs/encoders.md says how to get one of the catalogue"
+        )
     if not os.path.isdir(checkpoint) and not COMMIT.fullmatch(revision):
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
