@@ -18,7 +18,7 @@ from orthoglot.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome
 from orthoglot.papers.measured import (
     NO_DATA,
     NO_LANGUAGE,
-    NO_TIME,
+    NO_RUN,
     NO_TUNING,
     NO_VARIANT,
     WHOLE,
@@ -189,7 +189,7 @@ def test_what_cannot_be_measured_says_why(found: list[Cell]) -> None:
     reasons = {tuple(getattr(one.printed, name) for name in names): one.reason for one in found}
     assert reasons["ems", "mldoc", "en->xx"] == NO_DATA
     assert reasons["ems", "flores-240", "both"] == NO_LANGUAGE
-    assert reasons["ems", "training", ""] == NO_TIME
+    assert reasons["ems", "training", ""] == NO_RUN
     assert reasons["ugt", "tatoeba-58", "both"] == NO_VARIANT
     assert reasons["a100", "tatoeba-58", "both"] == NO_VARIANT
     assert reasons["ems", "tatoeba-58", "both"] == ""
@@ -319,13 +319,13 @@ def test_the_table_is_shaped_like_the_papers(made: SimpleNamespace) -> None:
         "s / 1k steps",
     ]
     found = {(row[0], row[1]): row[2:] for row in rows[2:]}
-    assert found["EMS", "published"] == ["89.80", "95.40", "73.70", "99.70", "47.00", "75.30", "75.70", "732"]
+    assert found["EMS", "published"] == ["89.8", "95.4", "73.7", "99.7", "47.0", "75.3", "75.7", "732"]
     assert found["EMS", "measured"][0] == "76.00 [63.29, 88.71] ± 1.41 1 of 58 among 1,000"
     assert found["EMS", "difference"][0] == "-13.80 ≠"
     assert found["EMS", "measured"][2] == "– no language"
     assert found["EMS", "measured"][3] == "56.00 [43.29, 68.71] ± 1.41 1 of 91 pairs among 1,000, paper 1,012"
-    assert found["EMS", "measured"][-1] == "– no time"
-    assert found["A100, batch 200", "published"][0] == "89.80 no variant"
+    assert found["EMS", "measured"][-1] == "– no run"
+    assert found["A100, batch 200", "published"][0] == "89.8 no variant"
     assert ("A100, batch 200", "measured") not in found
     assert ("released", "measured") in found
     assert ("released", "published") not in found
@@ -457,21 +457,22 @@ def test_each_table_of_the_paper_has_its_columns_reasons_and_doubts(of_emma_x: R
     write_paper(of_emma_x, output)
     text = (output / "emma-x-table.md").read_text()
     phases = rows_of(text, "Table 5: what each phase brings, Tatoeba into English")
-    languages = [f"en-{code}" for code in ("de", "hi", "jv", "kk", "sw", "te", "tl", "zh")]
-    assert phases[0] == ["Variant", "", "Tatoeba 36", *languages]
+    assert phases[0][:5] == ["Variant", "", "Tatoeba 36", "af→en", "ar→en"]
+    assert len(phases[0]) == 3 + 36
     found = {(row[0], row[1]): row[2:] for row in phases[2:]}
-    assert found["Phase 1 only", "published"][:4] == ["83.80", "96.60", "84.90", "22.60"]
+    assert found["Phase 1 only", "published"][:4] == ["83.80", "86.7", "84.9", "87.8"]
     assert found["fixed GMM", "measured"][0].startswith(
         "57.00 [54.52, 59.48] ± 1.00 2 of 36 among 1,000, paper 575"
     )
-    assert found["Emma-X", "measured"][4].startswith("42.00 [39.52, 44.48]")
+    place = phases[0].index("kk→en") - 2
+    assert found["Emma-X", "measured"][place].startswith("42.00 [39.52, 44.48]")
     assert found["FCN, N = 4", "measured"][2] == "– no language"
     assert ("GMM, N = 2", "measured") not in found
     assert "Tatoeba 36: averaged by us over the 36 languages" in text
     ranks = rows_of(text, "Table 6: classifier and number of ranks; Emma-X has GMM, N = 4")
     assert len(ranks[0]) == 2 + 12
     lines = {(row[0], row[1]): dict(zip(ranks[0][2:], row[2:], strict=True)) for row in ranks[2:]}
-    assert lines["GMM, N = 2", "published"]["MultiARC (MAE ↓)"].startswith("30.60")
+    assert lines["GMM, N = 2", "published"]["MultiARC (MAE ↓)"].startswith("30.6")
     assert lines["Emma-X", "measured"]["XNLI"] == "– no fine-tuning"
     assert lines["Emma-X", "measured"]["Tatoeba xx→en"].startswith("63.00 [60.52, 65.48] ± 1.00 2 of 112")
     less = rows_of(text, "Table 6: less Emma-X")

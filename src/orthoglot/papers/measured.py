@@ -30,7 +30,7 @@ NO_METHOD = "no method"
 NO_DATA = "no data"
 NO_LANGUAGE = "no language"
 NO_RECORD = "no record"
-NO_TIME = "no time"
+NO_RUN = "no run"
 NO_TUNING = "no fine-tuning"
 REASONS = {
     NO_ENCODER: "its checkpoint is not in this run",
@@ -39,7 +39,7 @@ REASONS = {
     NO_DATA: "the data set is not in this run, or held back by its owner",
     NO_LANGUAGE: "the data set is here, but not this language or track",
     NO_RECORD: "the run has this data set, but not this view or metric of it",
-    NO_TIME: "a trained encoder holds no times, so that the same training gives the same bytes",
+    NO_RUN: "no run can have it, as its table says",
     NO_TUNING: "the paper goes on training the encoder on the task, which is not done here",
 }
 
@@ -79,6 +79,11 @@ class Cell:
         """Members that were not measured."""
         whole = self.printed.direction == WHOLE
         return () if whole else tuple(one for one in self.printed.members if one not in self.over)
+
+    @property
+    def why(self) -> str:
+        """The reason in a sentence, "" where something was measured."""
+        return (self.reason == NO_RUN and self.printed.unmeasured) or REASONS.get(self.reason, "")
 
     @property
     def like(self) -> float | None:
@@ -177,7 +182,7 @@ def cells(run: Run) -> list[Cell]:
 def further_cells(run: Run) -> list[Cell]:
     """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have.
 
-    Of a suite also what was not, where any other column was.
+    Of a suite also what was not, where any other column of the table was.
     """
     found: list[Cell] = []
     for table in run.paper.tables:
@@ -185,21 +190,31 @@ def further_cells(run: Run) -> list[Cell]:
         own_rows = [] if run.paper.suite else rows
         known = {(here, one.method) for one in own_rows for here in run.encoders_of(one.encoder)}
         columns = {one.column: one for one in rows}
+        # An encoder that is called as the paper calls it stands in the paper's row.
+        same = {
+            (one.encoder, one.method, one.column)
+            for one in rows
+            if one.encoder in run.encoders_of(one.encoder)
+        }
         for encoder, method, view in _rows(run):
-            if (encoder, run.method_label(encoder, method)) not in known:
+            name = run.method_label(encoder, method)
+            if (encoder, name) not in known:
                 own = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
                 here = any(one.view == view for one in rows) or view == SENTENCE or run.paper.suite
-                asked = [one._replace(**own) for one in columns.values()] if here else []
-                found += [_cell(one, encoder, method, run) for one in asked]
-    there = {(one.encoder, one.method) for one in found if one.measured is not None and run.paper.suite}
-    return [one for one in found if one.measured is not None or (one.encoder, one.method) in there]
+                asked = [one for one in columns.values() if here and (encoder, name, one.column) not in same]
+                made = [_cell(one._replace(**own), encoder, method, run) for one in asked]
+                measured = [one for one in made if one.measured is not None]
+                found += made if measured and run.paper.suite else measured
+    return found
 
 
 def whole_cells(run: Run) -> list[Cell]:
     """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
     every = printed_numbers(run.paper.name)
     chosen = [one for one in every if one.method != FINE_TUNED or run.paper.suite]
-    scales = {(one.task, one.metric): one.scale for one in chosen}
+    scales: dict[tuple[str, str], str] = {}
+    for one in chosen:
+        scales.setdefault((one.task, one.metric), one.scale)
     if run.paper.variants:
         scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
     found = []
@@ -241,7 +256,7 @@ def _grid(paper: Paper) -> Iterator[Printed]:
 
 
 def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
-    reason = printed.data.unmeasured or (NO_TUNING if printed.method == FINE_TUNED else "")
+    reason = NO_RUN if printed.unmeasured else NO_TUNING if printed.method == FINE_TUNED else ""
     if not reason and not (encoder and method):
         reason = NO_METHOD if encoder else NO_VARIANT if run.paper.variants else NO_ENCODER
     cell = Cell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
@@ -306,7 +321,7 @@ def _parts(printed: Printed, datasets: Sequence[str], run: Run) -> dict[str, lis
     """{member: its (data set, subset)} for what the run has; the data set with most members comes first."""
     served = []
     for dataset in datasets:
-        have = set(run.measured.subsets(printed.task, dataset))
+        have = {ALL, *run.measured.subsets(printed.task, dataset)}
         wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
         whole = {member: some for member, some in wanted.items() if have.issuperset(some)}
         served.append({member: [(dataset, one) for one in some] for member, some in whole.items()})

@@ -77,11 +77,12 @@ class Paper(NamedTuple):
         title: with its year.
         tables: their numbers in the paper, and what they are about.
         encoders: names of the checkpoints that count as each of its encoders.
+        unmeasured: why no run has one of these encoders.
         variants: of the encoder that it trains; empty for the papers on decomposers.
         base: the variant that the others are compared with.
-        suite: a suite of tasks for undivided vectors, whose tables show every task of each encoder of a run, measured
-            or not, below the paper's.
-        headings: of columns, by data set and direction.
+        suite: of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below
+            the paper's: what the paper is called in the target `<suite>-table`.
+        headings: of columns, by data set and direction or metric; by data set and "xx" what stands before a member.
         claims: about directions of effects.
     """
 
@@ -92,7 +93,8 @@ class Paper(NamedTuple):
     encoders: Mapping[str, tuple[str, ...]] = {}
     variants: Mapping[str, Variant] = {}
     base: str = ""
-    suite: bool = False
+    unmeasured: Mapping[str, str] = {}
+    suite: str = ""
     headings: Mapping[str, str] = {}
 
 
@@ -139,7 +141,7 @@ class Printed(NamedTuple):
         direction: "en->xx", "xx->en", "both" (mean of the two), "all->xx" for what is learnt in all languages at
             once, "" where there is none, or "all" for a data set of a run as a whole.
         metric: as in a record.
-        scale: "0..100", "-100..100", "-1..1", "0..400" or "seconds".
+        scale: "0..100", "-100..100", "-1..1", "0..1", "0..400", "nats" or "seconds".
         value: as printed, "" where the text lacks it.
         note: a known doubt.
     """
@@ -182,6 +184,11 @@ class Printed(NamedTuple):
     def data(self) -> DataSet:
         """Its data set; an empty one where no run has a part of it."""
         return DATA_SETS.get(self.dataset, DataSet())
+
+    @property
+    def unmeasured(self) -> str:
+        """Why no run has a number for it, "" where one may have."""
+        return self.data.unmeasured or PAPERS[self.paper].unmeasured.get(self.encoder, "")
 
     @property
     def unit(self) -> float:

@@ -23,6 +23,7 @@ from orthoglot.report.queries import better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.statistics.table import Measured, Number
+from orthoglot.tasks import registry
 from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
@@ -168,7 +169,7 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
     others = [one for one in further if one.printed.table == table]
     title = f"Table {table}: {run.paper.tables[table]}"
     kinds: dict[str, Show] = {
-        "published": lambda one: _published(one, one.printed.number),
+        "published": lambda one: _published(one, one.printed.value),
         "measured": lambda one: _number(one, one.measured),
         "difference": _difference,
     }
@@ -206,7 +207,9 @@ def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:
     )
     rivals = [one for one in shown if one.printed.encoder != run.paper.base]
     kinds: dict[str, Show] = {
-        "published": lambda one: _published(one, one.printed_less_base, "+"),
+        "published": lambda one: _published(
+            one, "" if one.printed_less_base is None else _text(one, one.printed_less_base, "+")
+        ),
         "measured": _less_base,
     }
     return _grid(run, f"{title}: {less}", note, rivals, kinds)
@@ -224,7 +227,7 @@ def _how(run: Run, own: Sequence[Cell]) -> str:
     return (
         f"{how}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
         "the languages is compared with the paper's mean over the same ones where it prints each of them (small). "
-        "≠: not like for like, since the languages or the number of candidates differ."
+        "≠: not like for like, since the languages or the number of candidates differ. Grey: not measured here."
     )
 
 
@@ -264,11 +267,9 @@ def _row_heading(run: Run, cell: Cell) -> list[tables.Cell]:
     if run.paper.variants:
         variant = run.paper.variants.get(printed.encoder)
         return [tables.Cell(variant.label if variant else printed.encoder)]
-    view = (
-        printed.view
-        if printed.view == SENTENCE
-        else f"{printed.view} {ARROWS[better(printed.task, printed.view)]}"
-    )
+    # Of the geometry each metric has its own arrow.
+    plain = printed.view == SENTENCE or not registry.load(printed.task).BETTER
+    view = printed.view if plain else f"{printed.view} {ARROWS[better(printed.task, printed.view)]}"
     return [tables.Cell(printed.encoder), tables.Cell(printed.method), tables.Cell(view)]
 
 
@@ -278,27 +279,36 @@ def heading(paper: Paper, column: tuple[str, ...]) -> str:
     measure = "" if metric == P_AT_1 else f", {metric}"
     if direction == WHOLE:
         return f"{subset} of {dataset} here{measure}"
-    if subset != ALL:
-        return subset
-    own = paper.headings.get(f"{dataset} {direction}".strip())
-    way = {"": "", "both": ", both ways"}.get(direction, f", {direction.replace('->', '→')}")
-    return own or f"mean of {dataset}{way}{measure}"
+    if named := paper.headings.get(f"{dataset} {metric}"):
+        return f"{subset}: {named}"
+    if subset == ALL:
+        own = paper.headings.get(f"{dataset} {direction}".strip())
+        way = {"": "", "both": ", both ways"}.get(direction, f", {direction.replace('->', '→')}")
+        return own or f"mean of {dataset}{way}{measure}"
+    pivot, _, foreign = subset.partition("-")
+    ways = {"en->xx": f"{pivot}→{foreign}", "xx->en": f"{foreign}→{pivot}"} if foreign else {}
+    return f"{paper.headings.get(f'{dataset} xx', '')} {ways.get(direction, subset)}".strip()
 
 
 def _text(cell: Cell, value: float, sign: str = "") -> str:
-    digits = {"-1..1": 3, "seconds": 0}.get(cell.printed.scale, 2)
+    digits = {"-1..1": 3, "0..1": 4, "nats": 4, "seconds": 0}.get(cell.printed.scale, 2)
     return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
 
 
-def _published(cell: Cell, number: float | None, sign: str = "") -> tables.Cell:
-    shown = EMPTY if number is None else tables.Cell(_text(cell, number, sign))
-    return shown if cell.encoder else shown._replace(small=cell.reason)
+def _published(cell: Cell, text: str) -> tables.Cell:
+    shown = tables.Cell(text) if text else EMPTY
+    return shown if cell.encoder else _absent(cell, shown)
+
+
+def _absent(cell: Cell, shown: tables.Cell = EMPTY) -> tables.Cell:
+    """What stands for a number that was not measured: grey, with the reason."""
+    return shown._replace(small=cell.reason, tone="absent", hint=cell.why)
 
 
 def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) -> tables.Cell:
     """A number with its interval, its standard deviation, how much of the paper's data it is of, and the candidates."""
     if number is None:
-        return EMPTY._replace(small=cell.reason)
+        return _absent(cell)
     small = []
     if number.ends:
         low, high = (_text(cell, end, sign) for end in number.ends)
@@ -332,8 +342,8 @@ def _less_base(cell: Cell) -> tables.Cell:
 
 def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
     """Which reasons, languages and doubts the cells name."""
-    reasons = dict.fromkeys(one.reason for one in shown if one.reason)
-    legend = [f"{reason.capitalize()}: {REASONS[reason]}." for reason in reasons]
+    reasons = dict.fromkeys((one.reason, one.why) for one in shown if one.reason)
+    legend = [f"{reason.capitalize()}: {why}." for reason, why in reasons]
     partial: dict[str, None] = {}
     for one in shown:
         if one.over and one.missing:

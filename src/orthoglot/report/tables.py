@@ -73,11 +73,15 @@ ROLES = {"undivided": "", "ours": "", "published": ", published", "best": ", bes
 
 
 class Cell(NamedTuple):
-    """One cell: the number, its interval in small print, and its style: "best", "good", "bad" or nothing."""
+    """One cell: the number, its interval in small print, its style, and what a pointer on it shows.
+
+    The style is "best", "good", "bad", "absent" or nothing.
+    """
 
     text: str
     small: str = ""
     tone: str = ""
+    hint: str = ""
 
 
 class Table(NamedTuple):
