@@ -8,7 +8,7 @@ sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"]
 
 from bridge import Bridge
 from orthoglot import config as parameters
-from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
+from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, PAPERS, SUITES
 from plan import STAGES, Plan
 
 plan = Plan(parameters.load(Path("params.yaml"), config))

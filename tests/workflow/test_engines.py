@@ -107,6 +107,10 @@ def test_a_papers_table_is_a_target_of_its_own(done: Workspace) -> None:
     assert done.jobs_run(*command) == ["tables/oracle"]
     assert done.jobs_run(*command) == []
     assert done.jobs_due("tables/oracle/oracle-table.html") == {}
+    assert done.jobs_due("ems-table") == {"tabulate_ems-encoders": 1}
+    assert done.jobs_due("emma-x-table") == {"tabulate_xrete": 1}
+    every = {"tabulate_seed", "tabulate_ems-encoders", "tabulate_xrete", "tabulate_ems", "tabulate_emma-x"}
+    assert {rule for rule in done.jobs_due("papers") if rule.startswith("tabulate")} == every
     done.edit(loss="dream")
     assert done.jobs_run(*command) == ["results", "tables/oracle"]
     assert done.jobs_due() == {}

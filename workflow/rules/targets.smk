@@ -41,9 +41,15 @@ for suite in SUITES:
 
     rule:
         name:
-            suite
+            f"{PAPERS[suite].suite}-table"
         input:
             plan.job(f"tables/{suite}").receipt,
+
+
+# Every table that the preset allows, those of its ablations too.
+rule papers:
+    input:
+        [plan.job(folder).receipt for folder in plan.tables()],
 
 
 rule ablation:

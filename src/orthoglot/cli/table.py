@@ -11,7 +11,7 @@ from orthoglot.cli import options
 
 
 def table(
-    paper: Annotated[str, typer.Argument(help="oracle or seed")],
+    paper: Annotated[str, typer.Argument(help="oracle, seed, ems-encoders or xrete")],
     records: options.RecordsFile,
     output: Annotated[Path, typer.Argument(help="folder for <paper>-table.md, .html, .csv and .json")],
 ) -> None:
