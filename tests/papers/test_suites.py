@@ -100,7 +100,11 @@ def test_geometry_and_whole_flores_are_those_of_other_languages() -> None:
 
 @pytest.mark.parametrize("paper", SUITES)
 def test_no_number_is_lost_and_what_has_none_is_grey_with_its_reason(paper: str, tmp_path: Path) -> None:
-    write_records(paper, a_run("labse", "LaBSE"), tmp_path)
+    further = [
+        record("mine", "dream", "meaning", "geometry", "flores", "all", "kl-d", 2, seed=seed)
+        for seed in (None, 1)
+    ]
+    write_records(paper, [*a_run("labse", "LaBSE"), *further], tmp_path)
     text = (tmp_path / f"{paper}-table.md").read_text()
     page = (tmp_path / f"{paper}-table.html").read_text()
     parts = {title: text.split(f"### Table {title}:")[1].split("###")[0] for title in PAPERS[paper].tables}
@@ -124,6 +128,8 @@ def test_no_number_is_lost_and_what_has_none_is_grey_with_its_reason(paper: str,
         r'<td class="absent" title="the data set is not in this run[^"]*">– <small>no data', page
     )
     assert "Grey: not measured here." in page
+    # The geometry has no arrow, as each of its metrics has its own.
+    assert ("| mine | dream | meaning | measured |" in text) == (paper == "xrete")
 
 
 def test_columns_of_a_table_have_headings_of_their_own() -> None:

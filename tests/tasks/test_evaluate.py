@@ -322,6 +322,19 @@ def test_leaks_are_recorded_for_every_pair_and_seed(
     assert {r.metric for r in made.original if r.task == "leakage"} == {"language_share"}
 
 
+def test_translations_have_a_mean_cosine_by_pair_in_every_view(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    only = settings.model_copy(update={"tasks": ["translation-cosine"]})
+    records = run(world, only, tmp_path / "out", [world.decomposer("dream", 1)], "dream")
+    assert {(r.task, r.dataset, r.metric) for r in records} == {("translation-cosine", "test", "cosine")}
+    found = {(r.subset, r.view): r.value for r in records if r.seed is None}
+    assert {subset for subset, _ in found} == {"qaa-qab", "qaa-qac", "all"}
+    meaning, language, sentence = (found["all", view] for view in ("meaning", "language", "sentence"))
+    assert meaning > sentence > language
+    assert sentence == pytest.approx(np.mean([found[pair, "sentence"] for pair in ("qaa-qab", "qaa-qac")]))
+
+
 def test_a_task_without_a_benchmark_is_told(
     world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

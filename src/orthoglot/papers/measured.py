@@ -340,5 +340,5 @@ def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:
         yield f"{foreign}->{pivot}"
     if not printed.direction:
         turned = f"{foreign}-{pivot}"
-        # The cosine of two sentences has no direction, nor has mining; a translation's quality has.
-        yield turned if printed.task in ("sts", "mining") and turned in have else member
+        # A translation's quality has a direction; the cosine of two sentences has none, nor has mining.
+        yield turned if printed.task != "qe" and turned in have else member
