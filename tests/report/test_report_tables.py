@@ -13,6 +13,7 @@ from orthoglot.report.headline import Row, Score
 from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import better, overall, title
 from orthoglot.report.tables import (
+    Cell,
     Table,
     checks_table,
     headline_table,
@@ -152,7 +153,7 @@ def test_the_first_table_has_three_columns_per_encoder() -> None:
         "0.1",
     ]
     assert [cell.small for cell in (original[0], lsar[0])] == ["undivided vector", "closed form, best"]
-    assert lsar[2] == ("+2.1", "[+1.0, +3.0]", "good")
+    assert lsar[2] == Cell("+2.1", "[+1.0, +3.0]", "good")
     assert "| Method | a: Retrieval (x): By meaning ↑ |" in markdown([found])
     assert "Language read" not in found.note
     doubted = headline_table(answered(), [("a", "lsar"), ("b", "dream")]).rows[1]
@@ -165,7 +166,7 @@ def test_the_first_table_shows_how_well_the_language_can_be_read_where_that_was_
     assert found.columns == ["Method", *["By meaning ↑", "Change", "By language ↓", "Language read ↓"] * 2]
     assert found.starts == {1, 5}
     original, lsar = found.rows
-    assert lsar[4] == ("96.0", "[95.0, 97.0]", "")
+    assert lsar[4] == Cell("96.0", "[95.0, 97.0]")
     assert original[4].text == lsar[8].text == "–"
     assert "a linear classifier tells from the meaning part" in found.note
 
