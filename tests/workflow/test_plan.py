@@ -455,7 +455,7 @@ def test_a_language_that_an_encoder_lacks_is_reported_with_what_brings_it(values
         keys(values)
     assert "encoders.me5-small-4bit: does not cover ay, gn of the preset's data" in str(caught.value)
     assert (
-        "ay comes from corpora.globalvoices, corpora.globalvoices-local, benchmarks.flores; "
+        "ay comes from corpora.globalvoices, benchmarks.flores; "
         "gn comes from corpora.americasnlp, benchmarks.flores; it covers af, am"
     ) in str(caught.value)
 
