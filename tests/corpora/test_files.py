@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -174,6 +175,80 @@ def test_two_files_of_a_pair_make_its_rows(get: Callable[[str], Path], tmp_path:
         "de-en": (["Guten Tag.", "Zwei Hunde."], ["Good day.", "Two dogs."]),
         "fr-en": (["Bonjour.", "Deux chiens.", "Trois chats."], ["Hello.", "Two dogs.", "Three cats."]),
     }
+
+
+def test_a_file_of_an_archive_is_fetched_with_it_and_locked_as_the_archive(
+    server: OpusServer, tmp_path: Path
+) -> None:
+    place = server.folder / HOST / "x.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("a/one.txt", "1\n")
+        archive.writestr("a/two.txt", "2\n")
+    addresses = [f"https://{HOST}/x.zip#a/{name}.txt" for name in ("one", "two")]
+    folders = {name: tmp_path / name for name in ("output", "checkpoint")}
+    folders["output"].mkdir()
+    fetch(addresses, *folders.values(), lock=tmp_path / "fetched.lock", cache=tmp_path / "cache")
+    assert len(server.requests) == 1
+    assert [(folders["output"] / name_of(address)).read_text() for address in addresses] == ["1\n", "2\n"]
+    assert list(json.loads((tmp_path / "fetched.lock").read_text())) == [f"{HOST}/x.zip"]
+    with pytest.raises(DataError, match=r"x\.zip has no file a/three\.txt"):
+        fetch(
+            [addresses[0].replace("one", "three")],
+            *folders.values(),
+            lock=tmp_path / "fetched.lock",
+            cache=tmp_path / "cache",
+        )
+
+
+def test_the_command_fetches_a_preset_and_compares_it_later(server: OpusServer, tmp_path: Path) -> None:
+    corpus = {
+        "kind": "local",
+        "pairs": ["qaa-qab"],
+        "files": [f"https://{HOST}/c.{{target}}.tsv"],
+        "licence": "own",
+    }
+    (server.folder / HOST / "c.qab.tsv").write_text("a\tb\n")
+    workspace = Workspace.make(tmp_path / "w")
+    workspace.edit(
+        benchmarks__fetched=ENTRY,
+        corpora__more=corpus,
+        presets__mini__benchmarks=["mini-tatoeba", "fetched"],
+        presets__mini__corpora=["mini", "more"],
+    )
+    told = workspace.run("orthoglot", "fetch", "--preset", "mini")
+    assert "5 files and 0 corpora of OPUS are here: benchmarks.fetched, corpora.more" in told.stdout
+    assert len(server.requests) == 5
+    workspace.run("orthoglot", "fetch", "--preset", "mini", ORTHOGLOT_OFFLINE="1")
+    assert len(server.requests) == 5
+    plan = workspace.run("orthoglot", "plan", "--preset", "mini").stdout
+    (row,) = [line.split() for line in plan.splitlines() if line.startswith("corpora.more ")]
+    assert row == ["corpora.more", "1", "files", "?", "4", "B", "4", "B", "?", "own"]
+    (server.folder / HOST / "c.qab.tsv").write_text("a\tc\n")
+    refused = workspace.run("orthoglot", "fetch", "--preset", "mini", "--check", check=False)
+    assert refused.returncode == 4
+    assert "raw.example.org/c.qab.tsv: SHA-256 is" in refused.stdout
+    assert "1 of 5 files are not as fetched.lock has them" in refused.stdout
+    both = workspace.run("orthoglot", "fetch", "--all", "--preset", "mini", check=False)
+    assert "--all, --preset: give one of them" in both.stdout
+
+
+def test_a_run_trains_on_a_corpus_by_address(server: OpusServer, tmp_path: Path) -> None:
+    corpus = {
+        "kind": "local",
+        "pairs": ["qaa-qab"],
+        "files": [f"https://{HOST}/c.zip#{{target}}.tsv"],
+        "licence": "own",
+    }
+    with zipfile.ZipFile(server.folder / HOST / "c.zip", "w") as archive:
+        archive.writestr("qab.tsv", "".join(f"saying {n}\tspruch {n}\n" for n in range(400)))
+    workspace = Workspace.make(tmp_path / "w")
+    workspace.edit(corpora__fetched=corpus, presets__mini__corpora=["mini", "fetched"])
+    target = "data/mini/bitext/qaa-qab"
+    ran = workspace.jobs_run("snakemake", "--cores", "2", target)
+    assert {target, "data/mini/files/corpora.fetched", "data/mini/invented/mini"} < set(ran)
+    counts = json.loads((workspace.folder / target / "counts.json").read_text())
+    assert counts["in"]["fetched"] == 400
+    assert workspace.jobs_due(target) == {}
 
 
 def test_a_run_fetches_a_test_set_and_repeats_nothing(server: OpusServer, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
@@ -23,6 +22,7 @@ MAX_MEMBERS = 1_000
 MAX_UNPACKED_BYTES = 1 << 37
 MAX_RATIO = 200  # text and its links shrink 3 to 30 times, a bomb of zeros about 1,000 times
 SMALL_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 _DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -66,11 +66,27 @@ def extract(path: Path, member: str, target: Path) -> None:
         with opened(path) as archive:
             if member not in archive.namelist():
                 raise DataError(f"{path} has no file {member}")
-            with archive.open(member) as file:
-                _write(file, target)
+            with archive.open(member) as file, replacing(target) as partial, partial.open("wb") as output:
+                shutil.copyfileobj(file, output)
         return
-    with _damage_refused(path), tarfile.open(path) as packed:
-        _write(_file_of_tar(path, packed, member), target)
+    with _damage_refused(path), tarfile.open(path) as packed, replacing(target) as partial:
+        _extract_from_tar(path, packed, member, partial)
+
+
+def _extract_from_tar(path: Path, packed: tarfile.TarFile, member: str, target: Path) -> None:
+    unpacked = number = 0
+    for number, one in enumerate(packed, 1):
+        unpacked += one.size
+        _refuse_size(path, number, unpacked)
+        if one.name.removeprefix("./") == member and one.isreg() and (file := packed.extractfile(one)):
+            with target.open("wb") as output:
+                shutil.copyfileobj(file, output)
+    # The checksum of a compressed archive is at its end.
+    while packed.fileobj and (rest := packed.fileobj.read(CHUNK_BYTES)):
+        unpacked += len(rest)
+        _refuse_size(path, number, unpacked)
+    if not target.exists():
+        raise DataError(f"{path} has no file {member}")
 
 
 @contextmanager
@@ -86,22 +102,8 @@ def _damage_refused(path: Path) -> Iterator[None]:
         # error without a number; a full disk is no damage.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
-        raise DataError(f"{path} is truncated or corrupt: {error}") from error
-
-
-def _file_of_tar(path: Path, packed: tarfile.TarFile, member: str) -> IO[bytes]:
-    unpacked = 0
-    for number, one in enumerate(packed, 1):
-        unpacked += one.size
-        _refuse_size(path, number, unpacked)
-        if one.name.removeprefix("./") == member and (file := packed.extractfile(one)) and one.isreg():
-            return file
-    raise DataError(f"{path} has no file {member}")
-
-
-def _write(file: IO[bytes], target: Path) -> None:
-    with replacing(target) as partial, partial.open("wb") as output:
-        shutil.copyfileobj(file, output)
+        cause = str(error).partition("\n")[0].rstrip(":")
+        raise DataError(f"{path} is truncated or corrupt: {cause}") from error
 
 
 def _refuse_size(path: Path, members: int, unpacked: int) -> None:
