@@ -213,6 +213,30 @@ BENCHMARK_FILES: dict[str, tuple[dict[str, Any], dict[str, bytes]]] = {
         {"files": "nway.tsv", "languages": ["en", "de"]},
         {"nway.tsv": b"en\tde\none\teins\ntwo\tzwei\n"},
     ),
+    "classification": (
+        {"files": "{language}.{split}.csv", "languages": ["en", "de"], "splits": {"valid": "test"}},
+        {
+            "en.train.csv": b'text,label\n"a dog, a cat",a\n"a ""b""",b\n',
+            "en.test.csv": b"text,label\none,a\ntwo,b\n",
+            "de.test.csv": b"text,label\neins,a\nzwei,b\n",
+        },
+    ),
+}
+XQUAD_R = {
+    "data": [
+        {
+            "paragraphs": [
+                {
+                    "context": "One day. Two.",
+                    "sentences": ["One day.", "Two."],
+                    "sentence_breaks": [[0, 8], [9, 13]],
+                    "qas": [
+                        {"id": "q", "question": "How many?", "answers": [{"answer_start": 9, "text": "Two"}]}
+                    ],
+                }
+            ]
+        }
+    ]
 }
 
 
@@ -223,6 +247,8 @@ def test_damaged_test_sets_are_sets_or_one_line(kind: str, tmp_path: Path) -> No
     settings = load(kinds, kind).SETTINGS.model_validate(described)
     (name, content), output = next(iter(files.items())), tmp_path / "out"
     output.mkdir()
+    for other, text in files.items():
+        (tmp_path / other).write_bytes(text)
 
     def attempt(damaged: bytes) -> object:
         (tmp_path / name).write_bytes(damaged)
@@ -231,6 +257,28 @@ def test_damaged_test_sets_are_sets_or_one_line(kind: str, tmp_path: Path) -> No
 
     assert attempt(content)
     inject(f"test set {kind}", mutations(content), attempt)
+
+
+def test_a_damaged_file_of_questions_is_a_pool_or_one_line(tmp_path: Path) -> None:
+    content = json.dumps(XQUAD_R).encode()
+    for code in ("en", "de"):
+        (tmp_path / f"{code}.json").write_bytes(content)
+    about = {"kind": "pool", "form": "xquad-r", "questions": f"{tmp_path}/{{language}}.json"}
+    settings = load(kinds, "pool").SETTINGS.model_validate(
+        {**about, "languages": ["en", "de"], "licence": "own"}
+    )
+    output = tmp_path / "out"
+    output.mkdir()
+
+    def attempt(damaged: bytes) -> object:
+        (tmp_path / "de.json").write_bytes(damaged)
+        collect(settings, None, output)
+        return read_all(output)
+
+    assert attempt(content)
+    with pytest.raises(DataError, match="has half a character"):
+        attempt(content.replace(b"How", b"\\ud800"))
+    inject("test set pool", mutations(content), attempt)
 
 
 def test_one_long_line_takes_time_in_proportion_to_its_length() -> None:

@@ -119,6 +119,9 @@ def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
     """Write pairs, or rows of more columns, as gzipped TSV and return their number; equal pairs give equal bytes.
 
     A tab, line feed or carriage return inside a sentence becomes a space.
+
+    Raises:
+        DataError: half a character, as JSON can have it (\\ud800).
     """
     count = 0
     with (
@@ -129,7 +132,10 @@ def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
     ):
         for row in pairs:
             cells = (cell.translate(BLANK) for cell in row)
-            file.write("\t".join(cells) + "\n")
+            try:
+                file.write("\t".join(cells) + "\n")
+            except UnicodeEncodeError as error:
+                raise DataError(f"{path}: row {count + 1} has half a character ({error.reason})") from error
             count += 1
     return count
 

@@ -171,7 +171,7 @@ def _articles(
     """
     asked, pool = [], []
     try:
-        articles = json.loads(b"".join(unpacked(path)))["data"]
+        articles = json.loads(b"".join(unpacked(path)).decode())["data"]
         for place, paragraph in (
             (f"{one}-{other}", paragraph)
             for one, article in enumerate(articles)
