@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import peers
 import pytest
 import score_table
 from scipy.stats import binomtest
@@ -259,6 +260,15 @@ def test_the_table_of_alignment_is_its_records() -> None:
         cells = [f"{one.f1:.1f} [{one.low:.1f}, {one.high:.1f}]" for one in by_way.itertuples()]
         name = {"bible": "Acts and Hebrews", "ntrex": "NTREX"}[text]
         assert row == f"| {' | '.join([name, pair, *cells])} |"
+
+
+@pytest.mark.parametrize("task", peers.TASKS)
+def test_the_tables_of_the_peers_are_their_records(task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, show = peers.TASKS[task]
+    show(peers.read(RESULTS / f"peers.{task}.csv"))
+    page = (RESULTS / "peers.md").read_text(encoding="utf-8")
+    tables = capsys.readouterr().out.strip().split("\n\n")
+    assert [printed for printed in tables if printed not in page] == []
 
 
 def test_a_score_without_a_record_is_found() -> None:
