@@ -22,7 +22,7 @@ MUTATIONS ?= 20000
 
 demo: setup
 	@preset=demo; \
-	$(VENV)/bin/python -m pip show --quiet $(DEMO_PACKAGES) 2> /dev/null || \
+	$(VENV)/bin/python -m pip install --quiet --no-deps -c constraints.txt $(DEMO_PACKAGES) > $(VENV)/demo.log 2>&1 || \
 	{ preset=mini; echo "demo: $(DEMO_PACKAGES) cannot be installed ($(VENV)/demo.log): part 2 alone, the preset mini"; }; \
 	rm -rf exported/$$preset; \
 	$(IN_VENV) snakemake --cores $(CORES) --config preset=$$preset && \

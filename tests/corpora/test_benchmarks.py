@@ -352,17 +352,17 @@ def test_a_wide_file_that_lacks_something_is_refused(text: str | None, message: 
 
 
 def test_a_file_for_each_language_becomes_one_text_in_many_languages(tmp_path: Path) -> None:
-    (tmp_path / "deu.txt").write_text("Regen\r\nHund\r\n\r\nTag\r\n")
-    (tmp_path / "swh.txt").write_text("Mvua\n \nJua\n<range>\n")
+    (tmp_path / "deu.txt").write_text("Regen\r\nHund\r\n\r\nNacht\r\nTag\r\n")
+    (tmp_path / "swh.txt").write_text("Mvua\n \nJua\nUsiku na siku\n<range>\n")
     settings = _nway(str(tmp_path / "{language}.txt"), {"sw": "swh", "de": "deu"})
     assert settings.outside == [str(tmp_path / "deu.txt"), str(tmp_path / "swh.txt")]
     collected(settings, tmp_path / "out")
     assert nway.read(tmp_path / "out")[0].sentences == {"de": ["Regen"], "sw": ["Mvua"]}
-    assert json.loads((tmp_path / "out" / "counts.json").read_text()) == {"kept": 1, "incomplete": 3}
+    assert json.loads((tmp_path / "out" / "counts.json").read_text()) == {"kept": 1, "incomplete": 4}
     with pytest.raises(DataError, match=r"no file for fr, e\.g\. .*fra\.txt"):
         collected(_nway(str(tmp_path / "{language}.txt"), {"de": "deu", "fr": "fra"}), tmp_path / "out")
     (tmp_path / "swh.txt").write_text("Mvua\nJua\n")
-    with pytest.raises(DataError, match=r"swh\.txt has 2 lines, .*deu\.txt has 4"):
+    with pytest.raises(DataError, match=r"swh\.txt has 2 lines, .*deu\.txt has 5"):
         collected(settings, tmp_path / "out")
 
 

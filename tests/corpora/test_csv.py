@@ -49,7 +49,14 @@ def test_too_few_columns_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"x\.csv: row 1 has 2 columns, not 3"):
         pairs(corpus(tmp_path, "x.csv", columns=[1, 3]))
     with pytest.raises(ValidationError, match="of one file, name the source's and the target's"):
-        pairs(corpus(tmp_path, "x.csv", columns=[1]))
+        corpus(tmp_path, "x.csv", columns=[1])
+
+
+def test_names_of_columns_are_in_the_first_row(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,german,english\n1,Hund,dog\n")
+    assert pairs(corpus(tmp_path, "x.csv", columns=["english", "german"])) == [("dog", "Hund")]
+    with pytest.raises(DataError, match="no column french; its columns are id, german, english"):
+        pairs(corpus(tmp_path, "x.csv", columns=["english", "french"]))
 
 
 def test_quoted_cells_of_tsv_are_read_as_those_of_csv(tmp_path: Path) -> None:

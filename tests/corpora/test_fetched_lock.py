@@ -140,7 +140,7 @@ def test_without_a_network_only_the_cache_is_used(
     monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
     second = get("second", "en-de", "en-fr")
     assert (second / "en-fr.zip").read_bytes() == (first / "en-fr.zip").read_bytes()
-    with pytest.raises(OfflineError, match=r"Voices/v1/en-it: not in .*cache, .*ORTHOGLOT_OFFLINE"):
+    with pytest.raises(OfflineError, match=r"Voices/v1/en-it: no sound copy in .*cache, .*ORTHOGLOT_OFFLINE"):
         get("third", "en-de", "en-it")
     assert not (tmp_path / "third" / "manifest.json").exists()
 
@@ -157,7 +157,7 @@ def test_without_a_network_a_finished_archive_of_a_stopped_run_counts(
     (tmp_path / "third.checkpoint").mkdir()
     (tmp_path / "third.checkpoint" / "en-de.zip").write_bytes(b"of another time")
     shutil.rmtree(tmp_path / "cache")
-    with pytest.raises(OfflineError, match="Voices/v1/en-de: not in"):
+    with pytest.raises(OfflineError, match="Voices/v1/en-de: no sound copy in"):
         get("third", "en-de")
 
 

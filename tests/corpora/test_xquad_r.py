@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from collected_sets import collected
 from pydantic import ValidationError
 
 from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings, read
 from orthoglot.errors import DataError
+from orthoglot.tasks.suite.lareqa import AnswerRetrieval
 
 
 def paragraph(*sentences: str, questions: dict[str, str]) -> dict[str, Any]:
@@ -71,6 +73,22 @@ def test_the_answer_of_a_question_is_the_sentence_in_which_it_begins(tmp_path: P
     )
 
 
+def test_an_answer_counts_in_each_language_however_its_text_is_cut(tmp_path: Path) -> None:
+    files(tmp_path)
+    (found,) = read(collected(settings(tmp_path), tmp_path / "pool"))
+    answers = [["Zwei Nächte.", "Two nights."], ["Ein Tag.", "One day."], ["Drei Männer.", "Three men."]]
+    candidates = [text for texts in found.candidates.values() for text in texts]
+    for language in ("de", "en"):
+        assert [sorted(candidates[place] for place in row) for row in found.relevant(language)] == [
+            sorted(row) for row in answers
+        ]
+    meaning = {text: row for row, texts in enumerate([*answers, ["Ja."]]) for text in texts}
+    vectors = {code: np.eye(4)[[meaning[text] for text in texts]] for code, texts in found.candidates.items()}
+    task = AnswerRetrieval("lareqa", found, "de")
+    scores = task.score({**vectors, "question": np.eye(4)[:3]}).scores["de"]
+    assert scores.tolist() == [[1, 1], [1, 1], [1, 1]]
+
+
 @pytest.mark.parametrize("key", ["sentences", "sentence_breaks", "qas"])
 def test_a_file_that_lacks_something_is_one_line(key: str, tmp_path: Path) -> None:
     content = files(tmp_path)["de"]
@@ -86,6 +104,11 @@ def test_what_is_no_such_file_is_one_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "en.json").write_text(text)
     with pytest.raises(DataError, match=r"en\.json is no file of XQuAD-R"):
         collected(settings(tmp_path), tmp_path / "pool")
+
+
+def test_all_languages_are_asked(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="XQuAD-R asks in all its languages"):
+        settings(tmp_path, asked=["en"])
 
 
 @pytest.mark.parametrize("values", [{"candidates": "x.tsv"}, {"questions": "x.json"}, {"form": "table"}])

@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from orthoglot.errors import DataError
 from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.settings import Language, Settings
 from orthoglot.text.bitext import read_rows
@@ -168,10 +167,3 @@ def read_tables(
         if "." not in (pair := path.name.removesuffix(ending)):
             rows = read_rows(path, columns)
             yield path, graded_pair(pair), [list(column) for column in zip(*rows, strict=True)]
-
-
-def places_of(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
-    """Where the first line of a file has these names of columns."""
-    if missing := [name for name in names if name not in header]:
-        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
-    return [header.index(name) for name in names]

@@ -12,10 +12,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, graded_pair, places_of, read_tables
+from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, graded_pair, read_tables
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings, Whole
-from orthoglot.text.bitext import read_table, write_pairs
+from orthoglot.text.bitext import places_of, read_table, write_pairs
 from orthoglot.text.patterns import MINI, by_name, filled
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from orthoglot.benchmarks.base import places_of
 from orthoglot.benchmarks.labelled_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import read_json, read_table
+from orthoglot.text.bitext import places_of, read_json, read_table
 from orthoglot.text.splitting import SplitSettings, split_of
 from orthoglot.text.xml_memory import child, elements
 

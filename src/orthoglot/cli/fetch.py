@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,49 +31,65 @@ def fetch(
     Example: orthoglot fetch --preset real
     """
     from orthoglot import config
+    from orthoglot.fetching import files, opus
     from orthoglot.fetching import lock as locks
-    from orthoglot.fetching import opus
-    from orthoglot.fetching.files import obtain, remote_files
     from orthoglot.formats.kinds.opus import OpusSettings
 
     if every and preset:
         raise ConfigError("--all, --preset: give one of them")
     settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
     found = settings.every_address() if every else settings.addresses_of(settings.preset)
-    files = remote_files(address for addresses in found.values() for address in addresses)
+    remote = files.remote_files(address for addresses in found.values() for address in addresses)
+    if check:
+        _compare(remote)
+        typer.echo(f"{len(remote)} files are as {locks.LOCK} has them")
+        return
     corpora = {} if every else settings.corpora_of(settings.preset)
     archives = {entry: one for entry, one in corpora.items() if isinstance(one, OpusSettings)}
-    locks.CACHE.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=locks.CACHE.parent, prefix="fetch-") as scratch:
-        folder = Path(scratch)
-        if check:
-            _compare(files, folder)
-        else:
-            obtain(files, folder, lock=locks.LOCK, cache=locks.CACHE)
-        cache = folder / "cache" if check else locks.CACHE
+    # Where finished and half downloads outlive a stopped command; two commands wait for each other.
+    checkpoint = locks.CACHE.with_name("fetching")
+    scratch = checkpoint / "files"
+    scratch.mkdir(parents=True, exist_ok=True)
+    with checkpoint.with_suffix(".lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        for entry, addresses in found.items():
+            try:
+                files.fetch(addresses, scratch, checkpoint, lock=locks.LOCK, cache=locks.CACHE)
+            except DataError as error:
+                raise DataError(f"{entry}: {error}") from error
         for entry, corpus in archives.items():
-            (folder / entry).mkdir()
+            home = scratch / entry
+            home.mkdir(exist_ok=True)
             address = api or settings.opus_api
-            opus.fetch(
-                corpus, address, folder / entry, folder / f"{entry}.checkpoint", lock=locks.LOCK, cache=cache
-            )
-    verb = "compared" if check else "here"
-    typer.echo(
-        f"{len(files)} files and {len(archives)} corpora of OPUS are {verb}: {', '.join([*found, *archives])}"
-    )
+            opus.fetch(corpus, address, home, checkpoint / entry, lock=locks.LOCK, cache=locks.CACHE)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    named = ", ".join([*found, *archives]) or "nothing to fetch"
+    typer.echo(f"{len(remote)} files and {len(archives)} corpora of OPUS are in {locks.CACHE}: {named}")
+    chosen = [] if every else settings.selected.benchmarks
+    for entry, one in ((entry, settings.benchmarks[entry]) for entry in chosen):
+        if missing := [path for path in one.outside if not Path(path).is_file()]:
+            typer.echo(f"benchmarks.{entry}: {missing[0]} does not exist; {one.obtain}")
 
 
-def _compare(files: Mapping[str, str], folder: Path) -> None:
+def _compare(remote: Mapping[str, str]) -> None:
     """Fetch each file anew; what does not match is listed, and one line at the end says how many."""
     from orthoglot.fetching import lock as locks
     from orthoglot.fetching.files import obtain
 
+    known = locks.read(locks.LOCK)
     wrong = 0
-    for name, address in files.items():
-        try:
-            obtain({name: address}, folder, lock=locks.LOCK, cache=folder / "cache")
-        except (DataError, OfflineError) as error:
-            wrong += 1
-            typer.echo(str(error))
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for name, address in remote.items():
+            # A copy, so that nothing is added to the lock.
+            lock = folder / "lock"
+            locks.record(lock, name, known[name]) if name in known else lock.unlink(missing_ok=True)
+            try:
+                obtain({name: address}, folder / "files", lock=lock, cache=folder / "cache")
+                if name not in known:
+                    raise DataError(f"{address}: {locks.LOCK} does not have it")
+            except (DataError, OfflineError) as error:
+                wrong += 1
+                typer.echo(str(error).replace(str(lock), str(locks.LOCK)))
     if wrong:
-        raise DataError(f"{wrong} of {len(files)} files are not as {locks.LOCK} has them")
+        raise DataError(f"{wrong} of {len(remote)} files are not as {locks.LOCK} has them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from orthoglot.atomic import link
@@ -10,6 +11,8 @@ from orthoglot.fetching import lock as locks
 from orthoglot.fetching.download import sha256_of
 from orthoglot.fetching.lock import Archive
 
+logger = logging.getLogger(__name__)
+
 
 def place(cache: Path, sha256: str, file: Path) -> Path:
     """Where the cache has a file with this digest; it keeps the ending of the name."""
@@ -17,13 +20,16 @@ def place(cache: Path, sha256: str, file: Path) -> Path:
 
 
 def at_hand(sha256: str, file: Path, cache: Path | None) -> bool:
-    """Whether a file with this digest is in its place or in the cache, and then it is in both; a damaged one goes."""
+    """Whether a file with this digest is in its place or in the cache, and then it is in both.
+
+    A damaged one in the cache stays until `keep` replaces it.
+    """
     if cache and (stored := place(cache, sha256, file)).exists():
         if sha256_of(stored) == sha256:
             file.parent.mkdir(parents=True, exist_ok=True)
             link(stored, file)
             return True
-        stored.unlink()
+        logger.warning("%s is damaged", stored)
     if file.exists() and sha256_of(file) == sha256:
         keep(file, sha256, cache)
         return True

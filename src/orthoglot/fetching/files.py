@@ -45,7 +45,10 @@ def fetch(addresses: Iterable[str], output: Path, checkpoint: Path, *, lock: Pat
         path = output / name_of(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         if member:
-            extract(checkpoint / name_of(file), member, path)
+            try:
+                extract(checkpoint / name_of(file), member, path)
+            except DataError as error:
+                raise DataError(f"{address}: {error}") from error
         else:
             link(checkpoint / name_of(file), path)
 
@@ -66,7 +69,7 @@ def obtain(files: Mapping[str, str], folder: Path, *, lock: Path, cache: Path) -
     if missing and os.environ.get(OFFLINE):
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         lacking = ", ".join(files[name] for name in missing[:NAMED])
-        raise OfflineError(f"{lacking}{more}: not in {cache}, and {OFFLINE} is set")
+        raise OfflineError(f"{lacking}{more}: no sound copy in {cache}, and {OFFLINE} is set")
 
     def one(name: str) -> None:
         address, file = files[name], folder / name

@@ -120,7 +120,7 @@ def fetch(
     missing = [one for one in pairs if one not in files]
     if missing and os.environ.get(OFFLINE):
         lacking = ", ".join(names[one] for one in missing)
-        raise OfflineError(f"{lacking}: not in {cache}, and {OFFLINE} is set")
+        raise OfflineError(f"{lacking}: no sound copy in {cache}, and {OFFLINE} is set")
     chosen = _chosen(settings, api, {pairs[one]: None for one in missing}) if missing else {}
 
     def obtain(one: str) -> Archive:

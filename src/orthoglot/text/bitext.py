@@ -209,6 +209,13 @@ def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
         raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
 
 
+def places_of(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Where the first line of a file has these names of columns."""
+    if missing := [name for name in names if name not in header]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
+    return [header.index(name) for name in names]
+
+
 def read_lines(path: Path) -> Iterator[str]:
     """Stream the lines of a text file; .gz and .zst are unpacked.
 

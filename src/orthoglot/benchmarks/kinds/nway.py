@@ -12,10 +12,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, Paths, places_of
+from orthoglot.benchmarks.base import Benchmark, Paths
 from orthoglot.errors import DataError
 from orthoglot.settings import Language
-from orthoglot.text.bitext import MERGED, read_lines, read_rows, write_pairs
+from orthoglot.text.bitext import MERGED, places_of, read_lines, read_rows, write_pairs
 from orthoglot.text.patterns import MINI, by_name, filled
 
 NWAY = "nway.tsv.gz"
@@ -86,10 +86,15 @@ class NwaySet:
 
 
 def collect(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int]:
-    """Write one file; a line that lacks a language, or has `<range>`, is left out: all pairs have the same items."""
+    """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
     languages = sorted(settings.columns)
     rows = _aligned_rows(paths, languages) if settings.by_language else _wide_rows(settings, paths, languages)
-    whole = [row for row in rows if all(sentence.strip() not in ("", MERGED) for sentence in row)]
+    # A line before `<range>` has the text of both.
+    whole = [
+        row
+        for row, following in zip(rows, [*rows[1:], ()], strict=True)
+        if all(sentence.strip() for sentence in row) and MERGED not in (*row, *following)
+    ]
     if not whole:
         raise DataError(f"{settings.files}: no line has a sentence in each of {', '.join(languages)}")
     write_pairs(output / NWAY, [languages, *whole])

@@ -15,11 +15,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, Paths, places_of
+from orthoglot.benchmarks.base import Benchmark, Paths
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
-from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
+from orthoglot.text.bitext import places_of, read_json, read_rows, unpacked, write_pairs
 from orthoglot.text.patterns import MINI, filled
 
 POOL = "pool.tsv.gz"
@@ -51,6 +51,8 @@ class PoolSettings(Benchmark):
     @model_validator(mode="after")
     def _every_language_has_its_files(self) -> Self:
         by_language = self.form == "xquad-r"
+        if by_language and self.asked:
+            raise ValueError("asked: XQuAD-R asks in all its languages")
         if by_language != ("{language}" in self.questions) or by_language == bool(self.candidates):
             raise ValueError(
                 "xquad-r has questions with {language} and no candidates, other forms both files"
@@ -96,6 +98,30 @@ class PoolSet:
     def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
         """(language, sentences) whose vectors the benchmark needs."""
         return (*self.questions.items(), *self.candidates.items())
+
+    def relevant(self, language: str) -> list[list[int]]:
+        """Of each question of a language the places, among the candidates of all languages, of what answers it.
+
+        In a language that has the same question, that is its own answer there: texts may be cut into sentences in
+        another way. In any other language, it is what has the id of the answer.
+        """
+        places: dict[tuple[str, str], list[int]] = {}
+        named = ((code, name) for code in self.candidates for name in self.ids[code])
+        for place, candidate in enumerate(named):
+            places.setdefault(candidate, []).append(place)
+        others = {
+            code: dict(zip(numbers, self.answers[code], strict=True))
+            for code, numbers in self.numbers.items()
+            if code != language
+        }
+        return [
+            [
+                place
+                for code in self.candidates
+                for place in places.get((code, others.get(code, {}).get(number, answer)), [])
+            ]
+            for number, answer in zip(self.numbers[language], self.answers[language], strict=True)
+        ]
 
 
 def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int]:

@@ -28,9 +28,9 @@ class LocalSettings(PairedSettings):
     """One TSV file, or two Moses files, source first, or one translation memory (.tmx, .xliff, .xlf); plain, .gz or
     .zst; or one message catalogue (.po, .mo); here or at an address (https://). `{pair}`, `{source}` and `{target}`
     stand for a pair and its two languages, `{name}` for what `pairs` says of it."""
-    columns: list[Count] = []
-    """Of CSV files (.csv) the columns with sentences, numbered from 1: of one file the source's and the target's, of
-    two files those that translate each other, row by row."""
+    columns: list[Count] | list[str] = []
+    """Of CSV files (.csv) the columns with sentences: of one file the source's and the target's, of two files those
+    that translate each other, row by row. Names mean that the first row has them; numbers, from 1, that it has none."""
     licence: str
     """Of the text; the report lists it."""
 
@@ -38,7 +38,9 @@ class LocalSettings(PairedSettings):
     def _each_pair_has_files_of_its_own(self) -> Self:
         found = self.pair_sources("").values()
         if any((source["kind"] == "csv") != bool(self.columns) for source in found):
-            raise ValueError("columns: for CSV files (.csv), and for them alone")
+            raise ValueError("columns: CSV files (.csv) need them, e.g. [1, 2], and other files have none")
+        if len(self.files) == 1 and len(self.columns) not in (0, 2):
+            raise ValueError("columns: of one file, name the source's and the target's")
         # Some translation memories state the languages of each text.
         sources = [
             source for source in found if not getattr(load(kinds, source["kind"]), "OF_MANY_PAIRS", False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -10,15 +11,15 @@ from pydantic import Field, model_validator
 
 from orthoglot.formats.base import Corpus, Source
 from orthoglot.settings import Language
-from orthoglot.text.bitext import MERGED, Item, LeftOut, read_pairs
+from orthoglot.text.bitext import MERGED, Item, LeftOut, SentencePair, read_pairs
 from orthoglot.text.patterns import by_name, filled
 
 
 class MultiParallelSettings(Corpus):
     """One text in many languages: a file for each, in which line n is the translation of line n of the others.
 
-    An empty line is a sentence that the language lacks; it is left out of that language's pair alone. So is `<range>`,
-    which stands in eBible's files for a verse that an earlier line has.
+    An empty line is a sentence that the language lacks; it is left out of that language's pair alone. So are
+    `<range>`, which stands in eBible's files for a verse that the line before has, and that line.
     """
 
     kind: Literal["multi-parallel"]
@@ -61,6 +62,7 @@ SETTINGS = MultiParallelSettings
 
 
 def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """The pairs of two files."""
-    for pair in read_pairs([Path(path) for path in source.paths]):
-        yield LeftOut("merged_lines") if MERGED in pair else pair
+    """The pairs of two files; a line whose text is in an earlier one goes, and so does that earlier one."""
+    pairs = read_pairs([Path(path) for path in source.paths])
+    for pair, following in pairwise(chain(pairs, [SentencePair("", "")])):
+        yield LeftOut("merged_lines") if MERGED in (*pair, *following) else pair

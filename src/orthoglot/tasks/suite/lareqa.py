@@ -62,10 +62,9 @@ class AnswerRetrieval:
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """(Q, 2) AP@20 and AP of each question; NaN where it, or one of its answers, has no direction."""
         pool = np.concatenate([vectors[code] for code in self.pool.candidates])
-        ids = np.array([name for code in self.pool.candidates for name in self.pool.ids[code]])
         there, asked = usable(pool), usable(vectors["question"])
         kept = np.flatnonzero(there)
-        order = np.argsort(ids, kind="stable")
+        answering = self.pool.relevant(self.language)
         found = np.full((len(asked), 2), np.nan)
         candidates = unit(pool[kept].astype(np.float64))
         place = np.cumsum(there) - 1  # of a candidate among those kept
@@ -75,11 +74,7 @@ class AnswerRetrieval:
             rows = questions[start : start + step]
             similarity = unit(vectors["question"][rows].astype(np.float64)) @ candidates.T
             for row, own in zip(rows.tolist(), similarity, strict=True):
-                answer = self.pool.answers[self.language][row]
-                first, last = (
-                    np.searchsorted(ids, answer, side=side, sorter=order) for side in ("left", "right")
-                )
-                relevant = order[first:last]
+                relevant = answering[row]
                 if there[relevant].all():
                     at = ranks(own, place[relevant])
                     found[row] = average_precision(at, DEPTH), average_precision(at)
