@@ -132,7 +132,9 @@ def test_without_a_network_some_files_that_are_not_here_are_named_and_all_counte
     get: Callable[[str], Path], server: OpusServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ORTHOGLOT_OFFLINE", "1")
-    with pytest.raises(OfflineError, match=r"no sound copy in .*cache, and ORTHOGLOT_OFFLINE is set") as error:
+    with pytest.raises(
+        OfflineError, match=r"no sound copy in .*cache, and ORTHOGLOT_OFFLINE is set"
+    ) as error:
         get("offline")
     assert sum(f"https://{HOST}/{FOLDER}/{name}" in str(error.value) for name in TEXTS) == 3
     assert "and 1 more: no sound copy in" in str(error.value)
@@ -216,7 +218,9 @@ def test_the_command_fetches_a_preset_and_compares_it_later(server: OpusServer, 
         presets__mini__corpora=["mini", "more"],
     )
     told = workspace.run("orthoglot", "fetch", "--preset", "mini")
-    assert "5 files and 0 corpora of OPUS are in .cache/fetched: benchmarks.fetched, corpora.more" in told.stdout
+    assert (
+        "5 files and 0 corpora of OPUS are in .cache/fetched: benchmarks.fetched, corpora.more" in told.stdout
+    )
     assert len(server.requests) == 5
     workspace.run("orthoglot", "fetch", "--preset", "mini", ORTHOGLOT_OFFLINE="1")
     assert len(server.requests) == 5
