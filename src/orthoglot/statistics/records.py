@@ -44,6 +44,7 @@ BOUNDS = {
     **dict.fromkeys((MAE, "norm", "kl-d", "ch-i"), NOT_NEGATIVE),
     **dict.fromkeys(("language_share", "r2"), EXPLAINED),
     "cosine": CORRELATION,
+    "translation-cosine": CORRELATION,
     "pr": (0.0, 1.0),
     "pooled:between": NUMBER,
 }

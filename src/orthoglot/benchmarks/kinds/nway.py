@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -92,7 +93,7 @@ def collect(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int
     # A line before `<range>` has the text of both.
     whole = [
         row
-        for row, following in zip(rows, [*rows[1:], ()], strict=True)
+        for row, following in pairwise([*rows, ()])
         if all(sentence.strip() for sentence in row) and MERGED not in (*row, *following)
     ]
     if not whole:

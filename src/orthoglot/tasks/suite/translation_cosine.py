@@ -17,7 +17,7 @@ TITLE = "Mean cosine of translations"
 QUESTION = "How similar is a sentence to its translation?"
 # Neither: where all sentences are alike, translations are as well.
 BETTER: dict[str, Direction] = {}
-MEASURES = {"translation-cosine": (Metric("cosine", mean()),)}
+MEASURES = {"translation-cosine": (Metric("translation-cosine", mean()),)}
 COMPARED = ()
 
 
