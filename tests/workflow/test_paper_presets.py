@@ -151,7 +151,12 @@ def test_segmenters_that_are_not_installed_stop_the_plan_and_no_job(
 ) -> None:
     plan = planned(values, "ems-62", languages=["en", "zh"])
     (tokens,) = (job for job in plan.jobs.values() if job.verb == "tokenise")
-    assert tokens.settings["tokenizer"]["segmenters"] == {"zh": "jieba", "ja": "sudachi"}
+    assert tokens.settings["tokenizer"]["segmenters"] == {
+        "zh": "jieba",
+        "ja": "sudachi",
+        "th": "moses",
+        "my": "moses",
+    }
     plan.check_files(tokens)
 
     def absent(name: str) -> NoReturn:
