@@ -178,23 +178,33 @@ def measured(name: str, one: Set, view: str, model: Model, margin: str, draws: n
     for kind, threshold in thresholds.items():
         row[f"{kind}threshold"] = threshold
         kept = pairs.margins >= threshold
-        counts = np.zeros((len(one.source), 3), dtype=np.float32)
-        np.add.at(counts[:, 0], pairs.sources[kept], right[kept])
-        np.add.at(counts[:, 1], pairs.sources[kept], 1)
-        counts[:, 2] = gold
         row[f"{kind}mined"] = int(kept.sum())
-        sums = np.vstack([counts.sum(axis=0), draws @ counts])
-        with np.errstate(invalid="ignore"):
-            shares = {
-                "precision": sums[:, 0] / sums[:, 1],
-                "recall": sums[:, 0] / sums[:, 2],
-                "f1": 2 * sums[:, 0] / (sums[:, 1] + sums[:, 2]),
-            }
+        shares = shares_of(pairs.sources[kept], right[kept], gold, draws)
         for what, values in shares.items():
             row[f"{kind}{what}"] = float(values[0])
             row[f"{kind}{what}_low"], row[f"{kind}{what}_high"] = interval(values[1:])
         row[f"{kind}draws"] = shares["f1"]
     return row
+
+
+def shares_of(
+    sources: np.ndarray, right: np.ndarray, gold: np.ndarray, draws: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Precision, recall and F1 of mined pairs, (1 + R,) each: of all lines, and of each draw of them.
+
+    Args:
+        sources: line of each pair.
+        right: whether each pair is one of the gold pairs.
+        gold: how many gold pairs each of the N lines has.
+        draws: how often each line is in each draw (R, N).
+    """
+    counts = np.zeros((len(gold), 3))
+    np.add.at(counts[:, 0], sources, right)
+    np.add.at(counts[:, 1], sources, 1)
+    counts[:, 2] = gold
+    true, mined, all_gold = np.vstack([counts.sum(axis=0), draws @ counts]).T
+    with np.errstate(invalid="ignore"):
+        return {"precision": true / mined, "recall": true / all_gold, "f1": 2 * true / (mined + all_gold)}
 
 
 def interval(draws: np.ndarray) -> tuple[float, float]:

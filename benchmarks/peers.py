@@ -38,7 +38,7 @@ import numpy as np
 import pandas as pd
 from alignment import Gold, f1, gale_church, interval, scores
 from language_guard import share
-from mining_quality import cell, mixed, rows, table
+from mining_quality import cell, mixed, rows, shares_of, table
 from mining_quality import interval as spread
 from remembered import remembered
 from scoring_quality import FALSE_DROP, KINDS, noisy, written
@@ -449,18 +449,9 @@ def mined(model: Model, shared: Path, peers: Path) -> Iterator[dict[str, Any]]:
                 row |= {"same": len(own & {*found}) / len(own), "seconds": seconds}
                 for cut, threshold in cuts.items():
                     kept = margins >= threshold
-                    counts = np.zeros((len(one.source), 3))
-                    np.add.at(counts[:, 0], sources[kept], right[kept])
-                    np.add.at(counts[:, 1], sources[kept], 1)
-                    np.add.at(counts[:, 2], [source for source, _ in gold], 1)
                     row |= {f"{cut}threshold": threshold, f"{cut}mined": int(kept.sum())}
-                    sums = np.vstack([counts.sum(axis=0), draws @ counts])
-                    with np.errstate(invalid="ignore"):
-                        values = {
-                            "precision": sums[:, 0] / sums[:, 1],
-                            "recall": sums[:, 0] / sums[:, 2],
-                            "f1": 2 * sums[:, 0] / (sums[:, 1] + sums[:, 2]),
-                        }
+                    lines = np.bincount([source for source, _ in gold], minlength=len(one.source))
+                    values = shares_of(sources[kept], right[kept], lines, draws)
                     for what, drawn in values.items():
                         row |= {f"{cut}{what}": float(drawn[0])}
                         row |= dict(

@@ -71,6 +71,9 @@ def test_no_entry_points_outside_the_repository() -> None:
 def test_where_a_file_has_no_address_the_entry_says_how_to_get_it() -> None:
     for name, one in shipped().benchmarks.items():
         assert bool(one.outside) == bool(one.obtain), name
+    for name, corpus in shipped().corpora.items():
+        brought = corpus.verb or corpus.invented or corpus.addresses(everything) or corpus.kind == "gettext"
+        assert bool(brought) != bool(corpus.obtain), name
 
 
 def fetched(addresses: list[str], folder: Path) -> Path:

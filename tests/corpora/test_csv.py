@@ -46,7 +46,7 @@ def test_rows_of_two_files_are_a_pair_for_each_column(tmp_path: Path) -> None:
 
 def test_too_few_columns_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n")
-    with pytest.raises(DataError, match=r"x\.csv: row 1 has 2 columns, not 3"):
+    with pytest.raises(DataError, match=r"x\.csv: line 1 has 2 columns, not 3"):
         pairs(corpus(tmp_path, "x.csv", columns=[1, 3]))
     with pytest.raises(ValidationError, match="of one file, name the source's and the target's"):
         corpus(tmp_path, "x.csv", columns=[1])

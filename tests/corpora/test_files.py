@@ -217,9 +217,10 @@ def test_the_command_fetches_a_preset_and_compares_it_later(server: OpusServer, 
         presets__mini__benchmarks=["mini-tatoeba", "fetched"],
         presets__mini__corpora=["mini", "more"],
     )
-    told = workspace.run("orthoglot", "fetch", "--preset", "mini")
+    answer = workspace.run("orthoglot", "fetch", "--preset", "mini")
     assert (
-        "5 files and 0 corpora of OPUS are in .cache/fetched: benchmarks.fetched, corpora.more" in told.stdout
+        "5 files and 0 corpora of OPUS are in .cache/fetched: benchmarks.fetched, corpora.more"
+        in answer.stdout
     )
     assert len(server.requests) == 5
     workspace.run("orthoglot", "fetch", "--preset", "mini", ORTHOGLOT_OFFLINE="1")

@@ -134,13 +134,7 @@ def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> 
     names, lines = tables[0]
     for other, (more, rows) in zip(files[1:], tables[1:], strict=True):
         names, lines = _joined(path, names, lines, other, more, rows)
-    wanted = settings.columns.of(*graded_pair(pair))
-    if named:
-        places = places_of(path, names, [str(column) for column in wanted])
-    else:
-        places = [int(column) - 1 for column in wanted]
-        if max(places) >= len(lines[0]):
-            raise DataError(f"{path}: line 1 has {len(lines[0])} columns, not {max(places) + 1}")
+    places = places_of(path, names if named else lines[0], settings.columns.of(*graded_pair(pair)))
     rows = [[line[place] for place in places] for line in lines]
     for number, row in enumerate(rows, 1 + (named and isinstance(settings.parts[0], str))):
         score = _number(row[2], path, number)

@@ -122,16 +122,12 @@ def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> 
 
 def _cells(path: Path, columns: Sequence[str | int], *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """(number of the row, cells of the wanted columns); a name means that the first row names the columns."""
-    rows = enumerate(read_table(path, quoted=quoted), 1)
-    if isinstance(columns[0], str):
-        _, header = next(rows)
-        places = places_of(path, header, [str(name) for name in columns])
-    else:
-        places = [int(column) - 1 for column in columns]
-    for number, row in rows:
-        if max(places) >= len(row):
-            raise DataError(f"{path}: line {number} has {len(row)} columns, not {max(places) + 1}")
-        yield number, [row[place] for place in places]
+    places: list[int] = []
+    for number, row in enumerate(read_table(path, quoted=quoted), 1):
+        if number == 1:
+            places = places_of(path, row, columns)
+        if number > 1 or not isinstance(columns[0], str):
+            yield number, [row[place] for place in places]
 
 
 def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:

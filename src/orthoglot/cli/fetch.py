@@ -80,10 +80,11 @@ def _compare(remote: Mapping[str, str]) -> None:
     wrong = 0
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
+        # A copy, so that nothing is added to the lock.
+        lock = folder / locks.LOCK
+        if known:
+            shutil.copy(locks.LOCK, lock)
         for name, address in remote.items():
-            # A copy, so that nothing is added to the lock.
-            lock = folder / "lock"
-            locks.record(lock, name, known[name]) if name in known else lock.unlink(missing_ok=True)
             try:
                 obtain({name: address}, folder / "files", lock=lock, cache=folder / "cache")
                 if name not in known:

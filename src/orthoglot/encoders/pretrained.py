@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM
-from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
 
 from orthoglot.encoders.base import (
     TokenEncoder,
@@ -147,7 +146,12 @@ def open_checkpoint(
 def _network(place: Path) -> Any:
     """The class of a checkpoint: no Auto class of transformers opens M2M-100's encoder alone, which SONAR is."""
     architectures = json.loads((place / "config.json").read_text(encoding="utf-8")).get("architectures")
-    return M2M100Encoder if architectures == ["M2M100Encoder"] else AutoModel
+    if architectures != ["M2M100Encoder"]:
+        return AutoModel
+    # It takes a second to import.
+    from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
+
+    return M2M100Encoder
 
 
 def with_token_head(place: Path, name: str, model: Any) -> Any:

@@ -117,16 +117,18 @@ def _sizes(archives: Iterable[Entry]) -> dict[str, int]:
 def fetched(
     addresses: Mapping[str, Sequence[str]], licences: Mapping[str, str], lock: Mapping[str, Archive]
 ) -> list[Estimate]:
-    """What the files with addresses of each entry take; a size that the lock has not is not known.
+    """What the files with addresses of each entry take; a file that two entries share counts with the first.
 
     Args:
         addresses: by entry, as `orthoglot.config.Params.addresses_of` gives them.
         licences: by entry.
-        lock: see `orthoglot.fetching.lock`.
+        lock: see `orthoglot.fetching.lock`; a size that it does not have is not known.
     """
     found = []
+    counted: set[str] = set()
     for entry, own in addresses.items():
-        files = remote_files(own)
+        files = remote_files(own).keys() - counted
+        counted |= files
         sizes = [lock[name].size for name in files if name in lock]
         size = sum(sizes) if len(sizes) == len(files) else None
         count = f"{len(files)} files"

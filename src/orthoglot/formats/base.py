@@ -61,7 +61,7 @@ class PairedSettings(Corpus):
     """A corpus whose language pairs are named one by one."""
 
     pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
-    """Language pairs, pivot first, e.g. en-de."""
+    """Language pairs, pivot first, e.g. en-de, or each with the text that `{name}` stands for."""
     max_pairs: Whole | dict[str, Count] = 0
     """Sentence pairs that are used of each language pair at most, a sample; 0 for all. Or a number by language pair;
     of those not named all are used."""

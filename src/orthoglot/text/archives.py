@@ -17,12 +17,12 @@ from pathlib import Path, PurePosixPath
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
+from orthoglot.text.bitext import CHUNK_BYTES
 
 MAX_MEMBERS = 1_000
 MAX_UNPACKED_BYTES = 1 << 37
 MAX_RATIO = 200  # text and its links shrink 3 to 30 times, a bomb of zeros about 1,000 times
 SMALL_BYTES = 1 << 20
-CHUNK_BYTES = 1 << 20
 _DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,

@@ -209,11 +209,18 @@ def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
         raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
 
 
-def places_of(path: Path, header: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Where the first line of a file has these names of columns."""
-    if missing := [name for name in names if name not in header]:
-        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header)}")
-    return [header.index(name) for name in names]
+def places_of(path: Path, first: Sequence[str], columns: Sequence[str | int]) -> list[int]:
+    """Where the columns of a table are, by their names in its first row, or by their numbers from 1.
+
+    Raises:
+        DataError: the first row has no such name, or fewer columns.
+    """
+    if missing := [column for column in columns if isinstance(column, str) and column not in first]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(first)}")
+    places = [first.index(column) if isinstance(column, str) else column - 1 for column in columns]
+    if max(places) >= len(first):
+        raise DataError(f"{path}: line 1 has {len(first)} columns, not {max(places) + 1}")
+    return places
 
 
 def read_lines(path: Path) -> Iterator[str]:

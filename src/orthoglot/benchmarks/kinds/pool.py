@@ -1,7 +1,7 @@
 """Questions, and one pool of sentences of many languages that answer them, as in LAReQA; or mentions and entities.
 
 A folder has `pool.tsv.gz`. Each line has what it is ("question" or "candidate"), its language, its id, the id of the
-answer, and the text. Translations share their ids, so that a question has an answer in each language that has one.
+answer, and the text. `PoolSet.relevant` says what answers a question in each language.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PoolSettings(Benchmark):
     have filled in the text."""
     candidates: str = ""
     """A TSV file whose first line names the columns lang, id and sentence; or Mewsli-X's candidate_set_entities file,
-    in which an entity has one language. XQuAD-R has none."""
+    in which an entity has one language. XQuAD-R has none. See `PoolSet.relevant` for what answers a question."""
     languages: Annotated[list[Language], Field(min_length=2)]
     """The languages of the pool; others of the files are left out."""
     asked: list[Language] = []

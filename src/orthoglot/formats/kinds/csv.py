@@ -31,16 +31,13 @@ def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
         DataError: a file cannot be read or lacks a column, or two files have different numbers of rows.
     """
     paths = [Path(path) for path in source.paths]
-    places = [[column - 1 for column in source.columns if isinstance(column, int)] for _ in paths]
+    places: list[list[int]] = []
     for number, rows in enumerate(zip_longest(*map(read_table, paths)), 1):
-        for path, row in zip(paths, rows, strict=True):
-            if row is None:
-                raise DataError(f"{path} has {number - 1} rows, fewer than the other file")
-        if number == 1 and isinstance(source.columns[0], str):
+        if None in rows:
+            raise DataError(f"{paths[rows.index(None)]} has {number - 1} rows, fewer than the other file")
+        if number == 1:
             places = [places_of(path, row, source.columns) for path, row in zip(paths, rows, strict=True)]
-            continue
-        for path, row, wanted in zip(paths, rows, places, strict=True):
-            if max(wanted) >= len(row):
-                raise DataError(f"{path}: row {number} has {len(row)} columns, not {max(wanted) + 1}")
+            if isinstance(source.columns[0], str):
+                continue
         cells = [[row[place] for place in wanted] for row, wanted in zip(rows, places, strict=True)]
         yield from [SentencePair(*cells[0])] if len(rows) == 1 else map(SentencePair, *cells)

@@ -22,8 +22,6 @@ class LocalSettings(PairedSettings):
     """Files of sentence pairs."""
 
     kind: Literal["local"]
-    pairs: Annotated[list[str], Field(min_length=1)] | Annotated[dict[str, str], Field(min_length=1)]
-    """Language pairs, pivot first, e.g. en-de, or each with the text that `{name}` stands for."""
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
     """One TSV file, or two Moses files, source first, or one translation memory (.tmx, .xliff, .xlf); plain, .gz or
     .zst; or one message catalogue (.po, .mo); here or at an address (https://). `{pair}`, `{source}` and `{target}`
