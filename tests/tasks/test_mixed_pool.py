@@ -83,6 +83,24 @@ def test_a_constant_view_is_at_chance() -> None:
     assert found[:, 2] == pytest.approx(1 / (1 + 116 / 2))
 
 
+def test_of_equal_cosines_half_count_as_better() -> None:
+    """Line 7 repeats line 3: each translation of the two ties with one sentence of the other line, also far away."""
+    for language in (0.0, 5.0):
+        given = vectors(language, 0.1)
+        for rows in given.values():
+            rows[7] = rows[3]
+        stacked = np.concatenate([*given.values()])
+        stacked /= np.linalg.norm(stacked, axis=1, keepdims=True)
+        ranks = 1 / in_pool(stacked, LANGUAGES)[:, 2].reshape(LANGUAGES, LINES)
+        if language == 0:
+            # Before the nearest translation comes the sentence's own copy, and one is equal to it.
+            assert ranks[:, [3, 7]] == pytest.approx(2.5)
+            assert np.delete(ranks, [3, 7], axis=1) == pytest.approx(1)
+        else:
+            assert (ranks[:, 3] % 1 == 0.5).all()
+            assert (ranks >= LINES).all()
+
+
 def test_keys_are_lines_whatever_the_language() -> None:
     keys = task().keys().reshape(LANGUAGES, LINES)
     assert (keys == keys[0]).all()

@@ -65,6 +65,15 @@ def test_neighbours_are_the_definition(kind: str, n: int, m: int, d: int, k: int
         assert found.backward.tolist() == backward
 
 
+@pytest.mark.parametrize("kind", ["different", "repeated", "constant"])
+@pytest.mark.parametrize("tile", [*TILES, (48, 16)])
+def test_neighbours_in_the_list_itself_are_those_in_a_copy_of_it(kind: str, tile: tuple[int, int]) -> None:
+    x, _ = sides(kind, 130, 1, 50)
+    own, twin = nearest(x, x, 5, tile=tile), nearest(x, x.copy(), 5)
+    assert own.forward.tolist() == twin.forward.tolist() == by_definition(exact(x, x), 5)
+    assert own.backward.tolist() == twin.backward.tolist()
+
+
 def test_oracle_v1_lowest_index_wins_the_tie() -> None:
     # tests/worked-examples.md#worked-evaluation-1: rows find 0, 2, 2; in column 1 (0-based) rows 1 and 2 tie at .2.
     similarity = np.array([[0.9, 0.1, 0.2], [0.3, 0.2, 0.8], [0.1, 0.2, 0.7]])

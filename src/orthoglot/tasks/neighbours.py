@@ -61,16 +61,19 @@ def nearest(
 
     Args:
         x: (n, D), rows of length 1.
-        y: (m, D), rows of length 1.
+        y: (m, D), rows of length 1; if it is x itself, each product is computed once for both of its rows.
         k: neighbours, at least 1.
         device: "cpu", "cuda", ...: where the products are computed; the result is the same.
         tile: rows and columns of a tile, None for a size that suits the device; the result is the same.
     Source: docs/papers.md#protocol-retrieval.
     """
-    x, y = (np.ascontiguousarray(side, dtype=np.float32) for side in (x, y))
+    same = y is x
+    x = np.ascontiguousarray(x, dtype=np.float32)
+    y = x if same else np.ascontiguousarray(y, dtype=np.float32)
     tile = tile or (TILE if device == "cpu" else GPU_TILE)
     forward, backward = candidates(x, y, k + k // 2 + SPARE, device, tile)
-    return Nearest(settle(*forward, x, y, k), settle(*backward, y, x, k))
+    found = settle(*forward, x, y, k)
+    return Nearest(found, found if same else settle(*backward, y, x, k))
 
 
 def cosines(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -97,7 +100,8 @@ def candidates(
 ) -> tuple[Lists, Lists]:
     """The rows with the `keep` highest float32 products, in no order: their numbers and products, of x and of y.
 
-    Both lists have `keep` columns; a product is -inf where there are fewer rows.
+    Both lists have `keep` columns; a product is -inf where there are fewer rows. If y is x, both are one list, and only
+    the products above the diagonal tiles are computed.
     """
     import torch
 
@@ -110,12 +114,19 @@ def candidates(
         )
         for side in (x, y)
     )
+    same = y is x
+    if same:
+        backward = forward
     for top in range(0, len(x), height):
         rows = torch.tensor(x[top : top + height], device=device)
-        for left in range(0, len(y), width):
+        for left in range(top if same else 0, len(y), width):
             products = rows @ torch.tensor(y[left : left + width], device=device).T
             _renew(forward, top, products, left)
-            _renew(backward, left, products.T.contiguous(), top)  # `topk` is slow along columns
+            # Of one list with itself, the columns that are rows of this tile have had their products.
+            skipped = min(max(0, top + len(rows) - left), products.shape[1]) if same else 0
+            if skipped < products.shape[1]:
+                # `topk` is slow along columns.
+                _renew(backward, left + skipped, products[:, skipped:].T.contiguous(), top)
     return _arrays(forward), _arrays(backward)
 
 

@@ -123,7 +123,7 @@ def in_pool(vectors: np.ndarray, languages: int, device: str = "cpu") -> np.ndar
     among = np.sort(language[first], axis=1)
     distinct = 1 + (np.diff(among, axis=1) > 0).sum(axis=1)
     found[:, 1] = distinct / min(first.shape[1], languages)
-    found[:, 2] = 1 / _first_ranks(vectors, languages)
+    found[:, 2] = 1 / _first_ranks(vectors, near, languages)
     found[:, 3] = (line[near[:, : languages - 1]] == line[:, None]).mean(axis=1)
     found[:, 4] = np.bincount(first.ravel(), minlength=total)
     return found
@@ -136,21 +136,40 @@ def others(rows: np.ndarray) -> np.ndarray:
     return rows[~own].reshape(len(rows), -1)
 
 
-def _first_ranks(vectors: np.ndarray, languages: int) -> np.ndarray:
-    """The rank of the nearest translation of each sentence among all others; of equal cosines, half count as better."""
+def _first_ranks(vectors: np.ndarray, near: np.ndarray, languages: int) -> np.ndarray:
+    """The rank of the nearest translation of each sentence among all others; of equal cosines, half count as better.
+
+    Where a translation is among the nearest, and clearly above the last of them, their cosines are all that count.
+    """
     exact = vectors.astype(np.float64)
     total = len(exact)
     lines = total // languages
-    found = np.empty(total)
-    step = max(1, BLOCK_ENTRIES // total)
+    found = np.full(total, np.nan)
+    step = max(1, BLOCK_ENTRIES // near.shape[1] // exact.shape[1])
     for start in range(0, total, step):
         own = np.arange(start, min(start + step, total))
+        rows = near[own]
+        similarity = np.einsum("nd,nkd->nk", exact[own], exact[rows])
+        translations = rows % lines == (own % lines)[:, None]
+        best = np.where(translations, similarity, -np.inf).max(axis=1, keepdims=True)
+        # A sentence that is not among them may be above the last by `EQUAL`, and by the rounding of `nearest`.
+        known = similarity.min(axis=1) < best[:, 0] - 3 * EQUAL
+        similarity[translations] = -np.inf
+        found[own[known]] = _rank(similarity, best)[known]
+    rest = np.flatnonzero(np.isnan(found))
+    step = max(1, BLOCK_ENTRIES // total)
+    for start in range(0, len(rest), step):
+        own = rest[start : start + step]
         similarity = exact[own] @ exact.T
         similarity[np.arange(len(own)), own] = -np.inf
         translations = (own % lines)[:, None] + lines * np.arange(languages)
-        values = np.take_along_axis(similarity, translations, axis=1)
-        best = values.max(axis=1, keepdims=True)
+        best = np.take_along_axis(similarity, translations, axis=1).max(axis=1, keepdims=True)
         np.put_along_axis(similarity, translations, -np.inf, axis=1)
-        better, as_good = ((similarity > best + off).sum(axis=1) for off in (EQUAL, -EQUAL))
-        found[own] = 1 + (better + as_good) / 2
+        found[own] = _rank(similarity, best)
     return found
+
+
+def _rank(similarity: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """1, and one for each of a row's cosines above its best (n, 1), half for each that is equal."""
+    better, as_good = ((similarity > best + off).sum(axis=1) for off in (EQUAL, -EQUAL))
+    return 1 + (better + as_good) / 2
