@@ -327,7 +327,9 @@ def test_translations_have_a_mean_cosine_by_pair_in_every_view(
 ) -> None:
     only = settings.model_copy(update={"tasks": ["translation-cosine"]})
     records = run(world, only, tmp_path / "out", [world.decomposer("dream", 1)], "dream")
-    assert {(r.task, r.dataset, r.metric) for r in records} == {("translation-cosine", "test", "translation-cosine")}
+    assert {(r.task, r.dataset, r.metric) for r in records} == {
+        ("translation-cosine", "test", "translation-cosine")
+    }
     found = {(r.subset, r.view): r.value for r in records if r.seed is None}
     assert {subset for subset, _ in found} == {"qaa-qab", "qaa-qac", "all"}
     meaning, language, sentence = (found["all", view] for view in ("meaning", "language", "sentence"))

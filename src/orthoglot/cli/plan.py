@@ -38,7 +38,7 @@ def plan(
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
     rows += fetched(addresses, licences, lock.read(lock.LOCK))
     whole = total(rows)
-    fetching = whole.download * 8 / (megabits * 1e6) / 3600
+    fetching = None if whole.download is None else whole.download * 8 / (megabits * 1e6) / 3600
     if as_json:
         totals = {**asdict(whole), "download_hours": fetching}
         typer.echo(
@@ -53,10 +53,12 @@ def plan(
             lines.append((entry, "all", *_amounts(total(members)), members[0].release))
     lines.append(("all", "all", *_amounts(whole), ""))
     options.print_table(lines, right=range(2, 6))
-    typer.echo(
-        f"\n{name}: the download takes {_hours(fetching)} h at {megabits:g} Mbit/s, preparing it then "
-        f"{_hours(whole.hours)} h on one core, less where language pairs run side by side."
-    )
+    if fetching is not None:
+        typer.echo(f"\n{name}: the download takes {_time(fetching)} at {megabits:g} Mbit/s.")
+    if whole.hours is not None:
+        typer.echo(
+            f"Preparing it takes {_time(whole.hours)} on one core, less where language pairs run side by side."
+        )
     if whole.unknown:
         typer.echo(f"Not counted: {whole.unknown} lines whose size nothing here says.")
     for row in rows:
@@ -72,7 +74,7 @@ def plan(
 
 def _amounts(row: Estimate | Total) -> tuple[str, str, str, str]:
     pairs = "?" if row.pairs is None else f"{row.pairs:,}"
-    return pairs, _amount(row.download), _amount(row.disk), "?" if row.hours is None else _hours(row.hours)
+    return pairs, _amount(row.download), _amount(row.disk), _hours(row.hours)
 
 
 def _sizes(archives: dict[str, int]) -> str:
@@ -89,5 +91,9 @@ def _amount(count: int | None) -> str:
     return f"{count} B"
 
 
-def _hours(hours: float) -> str:
-    return f"{hours:,.2f}"
+def _hours(hours: float | None) -> str:
+    return "?" if hours is None else f"{hours:,.2f}"
+
+
+def _time(hours: float) -> str:
+    return f"{hours:,.2f} h" if hours >= 1 else f"{60 * hours:.1f} min"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orthoglot.fetching.catalogue import archives, left_out
 from orthoglot.fetching.files import remote_files
@@ -21,6 +22,7 @@ DRAWN_FROM_PER_SECOND = 113_000
 # Bytes of prepared files over those of their archives (1.07 to 1.41 by script).
 PREPARED_SHARE = 1.10
 KIBIBYTE = 1024
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Total:
-    """Sums over estimates, of what is known.
+    """Sums over estimates, of what is known; None where nothing is.
 
     Attributes:
         unknown: how many rows are missing in the sums of bytes.
     """
 
-    pairs: int
-    download: int
-    disk: int
-    hours: float
+    pairs: int | None
+    download: int | None
+    disk: int | None
+    hours: float | None
     unknown: int
 
 
@@ -140,9 +142,14 @@ def total(rows: Iterable[Estimate]) -> Total:
     """The sums of estimates."""
     listed = list(rows)
     return Total(
-        sum(row.pairs or 0 for row in listed),
-        sum(row.download or 0 for row in listed),
-        sum(row.disk or 0 for row in listed),
-        sum(row.hours or 0.0 for row in listed),
+        _sum(row.pairs for row in listed),
+        _sum(row.download for row in listed),
+        _sum(row.disk for row in listed),
+        _sum(row.hours for row in listed),
         sum(row.disk is None for row in listed),
     )
+
+
+def _sum(values: Iterable[Number | None]) -> Number | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
