@@ -24,6 +24,7 @@ from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import unit
 
 SEED = 1
+SIZES = 1, 2, 3
 LANGUAGES = {
     "bible": {"en": "eng", "de": "deu", "ru": "rus", "zh": "cmn", "sw": "swh"},
     "ntrex": {"en": "eng", "de": "deu", "ru": "rus", "zh": "zho-CN", "sw": "swa"},
@@ -178,7 +179,7 @@ def main() -> None:
         gold = _of_documents(text, text.gold)
         vectors = {}
         for language, sentences in text.sentences.items():
-            for size in (1, 2):
+            for size in SIZES:
                 joined = [" ".join(sentences[i : i + size]) for i in range(len(sentences) - size + 1)]
                 file = given.work / f"{corpus}.{part}.{language}.{size}.npy"
                 vectors[language, size] = text_vectors(
@@ -190,14 +191,17 @@ def main() -> None:
                 sides = {
                     (language, size): _view(model, vectors[language, size], view, language, pair)
                     for language, pair in (("en", other), (other, "en"))
-                    for size in (1, 2)
+                    for size in SIZES
                 }
                 for margin in ("ratio", "distance"):
                     found = []
-                    for (i, j), (k, last) in pairwise(text.starts):
-                        x = [sides["en", size][i : max(k - size + 1, i)] for size in (1, 2)]
-                        y = [sides[other, size][j : max(last - size + 1, j)] for size in (1, 2)]
-                        links = align(x, y, margin=margin) if len(x[0]) and len(y[0]) else []
+                    for ((i, j), (k, last)), both in zip(
+                        pairwise(text.starts), _texts(text, other), strict=True
+                    ):
+                        x = [sides["en", size][i : max(k - size + 1, i)] for size in SIZES]
+                        y = [sides[other, size][j : max(last - size + 1, j)] for size in SIZES]
+                        lengths = tuple(np.array([len(one.encode()) for one in side]) for side in both)
+                        links = align(x, y, lengths, margin=margin) if len(x[0]) and len(y[0]) else []
                         found.append(
                             [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in links]
                         )

@@ -116,7 +116,8 @@ def ours(x: list[str], y: list[str], look: tuple[Look, Look], join: int) -> Gold
     for side, of in zip((x, y), look, strict=True):
         joined = [[" ".join(side[i : i + a]) for i in range(len(side) - a + 1)] for a in range(1, join + 1)]
         sides.append([of(texts) for texts in joined])
-    return [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in align(*sides)]
+    lengths = tuple(np.array([len(text.encode()) for text in side]) for side in (x, y))
+    return [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in align(*sides, lengths)]
 
 
 def vecalign(x: list[str], y: list[str], look: tuple[Look, Look]) -> Gold:
@@ -215,8 +216,9 @@ def aligned(model: Model, shared: Path, peers: Path) -> Iterator[dict[str, Any]]
         for part in ("sentence", "meaning"):
             look = tuple(partial(_looked, model, part=part, language=language) for language in text.pair)
             ways += [
-                (part, "orthoglot", partial(ours, look=look, join=2)),
-                (part, "orthoglot --join 3", partial(ours, look=look, join=3)),
+                (part, "orthoglot", partial(ours, look=look, join=3)),
+                (part, "orthoglot --join 2", partial(ours, look=look, join=2)),
+                (part, "orthoglot --join 4", partial(ours, look=look, join=4)),
                 (part, "vecalign", partial(vecalign, look=look)),
                 (part, "bertalign", partial(bertalign, look=look, folder=peers / "bertalign")),
                 (part, "SentAlign", partial(sentalign, look=look, folder=peers / "SentAlign")),

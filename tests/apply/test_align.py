@@ -43,8 +43,8 @@ def margin_of(x: Side, y: Side, link: tuple[int, ...], margin: Margin, k: int) -
     """By the formula, in double precision and one pair at a time."""
     source, target, a, b = link
     u, v = x[a - 1][source].astype(float), y[b - 1][target].astype(float)
-    near_u = sorted((float(u @ other) for other in y[0].astype(float)), reverse=True)[:k]
-    near_v = sorted((float(v @ other) for other in x[0].astype(float)), reverse=True)[:k]
+    near_u = sorted((float(u @ other) for other in np.concatenate(y[:a]).astype(float)), reverse=True)[:k]
+    near_v = sorted((float(v @ other) for other in np.concatenate(x[:b]).astype(float)), reverse=True)[:k]
     near = (sum(near_u) / len(near_u) + sum(near_v) / len(near_v)) / 2
     if margin == "ratio":
         return float(u @ v) / near if near > 0 else -np.inf
@@ -54,14 +54,29 @@ def margin_of(x: Side, y: Side, link: tuple[int, ...], margin: Margin, k: int) -
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize(("n", "m", "sizes"), [(4, 4, 2), (1, 4, 2), (4, 2, 3), (3, 4, 1), (1, 1, 2)])
 @pytest.mark.parametrize("margin", ["ratio", "distance"])
-def test_no_other_alignment_has_a_higher_sum(seed: int, n: int, m: int, sizes: int, margin: Margin) -> None:
+@pytest.mark.parametrize("with_lengths", [False, True])
+def test_no_other_alignment_has_a_higher_sum(
+    seed: int, n: int, m: int, sizes: int, margin: Margin, with_lengths: bool
+) -> None:
     x, y = document(seed, n, m, sizes)
+    rng = np.random.default_rng(seed)
+    lengths = (rng.integers(5, 80, n), rng.integers(5, 80, m)) if with_lengths else None
     threshold = {"ratio": 0.9, "distance": -0.1}[margin] + 0.02 * seed
-    found = align(x, y, margin=margin, neighborhood=2, threshold=threshold)
+    found = align(x, y, lengths, margin=margin, neighborhood=2, threshold=threshold)
+
+    def agreement(i: int, j: int, a: int, b: int) -> float:
+        if lengths is None:
+            return 1.0
+        shares = (
+            lengths[0][i : i + a].sum() / lengths[0].sum(),
+            lengths[1][j : j + b].sum() / lengths[1].sum(),
+        )
+        return float(np.log2(1 + min(shares) / max(shares)))
 
     def total(links: Sequence[tuple[int, ...]]) -> float:
         return sum(
-            (a + b) / 2 * (margin_of(x, y, (i, j, a, b), margin, 2) - threshold) for i, j, a, b in links
+            (a + b) / 2 * agreement(i, j, a, b) * (margin_of(x, y, (i, j, a, b), margin, 2) - threshold)
+            for i, j, a, b in links
         )
 
     best = max(total(links) for links in alignments(n, m, sizes))
@@ -93,6 +108,17 @@ def test_joined_and_missing_sentences_are_found(
     x, y = sides(kept, 4)
     assert [link[:4] for link in align(x, y)] == expected
     assert [link[:4] for link in align(y, x)] == [(j, i, b, a) for i, j, a, b in expected]
+
+
+def test_lengths_decide_between_texts_that_vectors_cannot_tell_apart() -> None:
+    """Of two sentences that are one vector, alone and joined, the target takes as many as its length has room for."""
+    sentence = unit(np.ones((1, 3), dtype=np.float32))
+    x, y = [np.repeat(sentence, 2, axis=0), sentence], [np.repeat(sentence, 2, axis=0), sentence]
+    sizes = [
+        [link[2:4] for link in align(x, y, (np.array([10, 10]), np.array(target)), threshold=0.5)]
+        for target in ([10, 10], [1, 1000])
+    ]
+    assert sizes == [[(1, 1), (1, 1)], [(2, 1)]]
 
 
 def test_the_threshold_decides_what_is_left_out() -> None:

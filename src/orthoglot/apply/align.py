@@ -19,11 +19,8 @@ NEUTRAL = {"ratio": 1.0, "distance": 0.0}
 CELLS = 10**8
 BAND = 64
 ROWS = 256  # whose margins are computed at once
-SKIP_SOURCE, SKIP_TARGET, KINDS = (
-    0,
-    1,
-    2,
-)  # what the search notes for a cell; from KINDS on, which kind of link
+# What the search notes for a cell; from KINDS on, which kind of link.
+SKIP_SOURCE, SKIP_TARGET, KINDS = 0, 1, 2
 
 
 class Link(NamedTuple):
@@ -41,33 +38,40 @@ class Texts(NamedTuple):
 
     Attributes:
         vectors: at a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it.
-        near: at a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side.
+        near: at a - 1, (n - a + 1,): mean cosine with its nearest texts of the other side.
+        lengths: at a - 1, (n - a + 1,): share of the document; None without lengths.
     """
 
     vectors: Sequence[np.ndarray]
     near: Sequence[np.ndarray]
+    lengths: Sequence[np.ndarray] | None
 
 
 def align(
     x: Sequence[np.ndarray],
     y: Sequence[np.ndarray],
+    lengths: tuple[np.ndarray, np.ndarray] | None = None,
     *,
     margin: Margin = "ratio",
-    neighborhood: int = 4,
+    neighborhood: int = 8,
     threshold: float | None = None,
     cells: int = CELLS,
     band: int = BAND,
     device: str = "cpu",
     threads: int = 1,
 ) -> list[Link]:
-    """Links in the order of both documents that maximise the sum of (a + b) / 2 * (margin - threshold).
+    """Links in the order of both documents that maximise the sum of (a + b) / 2 * q * (margin - threshold).
 
     A link joins a sentences with b, a + b at most one more than the sizes of x: of two sizes, 1-1, 1-2 and 2-1. Other
-    sentences are left out. The neighbours are single sentences of the same document.
+    sentences are left out. q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ, s being the
+    shorter and l the longer, each as a share of its document; without lengths q = 1. The neighbours of a text of a
+    sentences are the texts of at most a sentences of the other document: joining lengthens a text, and a longer text
+    is nearer to a joined one than single sentences are.
 
     Args:
         x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
         y: the same of m sentences, in as many sizes.
+        lengths: of the sentences of either side, (n,) and (m,), above 0, e.g. bytes.
         margin: "ratio", "distance" or "absolute".
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
         threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance".
@@ -87,12 +91,21 @@ def align(
     if (n + 1) * (m + 1) <= cells or min(n, m) < 2:
         low, high = np.zeros(n + 1, dtype=int), np.full(n + 1, m)
     else:
-        halves = [[_halved(side[0])] for side in (x, y)]
         rough = align(
-            *halves, neighborhood=neighborhood, cells=cells, band=band, device=device, threads=threads
+            [_halved(x[0])],
+            [_halved(y[0])],
+            neighborhood=neighborhood,
+            cells=cells,
+            band=band,
+            device=device,
+            threads=threads,
         )
         low, high = _around(rough, n, m, band)
-    sides = _near(x, y[0], neighborhood, device, threads), _near(y, x[0], neighborhood, device, threads)
+    of_x, of_y = lengths or (None, None)
+    sides = (
+        _texts(x, y, of_x, neighborhood, device, threads),
+        _texts(y, x, of_y, neighborhood, device, threads),
+    )
     return _search(*sides, margin, threshold, low, high)
 
 
@@ -102,13 +115,32 @@ def margins(x: Texts, y: Texts, margin: Margin, a: int, b: int, rows: slice, col
     return MARGINS[margin](cosine, (x.near[a - 1][rows, None] + y.near[b - 1][columns]) / 2)
 
 
-def _near(side: Sequence[np.ndarray], other: np.ndarray, k: int, device: str, threads: int) -> Texts:
+def _agreement(x: Texts, y: Texts, a: int, b: int, rows: slice, columns: slice) -> np.ndarray | float:
+    """q of the same texts as `margins`."""
+    if x.lengths is None or y.lengths is None:
+        return 1.0
+    own, others = x.lengths[a - 1][rows, None], y.lengths[b - 1][columns]
+    return np.log2(1 + np.minimum(own, others) / np.maximum(own, others))
+
+
+def _texts(
+    side: Sequence[np.ndarray],
+    other: Sequence[np.ndarray],
+    lengths: np.ndarray | None,
+    k: int,
+    device: str,
+    threads: int,
+) -> Texts:
     near = []
-    for vectors in side:
-        rows = search(vectors, other, k, device=device, threads=threads)[0].forward if len(vectors) else None
-        found = np.empty(0) if rows is None else cosines(vectors, other, rows).mean(axis=1)
+    for a, vectors in enumerate(side, 1):
+        among = np.concatenate(other[:a])
+        rows = search(vectors, among, k, device=device, threads=threads)[0].forward if len(vectors) else None
+        found = np.empty(0) if rows is None else cosines(vectors, among, rows).mean(axis=1)
         near.append(found.astype(np.float32))
-    return Texts(side, near)
+    if lengths is None:
+        return Texts(side, near, None)
+    ends = np.concatenate([[0.0], np.cumsum(lengths)]) / np.sum(lengths)
+    return Texts(side, near, [ends[a:] - ends[: max(len(ends) - a, 0)] for a in range(1, len(side) + 1)])
 
 
 def _search(
@@ -126,8 +158,9 @@ def _search(
         left, right = int(low[start]), int(high[stop - 1])
         gains = {}
         for a, b in kinds:
-            found = margins(x, y, margin, a, b, _starts(start, stop, a), _starts(left, right + 1, b))
-            gains[a, b] = (a + b) / 2 * (found - threshold)
+            texts = a, b, _starts(start, stop, a), _starts(left, right + 1, b)
+            found = margins(x, y, margin, *texts) - threshold
+            gains[a, b] = (a + b) / 2 * _agreement(x, y, *texts) * found
         for i in range(start, stop):
             first, last = int(low[i]), int(high[i])
             row = totals[i % (sizes + 1)]

@@ -28,6 +28,10 @@ class Document(NamedTuple):
         starts = range(len(self.sentences) - size + 1)
         return [" ".join(self.sentences[start : start + size]) for start in starts]
 
+    def lengths(self) -> np.ndarray:
+        """Bytes of each sentence in UTF-8."""
+        return np.array([len(text.encode()) for text in self.sentences])
+
 
 class Folders(NamedTuple):
     """The documents of two folders.
