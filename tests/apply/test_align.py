@@ -43,8 +43,8 @@ def margin_of(x: Side, y: Side, link: tuple[int, ...], margin: Margin, k: int) -
     """By the formula, in double precision and one pair at a time."""
     source, target, a, b = link
     u, v = x[a - 1][source].astype(float), y[b - 1][target].astype(float)
-    near_u = sorted((float(u @ other) for other in np.concatenate(y[:a]).astype(float)), reverse=True)[:k]
-    near_v = sorted((float(v @ other) for other in np.concatenate(x[:b]).astype(float)), reverse=True)[:k]
+    near_u = sorted((float(u @ other) for other in y[0].astype(float)), reverse=True)[:k]
+    near_v = sorted((float(v @ other) for other in x[0].astype(float)), reverse=True)[:k]
     near = (sum(near_u) / len(near_u) + sum(near_v) / len(near_v)) / 2
     if margin == "ratio":
         return float(u @ v) / near if near > 0 else -np.inf
@@ -67,17 +67,16 @@ def test_no_other_alignment_has_a_higher_sum(
     def agreement(i: int, j: int, a: int, b: int) -> float:
         if lengths is None:
             return 1.0
-        shares = (
-            lengths[0][i : i + a].sum() / lengths[0].sum(),
-            lengths[1][j : j + b].sum() / lengths[1].sum(),
-        )
-        return float(np.log2(1 + min(shares) / max(shares)))
+        cosine = x[0].astype(float) @ y[0].astype(float).T
+        mutual = [
+            (s, t) for s in range(n) for t in range(m) if cosine[s, t] == max(*cosine[s], *cosine[:, t])
+        ]
+        ratio = np.median([lengths[0][s] / lengths[1][t] for s, t in mutual])
+        both = lengths[0][i : i + a].sum(), ratio * lengths[1][j : j + b].sum()
+        return float(np.log2(1 + min(both) / max(both)))
 
     def total(links: Sequence[tuple[int, ...]]) -> float:
-        return sum(
-            (a + b) / 2 * agreement(i, j, a, b) * (margin_of(x, y, (i, j, a, b), margin, 2) - threshold)
-            for i, j, a, b in links
-        )
+        return sum(agreement(*link) * (margin_of(x, y, link, margin, 2) - threshold) for link in links)
 
     best = max(total(links) for links in alignments(n, m, sizes))
     assert total([link[:4] for link in found]) == pytest.approx(best, abs=1e-4)
@@ -110,15 +109,27 @@ def test_joined_and_missing_sentences_are_found(
     assert [link[:4] for link in align(y, x)] == [(j, i, b, a) for i, j, a, b in expected]
 
 
-def test_lengths_decide_between_texts_that_vectors_cannot_tell_apart() -> None:
-    """Of two sentences that are one vector, alone and joined, the target takes as many as its length has room for."""
-    sentence = unit(np.ones((1, 3), dtype=np.float32))
-    x, y = [np.repeat(sentence, 2, axis=0), sentence], [np.repeat(sentence, 2, axis=0), sentence]
-    sizes = [
-        [link[2:4] for link in align(x, y, (np.array([10, 10]), np.array(target)), threshold=0.5)]
-        for target in ([10, 10], [1, 1000])
-    ]
-    assert sizes == [[(1, 1), (1, 1)], [(2, 1)]]
+def test_lengths_decide_what_vectors_leave_open() -> None:
+    """The second of three sentences is nothing but its neighbours: alone or joined, the vectors are the same."""
+    rng = np.random.default_rng(4)
+    first, last = unit(rng.normal(size=(2, 8)).astype(np.float32))
+    x = [unit(np.stack([first, last, last])), unit(np.stack([first + last, last]))]
+    y = [unit(np.stack([first, last])), unit(np.stack([first + last]))]
+    for target, expected in ((10, (1, 1)), (20, (2, 1))):
+        links = align(x, y, (np.array([10, 10, 10]), np.array([10, target])), threshold=0.5)
+        assert links[-1][2:4] == expected
+
+
+def test_missing_sentences_leave_the_ratio_of_lengths_as_it_is() -> None:
+    rng = np.random.default_rng(2)
+    sentences = unit(rng.normal(size=(40, 64)).astype(np.float32))
+    kept = sentences[::2]
+    x = [sentences, unit(sentences[:-1] + sentences[1:])]
+    y = [kept, unit(kept[:-1] + kept[1:])]
+    # Were lengths shares of their documents, each sentence of y would seem as long as two of x.
+    lengths = np.full(40, 10), np.full(20, 30)
+    links = align(x, y, lengths, threshold=0.5, neighborhood=1)
+    assert [link[:4] for link in links] == [(2 * i, i, 1, 1) for i in range(20)]
 
 
 def test_the_threshold_decides_what_is_left_out() -> None:

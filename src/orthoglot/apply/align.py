@@ -38,8 +38,8 @@ class Texts(NamedTuple):
 
     Attributes:
         vectors: at a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it.
-        near: at a - 1, (n - a + 1,): mean cosine with its nearest texts of the other side.
-        lengths: at a - 1, (n - a + 1,): share of the document; None without lengths.
+        near: at a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side.
+        lengths: at a - 1, (n - a + 1,), in one unit for both sides; None without lengths.
     """
 
     vectors: Sequence[np.ndarray]
@@ -60,13 +60,15 @@ def align(
     device: str = "cpu",
     threads: int = 1,
 ) -> list[Link]:
-    """Links in the order of both documents that maximise the sum of (a + b) / 2 * q * (margin - threshold).
+    """Links in the order of both documents that maximise the sum of q * (margin - threshold).
 
-    A link joins a sentences with b, a + b at most one more than the sizes of x: of two sizes, 1-1, 1-2 and 2-1. Other
-    sentences are left out. q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ, s being the
-    shorter and l the longer, each as a share of its document; without lengths q = 1. The neighbours of a text of a
-    sentences are the texts of at most a sentences of the other document: joining lengthens a text, and a longer text
-    is nearer to a joined one than single sentences are.
+    A link joins a sentences with b, a + b at most one more than the sizes of x: of two sizes, 1-1, 1-2 and 2-1. It
+    counts once, whatever its size, so that joining must raise the margin. Other sentences are left out. The neighbours
+    are single sentences of the same document.
+
+    q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ: s is the shorter, l the longer. Lengths
+    of y are first multiplied by r, the median of the ratios of lengths, x over y, of the sentences that are nearest to
+    each other. Without lengths q = 1.
 
     Args:
         x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
@@ -101,10 +103,10 @@ def align(
             threads=threads,
         )
         low, high = _around(rough, n, m, band)
-    of_x, of_y = lengths or (None, None)
+    of_x, of_y = _joined(x, y, lengths, device, threads) if lengths else (None, None)
     sides = (
-        _texts(x, y, of_x, neighborhood, device, threads),
-        _texts(y, x, of_y, neighborhood, device, threads),
+        Texts(x, _near(x, y[0], neighborhood, device, threads), of_x),
+        Texts(y, _near(y, x[0], neighborhood, device, threads), of_y),
     )
     return _search(*sides, margin, threshold, low, high)
 
@@ -123,24 +125,31 @@ def _agreement(x: Texts, y: Texts, a: int, b: int, rows: slice, columns: slice) 
     return np.log2(1 + np.minimum(own, others) / np.maximum(own, others))
 
 
-def _texts(
-    side: Sequence[np.ndarray],
-    other: Sequence[np.ndarray],
-    lengths: np.ndarray | None,
-    k: int,
+def _near(
+    side: Sequence[np.ndarray], other: np.ndarray, k: int, device: str, threads: int
+) -> list[np.ndarray]:
+    near = []
+    for vectors in side:
+        rows = search(vectors, other, k, device=device, threads=threads)[0].forward if len(vectors) else None
+        found = np.empty(0) if rows is None else cosines(vectors, other, rows).mean(axis=1)
+        near.append(found.astype(np.float32))
+    return near
+
+
+def _joined(
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    lengths: tuple[np.ndarray, np.ndarray],
     device: str,
     threads: int,
-) -> Texts:
-    near = []
-    for a, vectors in enumerate(side, 1):
-        among = np.concatenate(other[:a])
-        rows = search(vectors, among, k, device=device, threads=threads)[0].forward if len(vectors) else None
-        found = np.empty(0) if rows is None else cosines(vectors, among, rows).mean(axis=1)
-        near.append(found.astype(np.float32))
-    if lengths is None:
-        return Texts(side, near, None)
-    ends = np.concatenate([[0.0], np.cumsum(lengths)]) / np.sum(lengths)
-    return Texts(side, near, [ends[a:] - ends[: max(len(ends) - a, 0)] for a in range(1, len(side) + 1)])
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Lengths of the texts of each size, those of y in the unit of x."""
+    forward, backward = (one[:, 0] for one in search(x[0], y[0], 1, device=device, threads=threads)[0])
+    mutual = np.flatnonzero(backward[forward] == np.arange(len(forward)))
+    ratio = np.median(lengths[0][mutual] / lengths[1][forward[mutual]])
+    ends = [np.concatenate([[0.0], np.cumsum(one)]) for one in (lengths[0], ratio * lengths[1])]
+    of_x, of_y = ([one[a:] - one[: max(len(one) - a, 0)] for a in range(1, len(x) + 1)] for one in ends)
+    return of_x, of_y
 
 
 def _search(
@@ -160,7 +169,7 @@ def _search(
         for a, b in kinds:
             texts = a, b, _starts(start, stop, a), _starts(left, right + 1, b)
             found = margins(x, y, margin, *texts) - threshold
-            gains[a, b] = (a + b) / 2 * _agreement(x, y, *texts) * found
+            gains[a, b] = _agreement(x, y, *texts) * found
         for i in range(start, stop):
             first, last = int(low[i]), int(high[i])
             row = totals[i % (sizes + 1)]
