@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.benchmarks.kinds.code_switched import known_words, read_dictionary, switched
+from orthoglot.benchmarks.kinds.code_switched import known_words, marked, read_dictionary, switched
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_pairs
 
@@ -78,3 +78,25 @@ def test_words_are_swapped_at_the_rate_and_translations_are_equally_likely() -> 
     # 4,000 words at 0.5: sd 32; 2,000 translations at 0.5: sd 22.
     assert sum(swapped for _, swapped in found) == pytest.approx(2000, abs=130)
     assert sum(mixed.count("hound") for mixed, _ in found) == pytest.approx(1000, abs=100)
+
+
+@given(
+    st.lists(st.sampled_from(["hund", "über", "mann", "der", "(Hund)"]), min_size=1, max_size=8),
+    st.integers(),
+)
+def test_what_was_swapped_is_marked_and_nothing_else(words: list[str], seed: int) -> None:
+    sentence = " ".join(words)
+    mixed, swapped = switched(sentence, WORDS, 0.5, Random(seed))
+    shown = marked(sentence, mixed)
+    assert shown.replace("*", "") == mixed
+    foreign = [word for word in mixed.split() if word not in words]
+    assert [word.strip("*") for word in shown.split() if word.startswith("*")] == foreign
+    assert swapped == len(foreign)
+
+
+def test_marks_stand_around_each_word_of_a_translation() -> None:
+    assert (
+        marked("Der alte Mann (schläft).", "Der old strong man (sleeps).")
+        == "Der *old* *strong* *man* *(sleeps).*"
+    )
+    assert marked("Hund", "Hund") == "Hund"

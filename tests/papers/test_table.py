@@ -16,9 +16,10 @@ from orthoglot.papers.claims import evaluate_claims
 from orthoglot.papers.measured import REASONS
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, printed_numbers
 from orthoglot.papers.runs import Run
-from orthoglot.papers.table import claim_tables, write_claims, write_records
+from orthoglot.papers.table import claim_tables, write_claims, write_records, write_results
 from orthoglot.statistics.records import ALL
 from orthoglot.statistics.table import Measured
+from orthoglot.tasks.examples import Shown, write_examples
 
 HOSTILE = "<script>alert(1)</script>|x"
 
@@ -144,7 +145,7 @@ def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespac
             self.seen.append(tag)
             self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
 
-    for paper, tables in (("oracle", 7), ("seed", 4)):
+    for paper, tables in (("oracle", 8), ("seed", 4)):
         page = Tags()
         page.feed(made.text[f"{paper}-table.html"])
         # One script sorts the tables; the content security policy names its digest.
@@ -202,3 +203,22 @@ def test_bad_input_writes_nothing(made: SimpleNamespace, tmp_path: Path) -> None
     with pytest.raises(DataError, match="no record"):
         write_claims([], tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_papers_table_of_sentences_has_those_of_the_run_or_says_why_not(
+    made: SimpleNamespace, tmp_path: Path
+) -> None:
+    (row,) = rows_of(made, "Table 7: Examples of code-switched sentences")[2:]
+    assert row == ["– no data"]
+    assert f'class="absent" title="{REASONS["no data"]}">–' in made.text["oracle-table.html"]
+    texts = {"Sentence": "Der Hund", "Code-switched": f"The *dog* {HOSTILE}", "Translation": "The dog"}
+    about = "code-switched", "switched", "de->en", "sentence", "labse"
+    shown = [Shown(*about, texts), Shown("mining", *about[1:], {"Source": "nothing"})]
+    (tmp_path / "records.jsonl").write_text("".join(json.dumps(r.row()) + "\n" for r in made.records))
+    write_examples(tmp_path / "examples.json", shown)
+    for results in (tmp_path, tmp_path / "records.jsonl"):
+        write_results("oracle", results, tmp_path)
+        made = SimpleNamespace(text={path.name: path.read_text() for path in tmp_path.iterdir()})
+        (row,) = rows_of(made, "Table 7: Examples of code-switched sentences")[2:]
+        assert row[:2] == ["de->en", "Der Hund"]
+        assert "&lt;script&gt;" in made.text["oracle-table.html"].split("The *dog* ")[1][:20]

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -237,7 +237,7 @@ def test_same_inputs_same_bytes_on_another_day_and_a_larger_machine(
         inputs = made.folders[:2], made.histories, world.bitext, "title", settings
         report(*inputs, **ABOUT, output=tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
-    assert len(files) == 9
+    assert len(files) == 10
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
         assert f"{datetime.now(UTC):%Y-%m-%d}".encode() not in (tmp_path / "one" / file).read_bytes(), file
@@ -479,3 +479,19 @@ def test_dvc_and_snakemake_show_the_pictures_of_the_report(made: SimpleNamespace
     headings = [unescape(one) for one in re.findall("<h3>(.*?)</h3>", opening)]
     assert len(headings) == 2
     assert set(headings) < {one.text for one in answer.iter()}
+
+
+def test_examples_are_shown_once_for_all_encoders_that_have_them(made: SimpleNamespace) -> None:
+    stored = json.loads((made.output / "examples.json").read_text())
+    mixed = [one for one in stored if one["task"] == "code-switched"]
+    # Of the undivided vector alone: three of each encoder.
+    assert [(one["encoder"], one["view"]) for one in mixed] == [
+        (encoder, "sentence") for encoder in ("toy", "<b>toy & co</b>") for _ in range(3)
+    ]
+    part = made.page.split("<summary>Examples of code-switched sentences</summary>")[1].split("</details>")[0]
+    assert "*Swapped* words stand between asterisks." in part
+    assert re.findall("<th.*?>(.*?)</th>", part) == ["Languages", "Sentence", "Code-switched", "Translation"]
+    rows = [re.findall("<td.*?>(.*?)</td>", row) for row in part.split("<tr>")[2:]]
+    assert rows == [["qac-&gt;qaa", *map(escape, one["texts"].values())] for one in mixed[:3]]
+    text = (made.output / "tables.md").read_text().split("### Examples of code-switched sentences")[1]
+    assert all(one["texts"]["Code-switched"] in text for one in mixed)

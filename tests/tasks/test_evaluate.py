@@ -18,6 +18,7 @@ from orthoglot.statistics.records import TRANSFER, Record, read_records
 from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.evaluate import evaluate
+from orthoglot.tasks.examples import read_examples
 from orthoglot.tasks.projections import read_map
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import classification, paracrawl
@@ -169,7 +170,7 @@ def test_same_settings_same_bytes(
     made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     run(world, settings, tmp_path / "again", [world.decomposer("dream", seed) for seed in (1, 2)], "dream")
-    for file in ("records.jsonl", "scores.npz", "map.npz", "text-maps.npz"):
+    for file in ("records.jsonl", "scores.npz", "map.npz", "text-maps.npz", "examples.json"):
         assert (tmp_path / "again" / file).read_bytes() == (made.root / "dream" / file).read_bytes()
 
 
@@ -444,3 +445,33 @@ def test_both_directions_of_a_classification_have_texts_of_their_own(
         assert own["all"] == pytest.approx((own["qaa->qab"] + own["qab->qaa"]) / 2, abs=1e-5)
     found = compare_methods(scored, chosen, {}, hosts={})
     assert {r.task for r in found if r.metric == "difference-accuracy:original"} == set(TRANSFER)
+
+
+def test_examples_are_some_of_the_sentences_that_were_scored(
+    made: SimpleNamespace, world: SimpleNamespace
+) -> None:
+    found = [
+        one for one in read_examples(made.root / "dream" / "examples.json") if one.task == "code-switched"
+    ]
+    assert [one.view for one in found] == ["meaning"] * 3
+    rows = read_rows(world.root / "mixed" / "qac-qaa.code-switched.tsv.gz", 3)
+    scored = {original: (mixed, translation) for mixed, translation, original in rows}
+    for one in found:
+        assert (one.dataset, one.subset) == ("mixed", "qac->qaa")
+        mixed, translation = scored[one.texts["Sentence"]]
+        assert one.texts["Code-switched"].replace("*", "") == mixed
+        assert one.texts["Translation"] == translation
+    # Drawn, so not the first ones; and drawn alike for every method.
+    assert len({one.texts["Sentence"] for one in found}) == 3
+    assert {one.texts["Sentence"] for one in found} != {f"original {n}" for n in range(3)}
+    others = read_examples(made.root / "original" / "examples.json")
+    assert [one.texts for one in others if one.task == "code-switched"] == [one.texts for one in found]
+    assert {one.view for one in others} == {"sentence"}
+
+
+def test_a_file_of_examples_that_is_none_is_named(tmp_path: Path) -> None:
+    assert read_examples(tmp_path / "examples.json") == []
+    for text in ("[", '[{"tasks": 1}]', "[1]", "3"):
+        (tmp_path / "examples.json").write_text(text)
+        with pytest.raises(DataError, match=r"examples\.json: not a file of examples"):
+            read_examples(tmp_path / "examples.json")

@@ -19,7 +19,6 @@ def table(
 
     Example: orthoglot table oracle results/records.jsonl tables
     """
-    from orthoglot.papers.table import write_records
-    from orthoglot.statistics.records import read_records
+    from orthoglot.papers.table import write_results
 
-    write_records(paper, read_records(records), output)
+    write_results(paper, records, output)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from orthoglot.jobs.job import Job
 from orthoglot.papers.published import load_paper
 from orthoglot.papers.runs import run_of_variants
-from orthoglot.papers.table import write_paper, write_records
-from orthoglot.statistics.records import read_records
+from orthoglot.papers.table import write_paper, write_results
 
 
 def run(job: Job) -> None:
@@ -17,5 +16,4 @@ def run(job: Job) -> None:
         folders = job.folders("evaluations"), job.folders("encoders")
         job.run(lambda output: write_paper(run_of_variants(paper, *folders, **settings), output))
     else:
-        records = job.folder("results") / "records.jsonl"
-        job.run(lambda output: write_records(paper.name, read_records(records), output))
+        job.run(lambda output: write_results(paper.name, job.folder("results"), output))

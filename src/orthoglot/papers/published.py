@@ -82,6 +82,7 @@ class Paper(NamedTuple):
         base: the variant that the others are compared with.
         suite: of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below
             the paper's: what the paper is called in the target `<suite>-table`.
+        examples: tables of sentences, and the task that has such examples here.
         headings: of columns, by data set and direction or metric; by data set and "xx" what stands before a member.
         claims: about directions of effects.
     """
@@ -95,6 +96,7 @@ class Paper(NamedTuple):
     base: str = ""
     unmeasured: Mapping[str, str] = {}
     suite: str = ""
+    examples: Mapping[str, str] = {}
     headings: Mapping[str, str] = {}
 
 

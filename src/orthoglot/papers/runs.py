@@ -24,6 +24,7 @@ from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.intervals import over_trainings
 from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
 from orthoglot.statistics.table import Measured, Name, Number
+from orthoglot.tasks.examples import Shown
 
 SENTENCE = "sentence"
 
@@ -63,6 +64,7 @@ class Run:
         long_tail: languages of which the run's preset has little text.
         confidence: of intervals over seeds, None for intervals over sentences.
         parameters: numbers of weights, by variant, where they are known.
+        examples: sentences that the run shows.
     """
 
     paper: Paper
@@ -72,6 +74,7 @@ class Run:
     long_tail: Collection[str] = ()
     confidence: float | None = None
     parameters: Mapping[str, int | None] = field(default_factory=dict)
+    examples: Sequence[Shown] = ()
 
     @cached_property
     def encoders(self) -> list[str]:

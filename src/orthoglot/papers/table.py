@@ -14,16 +14,17 @@ import pandas as pd
 
 from orthoglot.atomic import replacing
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
-from orthoglot.papers.measured import REASONS, WHOLE, Cell, cells, further_cells, whole_cells
+from orthoglot.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.report import tables
 from orthoglot.report.page import render
 from orthoglot.report.queries import better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
-from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.records import ALL, Record, read_records
 from orthoglot.statistics.table import Measured, Number
 from orthoglot.tasks import registry
+from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples
 from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
@@ -46,6 +47,7 @@ def write_paper(run: Run, output: Path) -> None:
     known, further, whole = cells(run), further_cells(run), whole_cells(run)
     tested = evaluate_claims(run)
     sections = [_section(run, table, known, further) for table in paper.tables]
+    sections += [(_example_table(run, table, task), None) for table, task in paper.examples.items()]
     if whole:
         sections.append(_whole_section(run, whole))
     rows = [_plain(one.row()) for one in known + further + whole]
@@ -65,14 +67,23 @@ def write_paper(run: Run, output: Path) -> None:
     logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(rows))
 
 
-def write_records(paper: str, records: Sequence[Record], output: Path) -> None:
+def write_results(paper: str, results: Path, output: Path) -> None:
+    """`write_records` of a report's folder or its file of records, with the examples beside them."""
+    folder = results if results.is_dir() else results.parent
+    write_records(paper, read_records(results), output, examples=read_examples(folder / EXAMPLES))
+
+
+def write_records(
+    paper: str, records: Sequence[Record], output: Path, *, examples: Sequence[Shown] = ()
+) -> None:
     """Write the tables of a paper on decomposers or of a suite from the records of one run.
 
     Raises:
         ConfigError: no such paper.
         DataError: no record, or damaged ones.
     """
-    write_paper(Run(load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES)), Measured(records)), output)
+    known = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
+    write_paper(Run(known, Measured(records), examples=examples), output)
 
 
 def write_claims(records: Sequence[Record], output: Path) -> None:
@@ -182,6 +193,16 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
         return _grid(run, title, _how(run, own), own, kinds), more
     every = own + others
     return _grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every)
+
+
+def _example_table(run: Run, table: str, task: str) -> Table:
+    """Sentences of this run for a paper's table of sentences; grey where there are none."""
+    shown = [one for one in run.examples if one.task == task]
+    found = tables.examples_table(task, shown)
+    if not shown:
+        grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
+        found = found._replace(columns=["Examples"], rows=[[grey]])
+    return found._replace(title=f"Table {table}: {found.title}", note=f"Of this run. {found.note}")
 
 
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:

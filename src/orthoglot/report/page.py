@@ -32,6 +32,7 @@ from orthoglot.statistics.records import P_AT_1, Record, read_records, write_rec
 from orthoglot.statistics.summary import read_scores
 from orthoglot.statistics.table import frame, rows, where
 from orthoglot.tasks import registry
+from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples, write_examples
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
@@ -72,7 +73,7 @@ class Figure(NamedTuple):
 class Task(NamedTuple):
     """One task on one data set: its main metric, the other metrics, and what is drawn of the main one.
 
-    `short` has the rows of the methods of the first table, where nothing is drawn.
+    `short` has the rows of the methods of the first table, where nothing is drawn; `examples` are sentences.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Task(NamedTuple):
     families: list[HeatMap]
     figures: list[Figure]
     panels: list[Panel]
+    examples: Table | None
 
 
 def report(
@@ -101,7 +103,7 @@ def report(
     licences: Mapping[str, str],
     output: Path,
 ) -> None:
-    """Write report.html, tables.md, records.jsonl, records.parquet, metrics.json, plots/*.csv and figures/*.svg.
+    """Write report.html, tables.md, records, examples.json, metrics.json, plots/*.csv and figures/*.svg.
 
     The figures are the page's pictures of the answer and its curves of the trainings.
 
@@ -153,9 +155,12 @@ def report(
         ("training", losses, "no training in this run"),
     ):
         (output / "figures" / f"{figure}.svg").write_text(plots.file(drawn, missing), encoding="utf-8")
+    examples = _examples(folders, queries.undivided(table))
+    write_examples(output / EXAMPLES, [one for some in examples.values() for one in some])
     early = training_notes(trainings)
     overview = [tables.headline_table(answer, early), tables.means_table(table)]
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
+    folded.append(tuple(tables.examples_table(task, shown) for (task, _), shown in examples.items()))
     (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
     corpora = {}
     pairs, texts = ([corpus_tables.read_counts(path) for path in paths] for paths in (counts, text))
@@ -183,7 +188,7 @@ def report(
         verdict=queries.verdict(table, methods),
         facts=facts(table, licences, methods),
         hosts=tables.host_table(table, methods),
-        tasks=_tasks(sections, answer, table, corners, methods, text_maps, invented),
+        tasks=_tasks(sections, answer, table, corners, methods, text_maps, examples, invented),
         curves=plots.svg(losses) if losses else None,
         training_notes=early,
         choices=choice_notes(decomposers),
@@ -287,6 +292,21 @@ def _read(
     return [record for name in names for record in found[name][0]], {name: found[name][1] for name in names}
 
 
+def _examples(
+    folders: Mapping[tuple[str, str], Path], whole: Collection[str]
+) -> dict[tuple[str, str], list[Shown]]:
+    """By task and data set, of each encoder's undivided vectors, or of its first method where it has none."""
+    chosen: dict[str, Path] = {}
+    for (encoder, method), folder in folders.items():
+        if encoder not in chosen or method in whole:
+            chosen[encoder] = folder
+    found: dict[tuple[str, str], list[Shown]] = {}
+    for encoder, folder in chosen.items():
+        for one in read_examples(folder / EXAMPLES):
+            found.setdefault((one.task, one.dataset), []).append(one._replace(encoder=encoder))
+    return found
+
+
 def _pictures(
     answer: Sequence[Row], corners: pd.DataFrame, methods: Mapping[str, str | None]
 ) -> list[tuple[str, Spec]]:
@@ -317,6 +337,7 @@ def _tasks(
     corners: pd.DataFrame,
     methods: Mapping[str, str | None],
     text_maps: Mapping[str, Mapping[tuple[str, str], TextMap]],
+    examples: Mapping[tuple[str, str], Sequence[Shown]],
     invented: Collection[str],
 ) -> list[Task]:
     """Sections by task and data set; of correlations Spearman's is the main one."""
@@ -336,7 +357,8 @@ def _tasks(
         short = main.table._replace(rows=few) if few and not figures else None
         asked = " ".join([registry.load(task).QUESTION, *[queries.INVENTED] * (dataset in invented)])
         name = queries.title(task, dataset)
-        found.append(Task(name, asked, short, main, others, heat, families, figures, panels))
+        texts = tables.examples_table(task, examples[task, dataset]) if (task, dataset) in examples else None
+        found.append(Task(name, asked, short, main, others, heat, families, figures, panels, texts))
     return found
 
 

@@ -28,6 +28,7 @@ from orthoglot.report.queries import (
 from orthoglot.statistics.records import ALL, GROUPS, P_AT_1, PROPORTIONS, TRANSFER
 from orthoglot.statistics.table import comparisons, rows, spread, where
 from orthoglot.tasks import registry
+from orthoglot.tasks.examples import Shown
 from orthoglot.tasks.registry import NWAY
 
 # Metric and view of each column of the leakage table, its heading, and which way is better.
@@ -85,13 +86,18 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One table of the report; `groups` are headings over several columns, each with their number."""
+    """One table of the report.
+
+    `groups` are headings over several columns, each with their number; the cells of a `text` table are broken into
+    lines.
+    """
 
     title: str
     note: str
     columns: list[str]
     rows: list[list[Cell]]
     groups: Sequence[tuple[str, int]] = ()
+    text: bool = False
 
     @property
     def starts(self) -> set[int]:
@@ -425,6 +431,19 @@ def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str
         f"the number of rows over the number of resamples. {FIXED}"
     )
     return Table("Paired comparisons", note, columns, table)
+
+
+def examples_table(task: str, shown: Sequence[Shown]) -> Table:
+    """Examples in text of a task; what several encoders have is one row."""
+    encoders: dict[tuple[str, ...], list[str]] = {}
+    for one in shown:
+        encoders.setdefault((one.subset, *one.texts.values()), []).append(one.encoder)
+    # Of what is the same for every encoder no encoder is named.
+    named = len({*map(tuple, encoders.values())}) > 1
+    title, note = registry.examples(task)
+    columns = [*["Encoder"] * named, "Languages", *dict.fromkeys(name for one in shown for name in one.texts)]
+    cells = [[*[Cell(", ".join(own))] * named, *map(Cell, row)] for row, own in encoders.items()]
+    return Table(title, note, columns, cells, text=True)
 
 
 def markdown(shown: Iterable[Table]) -> str:

@@ -49,6 +49,12 @@ class TaskData(NamedTuple):
     device: str = "cpu"
 
 
+class Examples(NamedTuple):
+    """Sentences that show what a task scores; a row each, its texts by what they are."""
+
+    rows: list[dict[str, str]]
+
+
 class Result(NamedTuple):
     """What a task finds in one set of vectors.
 
@@ -56,10 +62,12 @@ class Result(NamedTuple):
         scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
             the task's measure makes statistics, NaN for left out.
         facts: for the records of this scoring alone, e.g. whether a classifier converged.
+        examples: of a subset, in text.
     """
 
     scores: dict[str, np.ndarray]
     facts: dict[str, object]
+    examples: Examples | None = None
 
 
 class AnyTask(Protocol):
@@ -106,7 +114,7 @@ class Finding(NamedTuple):
 
     Attributes:
         measure: what is kept of each item, as of `Task`.
-        scores: per item; or metrics with and without each block of items; or a map of a text.
+        scores: per item; or metrics with and without each block of items; or a map of a text; or examples.
         facts: for the records.
     """
 
@@ -114,7 +122,7 @@ class Finding(NamedTuple):
     view: View
     seed: int
     measure: str
-    scores: Scores | Blocks | TextMap
+    scores: Scores | Blocks | TextMap | Examples
     facts: dict[str, object]
 
 
@@ -157,7 +165,10 @@ class Vectors:
 
 
 def by_view(task: Task, vectors: Vectors) -> Iterator[Finding]:
-    """What a task that knows one view at a time finds in each, with every seed."""
+    """What a task that knows one view at a time finds in each, with every seed.
+
+    Examples are those of the meaning view with the first seed, of an encoder without decomposer those of its vectors.
+    """
     keys = task.keys()
     whole = task.score(vectors.seen("sentence", vectors.seeds[0]))  # the same for every seed
     for seed in vectors.seeds:
@@ -166,6 +177,8 @@ def by_view(task: Task, vectors: Vectors) -> Iterator[Finding]:
             for subset, values in result.scores.items():
                 facts = task.facts(subset) | result.facts
                 yield Finding(subset, name, seed, task.measure, Scores(values, keys), facts)
+                if result.examples and (name, seed) == (vectors.views[0], vectors.seeds[0]):
+                    yield Finding(subset, name, seed, task.measure, result.examples, {})
 
 
 @dataclass(frozen=True)

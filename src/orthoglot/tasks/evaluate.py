@@ -20,7 +20,8 @@ from orthoglot.progress import track
 from orthoglot.statistics.records import View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_scores
-from orthoglot.tasks.base import AnyTask, Task, TaskData, Vectors, WholeTask, by_view, other, view
+from orthoglot.tasks.base import AnyTask, Examples, Task, TaskData, Vectors, WholeTask, by_view, other, view
+from orthoglot.tasks.examples import EXAMPLES, Shown, write_examples
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
 from orthoglot.tasks.projections import Map, TextMap, project, write_map, write_text_maps
 from orthoglot.tasks.registry import is_compared, load, measures
@@ -37,12 +38,13 @@ Models = Mapping[int, Decomposer | None]
 
 
 class Evaluated(NamedTuple):
-    """What tasks found: per-item scores, metrics by block, maps of texts, and facts for the records."""
+    """What tasks found: per-item scores, metrics by block, maps of texts, facts for the records, and examples."""
 
     scored: Scored
     blocks: dict[Key, Blocks]
     maps: dict[str, TextMap]
     facts: dict[Key, dict[str, object]]
+    examples: list[Shown]
 
 
 def evaluate(
@@ -70,8 +72,8 @@ def evaluate(
         encoder: name for the records.
         identity: of the encoder; a store of another one is refused.
         method: name for the records.
-        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz (2-D points of a sample) and, for the task
-            geometry, text-maps.npz.
+        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz (2-D points of a sample), examples.json
+            (see `Shown`) and, for the task geometry, text-maps.npz.
         device: of searches for neighbours; changes no result.
     Raises:
         DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
@@ -97,6 +99,7 @@ def evaluate(
     compared = {key: one for key, one in found.scored.items() if is_compared(key.task, key.measure)}
     write_scores(output / SCORES, compared)
     write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
+    write_examples(output / EXAMPLES, found.examples)
     if found.maps:
         write_text_maps(output / TEXT_MAPS, found.maps)
     logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
@@ -129,7 +132,7 @@ def run(
     tasks: Iterable[AnyTask], settings: EvaluationSettings, store: EmbeddingStore, models: Models
 ) -> Evaluated:
     """What all tasks find, for every seed and view."""
-    evaluated = Evaluated({}, {}, {}, {})
+    evaluated = Evaluated({}, {}, {}, {}, [])
     for task in tasks:
         vectors = Vectors(task, store, models)
         findings = (
@@ -144,6 +147,9 @@ def run(
                     evaluated.blocks[key], evaluated.facts[key] = one.scores, one.facts
                 case TextMap():
                     evaluated.maps[task.dataset] = one.scores
+                case Examples():
+                    about = Shown(task.name, task.dataset, one.subset, one.view)
+                    evaluated.examples.extend(about._replace(texts=row) for row in one.scores.rows)
     for name in dict.fromkeys(key.task for key in evaluated.scored):
         if pooled := getattr(load(name), "pooled", None):
             for key, scores, facts in pooled(evaluated.scored):

@@ -28,8 +28,9 @@ class TaskModule(Protocol):
     """What a module of the folder has.
 
     It may also have `Settings`, fields of its own for a preset's `evaluation`; `MEASURES`, statistics that no other
-    task has (`measures`); `COMPARED`, the measures by which methods are compared, all where it has none; and
-    `pooled(scored)`, scores that are made of those of all its subsets.
+    task has (`measures`); `COMPARED`, the measures by which methods are compared, all where it has none;
+    `pooled(scored)`, scores that are made of those of all its subsets; and of a task with examples in text
+    `EXAMPLES`, their title and what they are.
 
     Attributes:
         TITLE: of reports.
@@ -59,6 +60,11 @@ def load(name: str) -> TaskModule:
 def title(name: str) -> str:
     """The title of a task in reports; of a name that is no task's, the name."""
     return load(name).TITLE if name in names() else name
+
+
+def examples(name: str) -> tuple[str, str]:
+    """The title of a task's examples in text, and what they are."""
+    return cast(tuple[str, str], getattr(load(name), "EXAMPLES"))  # noqa: B009 - few modules have it
 
 
 def measures(tasks: Collection[str]) -> dict[str, tuple[Metric, ...]]:

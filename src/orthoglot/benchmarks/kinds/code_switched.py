@@ -5,6 +5,7 @@ A folder has `de-en.code-switched.tsv.gz` for each language: mixed sentence, piv
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from pathlib import Path
 from random import Random
 from typing import Literal, Self
@@ -142,6 +143,17 @@ def switched(sentence: str, dictionary: dict[str, list[str]], rate: float, rando
         before, word, after = parts[place]
         mixed[place] = before + random.choice(dictionary[word.lower()]) + after
     return " ".join(mixed), len(chosen)
+
+
+def marked(sentence: str, mixed: str) -> str:
+    """The mixed sentence with the words that the sentence lacks at their place between asterisks."""
+    before, after = sentence.split(), mixed.split()
+    kept = [old == new for old, new in zip(before, after, strict=False)]
+    if len(before) != len(after):  # a translation has several words
+        blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+        places = {start + n for _, start, length in blocks for n in range(length)}
+        kept = [n in places for n in range(len(after))]
+    return " ".join(word if same else f"*{word}*" for word, same in zip(after, kept, strict=True))
 
 
 def _parts(sentence: str) -> list[tuple[str, str, str]]:

@@ -1,0 +1,52 @@
+"""Examples in text of what tasks score: a JSON file beside the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from orthoglot.errors import DataError
+
+EXAMPLES = "examples.json"
+
+
+class Shown(NamedTuple):
+    """One example.
+
+    Attributes:
+        task: as in a record, and so the next three.
+        dataset: see `task`.
+        subset: see `task`.
+        view: see `task`.
+        encoder: whose it is; in the file of one evaluation "".
+        texts: {what it is: text}.
+    """
+
+    task: str
+    dataset: str
+    subset: str
+    view: str
+    encoder: str = ""
+    texts: Mapping[str, str] = {}
+
+
+def write_examples(path: Path, examples: Sequence[Shown]) -> None:
+    """Write examples as a JSON array, one a line."""
+    lines = ",\n".join(json.dumps(one._asdict(), ensure_ascii=False) for one in examples)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def read_examples(path: Path) -> list[Shown]:
+    """Read what `write_examples` wrote; none where there is no such file.
+
+    Raises:
+        DataError: something else.
+    """
+    if not path.is_file():
+        return []
+    try:
+        return [Shown(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path}: not a file of examples ({error})") from error
