@@ -135,3 +135,25 @@ def test_held_out_pairs_are_diluted_to_the_share(n: int, share: float) -> None:
     assert all(found.source_sentences[i][1:] == found.target_sentences[j][1:] for i, j in found.gold)
     together = {text[1:] for text in found.source_sentences} & {text[1:] for text in found.target_sentences}
     assert len(together) == len(found.gold)
+
+
+def test_mined_pairs_that_are_not_gold_are_shown_by_falling_margin() -> None:
+    one = texts(150, 180, 40)
+    # The gold lacks one of the pairs, and the nearest.
+    given = vectors(one, 0.9)
+    given["source"][one.gold[7][0]] = given["target"][one.gold[7][1]]
+    lacking = replace(one, gold=[pair for pair in one.gold if pair != one.gold[7]])
+    result = Mining("mining", lacking, seed=3).score(given)
+    assert result.examples is not None
+    shown = result.examples.rows
+    assert shown[0]["Source"] == one.source_sentences[one.gold[7][0]]
+    assert shown[0]["Target"] == one.target_sentences[one.gold[7][1]]
+    gold = {(one.source_sentences[i], one.target_sentences[j]) for i, j in lacking.gold}
+    assert not gold & {(row["Source"], row["Target"]) for row in shown}
+    margins = [float(row["Margin"]) for row in shown]
+    assert margins == sorted(margins, reverse=True)
+    counts = result.scores["de-en"].sum(axis=0)
+    assert len(shown) == min(10, counts[1] - counts[0])
+    # Below the threshold nothing is mined.
+    lowest = min(map(float, result.facts["threshold"].split(",")))
+    assert margins[-1] >= lowest - 1e-3

@@ -16,7 +16,7 @@ from orthoglot.errors import DataError
 from orthoglot.statistics.records import F1
 from orthoglot.statistics.weighted import Metric, share_of
 from orthoglot.streams import derive
-from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.base import Examples, Result, Task, TaskData, keys_of, usable
 from orthoglot.tasks.heldout import distinct
 from orthoglot.tasks.margins import Mined, best_threshold, mine
 from orthoglot.tasks.registry import RETRIEVAL
@@ -27,6 +27,10 @@ QUESTION = (
     "Of two texts, a few sentences translate each other: how well are these pairs separated from the rest?"
 )
 BETTER = RETRIEVAL
+EXAMPLES = (
+    "Mined pairs that are not in the gold",
+    "By falling margin. Some are translations that the gold lacks; precision counts them as errors.",
+)
 # Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
 MEASURES = {
     "mining": (
@@ -39,6 +43,8 @@ MEASURES = {
 NEIGHBOURS = 4
 # Gold pairs in a set that is made of held-out pairs, as a share of either side's sentences [BUCC 2018: 0.020 to 0.033].
 SHARE = 0.03
+# Of a language pair, examples of mined pairs.
+SHOWN = 10
 # A half with fewer gold pairs teaches no threshold.
 FEWEST_GOLD = 5
 logger = logging.getLogger(__name__)
@@ -106,7 +112,8 @@ class Mining:
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """(N, 5) counts of correct, mined and gold pairs, and of correct and mined ones with the best threshold.
 
-        NaN for a source sentence that has no direction, or whose translation has none.
+        NaN for a source sentence that has no direction, or whose translation has none. Examples are the mined pairs
+        of the highest margins that are not gold.
         """
         texts = self.texts
         everyone = np.ones(len(texts.source_sentences), dtype=bool)
@@ -137,7 +144,16 @@ class Mining:
         counts[~usable(vectors["source"])] = np.nan
         counts[[i for i, j in texts.gold if lost[j]]] = np.nan
         facts |= {"threshold": ",".join(f"{threshold:.6g}" for _, threshold in parts)}
-        return Result({texts.pair: counts}, facts)
+        extra = np.flatnonzero(kept & ~correct)[:SHOWN]
+        rows = [
+            {
+                "Margin": f"{margin:.3f}",
+                "Source": texts.source_sentences[source],
+                "Target": texts.target_sentences[target],
+            }
+            for source, target, margin in zip(*(column[extra] for column in pairs), strict=True)
+        ]
+        return Result({texts.pair: counts}, facts, Examples(rows))
 
     def facts(self, subset: str) -> dict[str, object]:
         """How pairs are scored and chosen, and the sizes."""
