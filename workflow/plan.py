@@ -47,6 +47,7 @@ FILES = {
 # Settings of a corpus that its files do not depend on: they say what is read of them.
 NOT_FETCHED = {"max_pairs", "unless_in", "listed", "obtain"}
 PUBLISHED = SOURCE / "orthoglot/papers/published"
+CHARTS = SOURCE / "orthoglot/report/charts"
 
 
 @dataclass(frozen=True)
@@ -579,7 +580,7 @@ class Plan:
                 "bitext": self.bitext,
                 "text": self.text,
             },
-            files=[str(path) for path in sorted((SOURCE / "orthoglot/report/charts").glob("*.json"))],
+            files=[str(path) for path in sorted(CHARTS.glob("*.json"))],
         )
 
     def _evaluate(
@@ -608,7 +609,7 @@ class Plan:
             {"paper": paper, **settings},
             selects=self.preset.evaluation.tasks,
             inputs=inputs,
-            files=[str(PUBLISHED / name) for name in published],
+            files=[str(CHARTS / "gaps.json"), *(str(PUBLISHED / name) for name in published)],
         )
 
     def _ablations(self) -> None:

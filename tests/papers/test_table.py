@@ -13,6 +13,7 @@ from generated_records import a_run, over_seeds
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.papers.claims import evaluate_claims
+from orthoglot.papers.gaps import gaps
 from orthoglot.papers.measured import REASONS
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, printed_numbers
 from orthoglot.papers.runs import Run
@@ -145,7 +146,7 @@ def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespac
             self.seen.append(tag)
             self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
 
-    for paper, tables in (("oracle", 8), ("seed", 4)):
+    for paper, tables in (("oracle", 9), ("seed", 4)):
         page = Tags()
         page.feed(made.text[f"{paper}-table.html"])
         # One script sorts the tables; the content security policy names its digest.
@@ -222,3 +223,63 @@ def test_a_papers_table_of_sentences_has_those_of_the_run_or_says_why_not(
         (row,) = rows_of(made, "Table 7: Examples of code-switched sentences")[2:]
         assert row[:2] == ["de->en", "Der Hund"]
         assert "&lt;script&gt;" in made.text["oracle-table.html"].split("The *dog* ")[1][:20]
+
+
+ALONE = "dream", "dream+oracle", "oracle", "original"
+
+
+def test_a_panel_has_the_scores_with_and_without_oracle_and_their_paired_gap() -> None:
+    records = [one for one in a_run(["labse"], ALONE) if one.task in ("tatoeba", "sts")]
+    run = Run(PAPERS["oracle"], Measured(records))
+    found = {(one.panel, one.data, one.view): one for one in gaps(run)}
+    assert {panel for panel, _, _ in found} == {"with DREAM", "ORACLE alone"}
+    sts = [f"Semantic similarity ({dataset})" for dataset in ("sts17", "sts17-turkish", "stsb")]
+    assert {data for _, data, _ in found} == {"Tatoeba retrieval", *sts}
+
+    def level(method: str, view: str) -> float:
+        (value,) = [
+            one.value
+            for one in records
+            if (one.task, one.subset, one.method, one.view, one.seed) == ("tatoeba", ALL, method, view, None)
+            and one.metric == P_AT_1
+        ]
+        return value
+
+    for view in ("meaning", "language"):
+        one = found["with DREAM", "Tatoeba retrieval", view]
+        assert (one.method, one.against) == ("dream+oracle", "dream")
+        assert one.score.value == level("dream+oracle", view)
+        assert one.without is not None
+        assert one.without.value == level("dream", view)
+        assert one.alone == pytest.approx(level("dream+oracle", view) - level("oracle", view))
+    alone = found["ORACLE alone", "Tatoeba retrieval", "meaning"]
+    assert alone.without is not None
+    assert alone.without.value == level("original", "sentence")
+    # The run has a paired difference of a method to the undivided vector, which stands here with its interval.
+    (paired,) = [
+        one
+        for one in records
+        if (one.task, one.subset, one.method, one.metric, one.seed, one.view)
+        == ("tatoeba", ALL, "oracle", "difference-P@1:original", None, "meaning")
+    ]
+    assert alone.gap is not None
+    assert (alone.gap.value, alone.gap.low, alone.gap.high) == (paired.value, paired.low, paired.high)
+    assert alone.alone is None
+    language = found["ORACLE alone", "Tatoeba retrieval", "language"]
+    assert (language.without, language.gap) == (None, None)
+
+
+def test_the_figure_has_three_panels_and_says_which_were_not_run(tmp_path: Path) -> None:
+    write_records("oracle", a_run(["labse", HOSTILE], ALONE), tmp_path)
+    made = SimpleNamespace(text={path.name: path.read_text() for path in tmp_path.iterdir()})
+    rows = rows_of(made, "Figure 6: what ORACLE changes beside a host and alone")[2:]
+    assert [row for row in rows if row[1] == "with MEAT"] == [
+        [encoder, "with MEAT", "meat+oracle less meat", "", "", *["– no method"] * 4]
+        for encoder in ("labse", HOSTILE.replace("<", "&lt;").replace("|", "\\|"))
+    ]
+    svg = made.text["oracle-table.html"].split('<figure class="pan">')[1].split("</figure>")[0]
+    assert all(f">{panel}</text>" in svg for panel in ("with DREAM", "ORACLE alone", "labse"))
+    assert "<script" not in svg
+    stored = json.loads(made.text["oracle-table.json"])["gaps"]
+    # Two encoders, two panels, six data sets of retrieval and similarity, two views.
+    assert len(stored) == 2 * 2 * 6 * 2

@@ -53,6 +53,7 @@ DEFINITIONS = {
         "half_batch",
         f"{DREAM},oracle.inter_class_released=1,oracle.intra_class_released=1",
     ),
+    "oracle": ("two_head", "none", f"{IS},{IC}"),
     "meat": ("two_head", "none", MEAT),
     "meat+oracle": ("two_head", "none", f"{MEAT},{IS},{IC}"),
     "meat+oracle-without-ic": ("two_head", "none", f"{MEAT},{IS}"),

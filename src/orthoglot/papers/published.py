@@ -82,6 +82,7 @@ class Paper(NamedTuple):
         base: the variant that the others are compared with.
         suite: of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below
             the paper's: what the paper is called in the target `<suite>-table`.
+        panels: of a figure of gaps, each with the method with and the one without what the paper adds.
         examples: tables of sentences, and the task that has such examples here.
         headings: of columns, by data set and direction or metric; by data set and "xx" what stands before a member.
         claims: about directions of effects.
@@ -96,6 +97,7 @@ class Paper(NamedTuple):
     base: str = ""
     unmeasured: Mapping[str, str] = {}
     suite: str = ""
+    panels: Mapping[str, tuple[str, str]] = {}
     examples: Mapping[str, str] = {}
     headings: Mapping[str, str] = {}
 

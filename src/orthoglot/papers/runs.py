@@ -159,7 +159,7 @@ class Run:
         for encoder in self.encoders:
             for pair in (*claim.pairs, *claim.further):
                 views = [SENTENCE if name == ORIGINAL else claim.view for name in pair]
-                for methods in self._readings(encoder, *pair):
+                for methods in self.readings(encoder, *pair):
                     mine, other = ((encoder, *side) for side in zip(methods, views, strict=True))
                     counts = pair in claim.pairs and (not claim.encoders or encoder in meant)
                     yield Sides(encoder, mine, other, methods, counts)
@@ -175,7 +175,7 @@ class Run:
         head = [subset for subset in every if subset not in tail]
         return (tail if languages == LONG_TAIL else head) if tail and head else []
 
-    def _readings(self, encoder: str, left: str, right: str) -> Iterator[tuple[str, str]]:
+    def readings(self, encoder: str, left: str, right: str) -> Iterator[tuple[str, str]]:
         """Each reading with the same one of the other side; with each of them where a side has one reading only."""
         one_reading = 1 in (len(METHODS[left]), len(METHODS[right]))
         for reading, mine in self.methods_of(encoder, left).items():

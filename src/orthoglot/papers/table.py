@@ -8,16 +8,27 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
+from markupsafe import Markup
 
 from orthoglot.atomic import replacing
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
-from orthoglot.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
+from orthoglot.papers.gaps import Gap, gaps
+from orthoglot.papers.measured import (
+    NO_DATA,
+    NO_METHOD,
+    REASONS,
+    WHOLE,
+    Cell,
+    cells,
+    further_cells,
+    whole_cells,
+)
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
-from orthoglot.report import tables
+from orthoglot.report import plots, tables
 from orthoglot.report.page import render
 from orthoglot.report.queries import better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
@@ -29,15 +40,22 @@ from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
 Show = Callable[[Cell], tables.Cell]
-# A table, and one that is folded away below it.
-Section = tuple[Table, Table | None]
 logger = logging.getLogger(__name__)
+
+
+class Section(NamedTuple):
+    """A table, one that is folded away below it, and a figure above it."""
+
+    table: Table
+    more: Table | None = None
+    figure: Markup | None = None
 
 
 def write_paper(run: Run, output: Path) -> None:
     """Write <paper>-table.md, .html, .csv and .json into a folder.
 
-    The CSV has one row a cell, the JSON the same cells, the paper's claims and what is known of the encoders' sizes.
+    The CSV has one row a cell, the JSON the same cells, the paper's claims, the lines of its figure of gaps, and what
+    is known of the encoders' sizes.
 
     Args:
         run: what was measured.
@@ -47,13 +65,17 @@ def write_paper(run: Run, output: Path) -> None:
     known, further, whole = cells(run), further_cells(run), whole_cells(run)
     tested = evaluate_claims(run)
     sections = [_section(run, table, known, further) for table in paper.tables]
-    sections += [(_example_table(run, table, task), None) for table, task in paper.examples.items()]
+    sections += [Section(_example_table(run, table, task)) for table, task in paper.examples.items()]
+    changes = gaps(run)
+    if paper.panels:
+        sections.append(_gap_section(run, changes))
     if whole:
         sections.append(_whole_section(run, whole))
     rows = [_plain(one.row()) for one in known + further + whole]
     content = {
         "cells": rows,
         "claims": [one.row() for one in tested],
+        "gaps": [one.row() for one in changes],
         "parameters": run.parameters,
     }
     stem = f"{paper.name}-table"
@@ -111,7 +133,7 @@ def _write(
 ) -> None:
     """The tables and claims as Markdown and HTML, and `content` as JSON."""
     claimed = claim_tables(tested)
-    shown = [*(one for section in sections for one in section if one), *claimed]
+    shown = [*(one for section in sections for one in section[:2] if one), *claimed]
     page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
     text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False)
     _save(output / f"{stem}.md", f"# {title}\n\n{lead}\n\n{markdown(shown)}")
@@ -186,13 +208,13 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
     }
     if run.paper.suite:
         every = own + others
-        return _grid(run, title, _how(run, every), every, kinds), None
+        return Section(_grid(run, title, _how(run, every), every, kinds))
     if not run.paper.base:
         note = "Encoders and methods of this run in the paper's columns."
         more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
-        return _grid(run, title, _how(run, own), own, kinds), more
+        return Section(_grid(run, title, _how(run, own), own, kinds), more)
     every = own + others
-    return _grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every)
+    return Section(_grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every))
 
 
 def _example_table(run: Run, table: str, task: str) -> Table:
@@ -203,6 +225,44 @@ def _example_table(run: Run, table: str, task: str) -> Table:
         grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
         found = found._replace(columns=["Examples"], rows=[[grey]])
     return found._replace(title=f"Table {table}: {found.title}", note=f"Of this run. {found.note}")
+
+
+def _gap_section(run: Run, found: Sequence[Gap]) -> Section:
+    """What ORACLE changes beside each host and alone; a panel without its methods is grey."""
+    note = (
+        "From the hollow point, the method without ORACLE, to the filled one, the method with it; alone it stands "
+        "beside the undivided vector, which has no language part. P@1 in percent, Spearman × 100: meaning should be "
+        "high, language near chance or 0. Gap: with less without [95 % interval, paired]. The last column compares "
+        "with ORACLE alone. The paper's figure prints no numbers, and its text does not name the scores."
+    )
+    rows = []
+    for encoder in run.encoders:
+        for panel, pair in run.paper.panels.items():
+            own = [one for one in found if (one.encoder, one.panel) == (encoder, panel)]
+            rows += [_gap_row(one) for one in own]
+            if not own:
+                names = encoder, panel, " less ".join(pair), "", ""
+                grey = tables.Cell(EMPTY.text, NO_METHOD, "absent", REASONS[NO_METHOD])
+                rows.append([*map(tables.Cell, names), *[grey] * 4])
+    columns = ["Encoder", "Panel", "Methods", "Data", "View", "Without", "With", "Gap", "Less ORACLE alone"]
+    drawn = pd.DataFrame([one.row() for one in found])
+    figure = plots.gaps(drawn.astype({"without": float})) if found else None
+    return Section(
+        Table("Figure 6: what ORACLE changes beside a host and alone", note, columns, rows), None, figure
+    )
+
+
+def _gap_row(one: Gap) -> list[tables.Cell]:
+    names = one.encoder, one.panel, f"{one.method} less {one.against}", one.data, one.view
+    gap = EMPTY
+    if one.gap is not None:
+        ends = f"[{one.gap.ends[0]:+.2f}, {one.gap.ends[1]:+.2f}]" if one.gap.ends else ""
+        gap = tables.Cell(f"{one.gap.value:+.2f}", ends)
+    levels = [
+        EMPTY if level is None else tables.Cell(f"{level.value:.2f}") for level in (one.without, one.score)
+    ]
+    alone = EMPTY if one.alone is None else tables.Cell(f"{one.alone:+.2f}")
+    return [*map(tables.Cell, names), *levels, gap, alone]
 
 
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
@@ -217,7 +277,7 @@ def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
             size = sizes[row[0].text]
             rows.append([*row, EMPTY if size is None else tables.Cell(f"{size:,}")])
         levels = levels._replace(columns=[*levels.columns, "Parameters at use"], rows=rows)
-    return levels, _changes(run, title, whole) if run.paper.base else None
+    return Section(levels, _changes(run, title, whole) if run.paper.base else None)
 
 
 def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:

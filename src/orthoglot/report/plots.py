@@ -235,6 +235,15 @@ def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | No
     return charts
 
 
+def gaps(table: pd.DataFrame) -> Markup:
+    """A row per encoder, a column per panel; of each data set and view a line from a score to another.
+
+    Args:
+        table: encoder, panel, data, view, and the scores `without`, NaN for none, and `score`.
+    """
+    return svg(_chart("gaps", table))
+
+
 def _root(method: str, methods: Mapping[str, str | None]) -> str:
     host = methods.get(method)
     return method if host is None else _root(host, methods)
