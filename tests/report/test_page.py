@@ -102,8 +102,9 @@ def test_the_page_lists_the_licences_of_what_was_used(made: SimpleNamespace) -> 
 def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
     tags = Tags()
     tags.feed(made.page)
-    # Of two encoders the answer, eight tasks, three maps and six of the text; training curves; three of the geometry.
-    assert tags.tags.count("svg") == 2 * (1 + 8 + 3 + 6) + 1 + 3
+    # Of two encoders the answer, eight tasks, three maps, three of a pair and six of the text; training curves; three
+    # of the geometry.
+    assert tags.tags.count("svg") == 2 * (1 + 8 + 3 + 3 + 6) + 1 + 3
     assert all(source.startswith(("#", "data:")) for source in tags.sources)
     assert len(made.page) < 2_000_000
 

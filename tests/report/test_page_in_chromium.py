@@ -58,7 +58,14 @@ def opened(tmp_path: Path) -> tuple[str, str]:
     overview = [headline_table(answer)]
     about = {"title": "t", "question": "q", "overview": overview, "hosts": nothing, "facts": {}}
     page = render(
-        TEMPLATE, **empty, **gone, **about, text_maps_caption="", maps=[panel], corpora={"corpora": table}
+        TEMPLATE,
+        **empty,
+        **gone,
+        **about,
+        text_maps_caption="",
+        maps=[panel],
+        pair_maps=[panel],
+        corpora={"corpora": table},
     )
     # The reader is no part of the page, whose policy allows its own script alone.
     page = re.sub("<meta http-equiv.*?>", "", page).replace("</body>", f"<script>{READER}</script></body>")

@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
@@ -19,7 +21,7 @@ from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.examples import read_examples
-from orthoglot.tasks.projections import read_map
+from orthoglot.tasks.projections import project_pair, read_map, read_pair_map
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import classification, paracrawl
 from orthoglot.text.bitext import SentencePair, read_rows, write_pairs
@@ -170,7 +172,7 @@ def test_same_settings_same_bytes(
     made: SimpleNamespace, world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     run(world, settings, tmp_path / "again", [world.decomposer("dream", seed) for seed in (1, 2)], "dream")
-    for file in ("records.jsonl", "scores.npz", "map.npz", "text-maps.npz", "examples.json"):
+    for file in ("records.jsonl", "scores.npz", "map.npz", "text-maps.npz", "pair-map.npz", "examples.json"):
         assert (tmp_path / "again" / file).read_bytes() == (made.root / "dream" / file).read_bytes()
 
 
@@ -475,3 +477,38 @@ def test_a_file_of_examples_that_is_none_is_named(tmp_path: Path) -> None:
         (tmp_path / "examples.json").write_text(text)
         with pytest.raises(DataError, match=r"examples\.json: not a file of examples"):
             read_examples(tmp_path / "examples.json")
+
+
+def test_the_map_of_a_pair_has_both_parts_of_both_sides(made: SimpleNamespace) -> None:
+    drawn = read_pair_map(made.root / "dream" / "pair-map.npz")
+    groups, counts = np.unique(np.stack([drawn.languages, drawn.parts]), axis=1, return_counts=True)
+    # Of two pairs with as many sentences the last by name.
+    assert groups.T.tolist() == [[code, part] for code in ("qaa", "qac") for part in ("language", "meaning")]
+    assert counts.tolist() == [20] * 4
+    whole = read_pair_map(made.root / "original" / "pair-map.npz")
+    assert set(whole.parts) == {"sentence"}
+    # A meaning is nearest to its translation's, a language part to one of its language.
+    nearest = np.linalg.norm(drawn.tsne[:, None] - drawn.tsne, axis=2) + np.diag([np.inf] * len(drawn.tsne))
+    place = {
+        group: np.flatnonzero(drawn.languages + drawn.parts == "".join(group))
+        for group in map(tuple, groups.T)
+    }
+    meanings = place["qaa", "meaning"], place["qac", "meaning"]
+    assert np.mean(nearest[meanings[0]].argmin(axis=1) == meanings[1]) > 0.7
+    for code in ("qaa", "qac"):
+        own = place[code, "language"]
+        assert np.isin(nearest[own].argmin(axis=1), own).all()
+
+
+def test_the_map_of_a_pair_is_the_same_on_any_number_of_threads() -> None:
+    rows = np.random.default_rng(1).normal(size=(4, 60, 12))
+    groups = {(code, part): rows[n] for n, (code, part) in enumerate(product("ab", ("meaning", "language")))}
+    drawn = []
+    for threads in (1, 3):
+        with threadpool_limits(threads):
+            drawn.append(project_pair(groups))
+    assert np.array_equal(drawn[0].tsne, drawn[1].tsne)
+    assert project_pair({("a", "sentence"): rows[0, :19], ("b", "sentence"): rows[1, :20]}) is None
+    same = project_pair({("a", "sentence"): np.ones((30, 4)), ("b", "sentence"): np.ones((30, 4))})
+    assert same is not None
+    assert np.isfinite(same.tsne).all()

@@ -33,7 +33,7 @@ from orthoglot.statistics.summary import read_scores
 from orthoglot.statistics.table import frame, rows, where
 from orthoglot.tasks import registry
 from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples, write_examples
-from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
+from orthoglot.tasks.projections import TextMap, read_map, read_pair_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE = "page.html.j2"
@@ -196,6 +196,13 @@ def report(
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
         maps=maps.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
+        pair_maps=maps.pair_maps(
+            {
+                name: read_pair_map(folder / "pair-map.npz")
+                for name, folder in folders.items()
+                if (folder / "pair-map.npz").is_file()
+            }
+        ),
         text_maps_caption=TEXT_MAPS,
         corpora=corpora,
     )

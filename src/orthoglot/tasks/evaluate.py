@@ -23,13 +23,22 @@ from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_s
 from orthoglot.tasks.base import AnyTask, Examples, Task, TaskData, Vectors, WholeTask, by_view, other, view
 from orthoglot.tasks.examples import EXAMPLES, Shown, write_examples
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
-from orthoglot.tasks.projections import Map, TextMap, project, write_map, write_text_maps
+from orthoglot.tasks.projections import (
+    Map,
+    PairMap,
+    TextMap,
+    project,
+    project_pair,
+    write_map,
+    write_text_maps,
+)
 from orthoglot.tasks.registry import is_compared, load, measures
 from orthoglot.tasks.settings import EvaluationSettings
 
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
 MAP = "map.npz"
+PAIR_MAP = "pair-map.npz"
 TEXT_MAPS = "text-maps.npz"
 logger = logging.getLogger(__name__)
 
@@ -72,8 +81,8 @@ def evaluate(
         encoder: name for the records.
         identity: of the encoder; a store of another one is refused.
         method: name for the records.
-        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz (2-D points of a sample), examples.json
-            (see `Shown`) and, for the task geometry, text-maps.npz.
+        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz and pair-map.npz (2-D points of samples),
+            examples.json (see `Shown`) and, for the task geometry, text-maps.npz.
         device: of searches for neighbours; changes no result.
     Raises:
         DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
@@ -98,7 +107,10 @@ def evaluate(
     # No later step reads the scores by which methods are not compared.
     compared = {key: one for key, one in found.scored.items() if is_compared(key.task, key.measure)}
     write_scores(output / SCORES, compared)
-    write_map(output / MAP, make_map(settings, held_out, store, next(iter(models.values()))))
+    drawn, pair = make_maps(settings, held_out, store, next(iter(models.values())))
+    write_map(output / MAP, drawn)
+    if pair is not None:
+        write_map(output / PAIR_MAP, pair)
     write_examples(output / EXAMPLES, found.examples)
     if found.maps:
         write_text_maps(output / TEXT_MAPS, found.maps)
@@ -213,20 +225,26 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
     return " " + ", ".join(found) if found else ""
 
 
-def make_map(
+def make_maps(
     settings: EvaluationSettings,
     held_out: Mapping[str, UnseenPairs],
     store: EmbeddingStore,
     decomposer: Decomposer | None,
-) -> Map:
-    """A map of held-out sentences, equally many of each language pair."""
+) -> tuple[Map, PairMap | None]:
+    """A map of held-out sentences, equally many of each language pair; and one of a pair alone.
+
+    That pair has the most of these sentences; of several, it is the last by name.
+    """
     parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
+    alone: dict[tuple[int, str], dict[tuple[str, str], np.ndarray]] = {}
     for name, unseen in held_out.items():
         kept, _ = distinct(name, unseen, settings.map_sentences)
+        own = alone.setdefault((len(kept.source_sentences), name), {})
         for language, sentences in kept.sides():
             vectors = store.take(store.rows(sentences, language))
             for part in parts:
                 partner = other([kept.source, kept.target], language)
-                groups[language, part].append(view(vectors, decomposer, language, part, partner))
-    return project(groups)
+                own[language, part] = view(vectors, decomposer, language, part, partner)
+                groups[language, part].append(own[language, part])
+    return project(groups), project_pair(alone[max(alone)])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
+from threadpoolctl import threadpool_limits
 
 from orthoglot.decomposers.base import unit
 from orthoglot.streams import derive
@@ -16,6 +17,8 @@ from orthoglot.tasks.base import usable
 
 # Of a map of one text; t-SNE takes the square of its points in time.
 LANGUAGES, POINTS = 20, 400
+# Of a map of one pair. t-SNE weighs three times as many neighbours as its perplexity.
+FEWEST_POINTS = 40
 
 
 class Map(NamedTuple):
@@ -32,6 +35,20 @@ class Map(NamedTuple):
     languages: np.ndarray
     parts: np.ndarray
     explained: np.ndarray
+
+
+class PairMap(NamedTuple):
+    """Points of the held-out sentences of one language pair.
+
+    Attributes:
+        tsne: (n, 2) float32.
+        languages: (n,) codes.
+        parts: (n,) "meaning", "language" or "sentence".
+    """
+
+    tsne: np.ndarray
+    languages: np.ndarray
+    parts: np.ndarray
 
 
 class TextMap(NamedTuple):
@@ -69,6 +86,28 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     )
 
 
+def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> PairMap | None:
+    """t-SNE (cosine, perplexity 10, 300 iterations) of {(language, part): (n, D)}, all groups in one map.
+
+    Rows that are zero or not finite have no place on the map; None of fewer than 40 points, which have too few
+    neighbours. It starts from the principal components and sums by Barnes and Hut's tree on one thread, so that neither
+    chance nor the number of threads decides. Source: docs/papers.md#protocol-maps (ORACLE).
+    """
+    kept = {key: unit(rows[usable(rows)]) for key, rows in groups.items()}
+    stacked = np.concatenate(list(kept.values())).astype(np.float64)
+    if len(stacked) < FEWEST_POINTS:
+        return None
+    with threadpool_limits(1), np.errstate(invalid="ignore"):  # of vectors that are all one
+        flat = PCA(n_components=2, svd_solver="covariance_eigh").fit_transform(stacked)
+        tsne = _tsne(stacked, flat, "barnes_hut")
+    labels = [key for key, rows in kept.items() for _ in range(len(rows))]
+    return PairMap(
+        tsne=tsne,
+        languages=np.array([language for language, _ in labels]),
+        parts=np.array([part for _, part in labels]),
+    )
+
+
 def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
     """t-SNE (cosine, perplexity 10, 300 iterations) and PCA of a sample of {language: (n, D)}, row by row translations.
 
@@ -85,14 +124,19 @@ def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
     with np.errstate(invalid="ignore"):  # of vectors that are all one
         pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
     flat = pca.transform(stacked)
-    start = flat * (1e-4 / max(float(flat[:, 0].std()), 1e-12))
-    tsne = TSNE(metric="cosine", perplexity=10, max_iter=300, method="exact", init=start.astype(np.float32))
     return TextMap(
-        tsne=tsne.fit_transform(stacked).astype(np.float32),
+        tsne=_tsne(stacked, flat, "exact"),
         pca=flat.astype(np.float32),
         languages=np.repeat(codes, len(chosen)),
         explained=np.nan_to_num(pca.explained_variance_ratio_),
     )
+
+
+def _tsne(rows: np.ndarray, flat: np.ndarray, method: str) -> np.ndarray:
+    """(n, 2) float32 of the rows (n, D), from their principal components `flat` (n, 2)."""
+    start = flat * (1e-4 / max(float(flat[:, 0].std()), 1e-12))
+    tsne = TSNE(metric="cosine", perplexity=10, max_iter=300, method=method, init=start.astype(np.float32))
+    return tsne.fit_transform(rows).astype(np.float32)
 
 
 def write_text_maps(path: Path, maps: Mapping[str, TextMap]) -> None:
@@ -114,12 +158,18 @@ def read_text_maps(path: Path) -> dict[str, TextMap]:
         }
 
 
-def write_map(path: Path, drawn: Map) -> None:
+def write_map(path: Path, drawn: Map | PairMap) -> None:
     """Write a map as .npz."""
     np.savez_compressed(path, allow_pickle=False, **drawn._asdict())
 
 
 def read_map(path: Path) -> Map:
-    """Read what `write_map` wrote."""
+    """Read a map that `write_map` wrote."""
     with np.load(path, allow_pickle=False) as stored:
         return Map(**stored)
+
+
+def read_pair_map(path: Path) -> PairMap:
+    """Read a map of a pair that `write_map` wrote."""
+    with np.load(path, allow_pickle=False) as stored:
+        return PairMap(**stored)
