@@ -570,6 +570,7 @@ class Plan:
                 "methods": [(name, self.params.methods[name].host) for name in self.params.losses],
                 "selected": self.preset.methods if self.params.loss == config.ALL else [self.params.loss],
                 "licences": self._licences(),
+                "languages": self._languages(),
                 "invented": [name for name in self.benchmarks if self.params.benchmarks[name].invented],
                 "evaluation": settings,
             },
@@ -666,6 +667,16 @@ class Plan:
             "variants": self.params.variants[kind],
         }
         self._table(kind, about, {"evaluations": evaluations, "encoders": encoders})
+
+    def _languages(self) -> dict[str, list[str]]:
+        """The languages of a checkpoint, by the preset's frozen encoder that states none, from another entry for it."""
+        frozen = {name: one for name, one in self.params.encoders.items() if isinstance(one, FrozenSettings)}
+        stated = {one.checkpoint: one.languages for one in frozen.values() if one.languages}
+        return {
+            name: stated[one.checkpoint]
+            for name, one in frozen.items()
+            if name in self.preset.encoders and not one.languages and one.checkpoint in stated
+        }
 
     def _licences(self) -> dict[str, str]:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""

@@ -146,7 +146,7 @@ def test_the_page_loads_nothing_and_hostile_names_stay_text(made: SimpleNamespac
             self.seen.append(tag)
             self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
 
-    for paper, tables in (("oracle", 9), ("seed", 4)):
+    for paper, tables in (("oracle", 10), ("seed", 4)):
         page = Tags()
         page.feed(made.text[f"{paper}-table.html"])
         # One script sorts the tables; the content security policy names its digest.
@@ -283,3 +283,33 @@ def test_the_figure_has_three_panels_and_says_which_were_not_run(tmp_path: Path)
     stored = json.loads(made.text["oracle-table.json"])["gaps"]
     # Two encoders, two panels, six data sets of retrieval and similarity, two views.
     assert len(stored) == 2 * 2 * 6 * 2
+
+
+def test_the_papers_languages_stand_beside_those_of_the_runs_encoders(
+    made: SimpleNamespace, tmp_path: Path
+) -> None:
+    title = "Table 6: Languages of the encoders"
+    columns, _, *rows = rows_of(made, title)
+    grey = ["– not stated"] * 3
+    assert columns == [
+        "Language",
+        *(f"{name}, published" for name in ("laser", "infoxlm", "labse")),
+        *columns[4:],
+    ]
+    assert rows[:2] == [["ar", "✓", "✓", "✓", *grey], ["ay", "✓", "–", "–", *grey]]
+    assert [row[1:4] for row in rows if row[0] == "gn"] == [["–"] * 3]
+    assert len(rows) == 13
+    stated = {"languages": ["ay", "cs"], "known": {"labse": ["ar", "cs"], "me5-base": []}}
+    (tmp_path / "records.jsonl").write_text("".join(json.dumps(r.row()) + "\n" for r in made.records))
+    (tmp_path / "languages.json").write_text(json.dumps(stated))
+    write_results("oracle", tmp_path, tmp_path)
+    made = SimpleNamespace(text={path.name: path.read_text() for path in tmp_path.iterdir()})
+    rows = rows_of(made, title)[2:]
+    assert rows[0] == ["ar", "✓", "✓", "✓", "✓", *grey[:2]]
+    assert rows[1] == ["ay", "✓", "–", "–", "–", *grey[:2]]
+    # Of a language that the paper does not train on it says nothing.
+    assert rows[-1] == ["cs", *grey, "✓", *grey[:2]]
+    for text in ("[", "[]", "{}", "3"):
+        (tmp_path / "languages.json").write_text(text)
+        with pytest.raises(DataError, match=r"languages\.json: cannot be read"):
+            write_results("oracle", tmp_path, tmp_path)

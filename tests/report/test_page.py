@@ -56,6 +56,7 @@ def made(
     title = "<script>alert('title')</script> $x"
     licences = {"toy": "CC0-1.0"}
     about = {"methods": METHODS, "selected": ["dream", "dream+oracle"], "licences": licences}
+    about["known"] = {"toy": ["qaa", "qac"], "<b>toy & co</b>": []}
     report(folders, histories, world.bitext, title, settings, **about, output=output)
     page = (output / "report.html").read_text()
     records = read_records(output / "records.jsonl")
@@ -238,7 +239,7 @@ def test_same_inputs_same_bytes_on_another_day_and_a_larger_machine(
         inputs = made.folders[:2], made.histories, world.bitext, "title", settings
         report(*inputs, **ABOUT, output=tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
-    assert len(files) == 10
+    assert len(files) == 11
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
         assert f"{datetime.now(UTC):%Y-%m-%d}".encode() not in (tmp_path / "one" / file).read_bytes(), file
@@ -496,3 +497,11 @@ def test_examples_are_shown_once_for_all_encoders_that_have_them(made: SimpleNam
     assert rows == [["qac-&gt;qaa", *map(escape, one["texts"].values())] for one in mixed[:3]]
     text = (made.output / "tables.md").read_text().split("### Examples of code-switched sentences")[1]
     assert all(one["texts"]["Code-switched"] in text for one in mixed)
+
+
+def test_the_languages_of_the_pairs_stand_by_encoder(made: SimpleNamespace) -> None:
+    part = made.page.split('<section id="languages">')[1].split("</section>")[0]
+    rows = [re.findall("<td.*?>(.*?)</td>", row) for row in part.split("<tr>")[2:]]
+    grey = "– <small>not stated</small>"
+    assert rows == [["qaa", "✓", grey], ["qab", "–", grey], ["qac", "✓", grey]]
+    assert json.loads((made.output / "languages.json").read_text())["languages"] == ["qaa", "qab", "qac"]

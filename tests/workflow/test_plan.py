@@ -784,3 +784,12 @@ def test_gpus_of_a_job_follow_the_device_and_the_processes(
     monkeypatch.setattr(Path, "glob", lambda *_: iter([Path("/dev/nvidia0")]))
     plan.params = config.check(values | {"device": "auto"})
     assert [plan.gpus(plan.jobs[folder].key) for folder in wanted] == [4, 1, 0]
+
+
+def test_the_report_has_the_languages_of_a_checkpoint_whose_entry_states_none(values: dict[str, Any]) -> None:
+    values["presets"]["mini"]["encoders"] = ["labse-any"]
+    languages = config.check(values).encoders["labse"].languages
+    plan = Plan(config.check(values))
+    assert plan.jobs["results"].settings["languages"] == {"labse-any": languages}
+    assert "gn" not in languages
+    assert len(languages) > 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from orthoglot.encoders.folder import card
 from orthoglot.jobs.job import Job
 from orthoglot.report import page
 from orthoglot.tasks.settings import EvaluationSettings
@@ -32,6 +33,11 @@ def run(job: Job) -> None:
             decomposers=job.seeds("decomposers"),
             invented=settings["invented"],
             licences=settings["licences"],
+            # Of a frozen encoder that is used beyond its languages, those of its checkpoint.
+            known={
+                folder.name: card(folder).get("languages") or settings["languages"].get(folder.name, [])
+                for folder in job.folders("encoders")
+            },
             output=output,
         )
     )

@@ -69,6 +69,14 @@ class Claim(NamedTuple):
     below: float = math.inf
 
 
+class Coverage(NamedTuple):
+    """A table of the languages that encoders were trained on: its number, all languages, and the unseen ones."""
+
+    table: str
+    languages: tuple[str, ...]
+    unseen: Mapping[str, tuple[str, ...]]
+
+
 class Paper(NamedTuple):
     """One paper.
 
@@ -83,6 +91,7 @@ class Paper(NamedTuple):
         suite: of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below
             the paper's: what the paper is called in the target `<suite>-table`.
         panels: of a figure of gaps, each with the method with and the one without what the paper adds.
+        coverage: its table of languages.
         examples: tables of sentences, and the task that has such examples here.
         headings: of columns, by data set and direction or metric; by data set and "xx" what stands before a member.
         claims: about directions of effects.
@@ -98,6 +107,7 @@ class Paper(NamedTuple):
     unmeasured: Mapping[str, str] = {}
     suite: str = ""
     panels: Mapping[str, tuple[str, str]] = {}
+    coverage: Coverage | None = None
     examples: Mapping[str, str] = {}
     headings: Mapping[str, str] = {}
 

@@ -65,6 +65,8 @@ class Run:
         confidence: of intervals over seeds, None for intervals over sentences.
         parameters: numbers of weights, by variant, where they are known.
         examples: sentences that the run shows.
+        languages: of its sentence pairs.
+        known: the languages that each encoder states.
     """
 
     paper: Paper
@@ -75,6 +77,8 @@ class Run:
     confidence: float | None = None
     parameters: Mapping[str, int | None] = field(default_factory=dict)
     examples: Sequence[Shown] = ()
+    languages: Sequence[str] = ()
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def encoders(self) -> list[str]:

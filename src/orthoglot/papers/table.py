@@ -8,12 +8,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
 
 from orthoglot.atomic import replacing
+from orthoglot.errors import DataError
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.papers.gaps import Gap, gaps
 from orthoglot.papers.measured import (
@@ -26,10 +28,11 @@ from orthoglot.papers.measured import (
     further_cells,
     whole_cells,
 )
-from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Paper, load_paper
+from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Coverage, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.report import plots, tables
-from orthoglot.report.page import render
+from orthoglot.report.corpus_tables import language_table, seen
+from orthoglot.report.page import LANGUAGES, render
 from orthoglot.report.queries import better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
 from orthoglot.statistics.records import ALL, Record, read_records
@@ -66,6 +69,8 @@ def write_paper(run: Run, output: Path) -> None:
     tested = evaluate_claims(run)
     sections = [_section(run, table, known, further) for table in paper.tables]
     sections += [Section(_example_table(run, table, task)) for table, task in paper.examples.items()]
+    if paper.coverage:
+        sections.append(Section(_coverage_table(run, paper.coverage)))
     changes = gaps(run)
     if paper.panels:
         sections.append(_gap_section(run, changes))
@@ -90,22 +95,39 @@ def write_paper(run: Run, output: Path) -> None:
 
 
 def write_results(paper: str, results: Path, output: Path) -> None:
-    """`write_records` of a report's folder or its file of records, with the examples beside them."""
+    """`write_records` of a report's folder or its file of records, with the examples and languages beside them.
+
+    Raises:
+        DataError: a damaged file; also as `write_records`.
+    """
     folder = results if results.is_dir() else results.parent
-    write_records(paper, read_records(results), output, examples=read_examples(folder / EXAMPLES))
+    path = folder / LANGUAGES
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        about = {name: stated[name] for name in ("languages", "known") if path.is_file()}
+    except (ValueError, LookupError, TypeError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+    write_records(paper, read_records(results), output, examples=read_examples(folder / EXAMPLES), **about)
 
 
 def write_records(
-    paper: str, records: Sequence[Record], output: Path, *, examples: Sequence[Shown] = ()
+    paper: str,
+    records: Sequence[Record],
+    output: Path,
+    *,
+    examples: Sequence[Shown] = (),
+    languages: Sequence[str] = (),
+    known: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """Write the tables of a paper on decomposers or of a suite from the records of one run.
+    """Write the tables of a paper on decomposers or of a suite from the records of one run; the rest as of `Run`.
 
     Raises:
         ConfigError: no such paper.
         DataError: no record, or damaged ones.
     """
-    known = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
-    write_paper(Run(known, Measured(records), examples=examples), output)
+    about = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
+    run = Run(about, Measured(records), examples=examples, languages=languages, known=known)
+    write_paper(run, output)
 
 
 def write_claims(records: Sequence[Record], output: Path) -> None:
@@ -215,6 +237,18 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
         return Section(_grid(run, title, _how(run, own), own, kinds), more)
     every = own + others
     return Section(_grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every))
+
+
+def _coverage_table(run: Run, printed: Coverage) -> Table:
+    """The paper's encoders and those of the run, by the languages of both."""
+    languages = list(dict.fromkeys((*printed.languages, *run.languages)))
+    known = {
+        f"{name}, published": {code: code not in unseen for code in printed.languages}
+        for name, unseen in printed.unseen.items()
+    }
+    known |= {name: seen(languages, run.known.get(name, ())) for name in run.encoders}
+    found = language_table(languages, known)
+    return found._replace(title=f"Table {printed.table}: {found.title}")
 
 
 def _example_table(run: Run, table: str, task: str) -> Table:

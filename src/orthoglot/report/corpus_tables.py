@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orthoglot.report.tables import Cell, Table
+from orthoglot.report.tables import EMPTY, Cell, Table
 
 SPLITS = ("train", "valid", "test")
 Counts = Mapping[str, Any]
@@ -50,6 +50,26 @@ def overlap_table(counts: Sequence[Counts]) -> Table:
         "sentences (letters and digits alone), by benchmark. What two benchmarks have counts in both."
     )
     return _counted("Benchmarks in the text", note, columns)
+
+
+def language_table(languages: Collection[str], known: Mapping[str, Mapping[str, bool]]) -> Table:
+    """Language by encoder: whether it was trained on the language; grey where that is not stated."""
+    grey = EMPTY._replace(small="not stated", tone="absent")
+    marks = {True: Cell("✓"), False: EMPTY}
+    return Table(
+        "Languages of the encoders",
+        "✓: trained on the language, as the encoder's settings state; –: on others; grey: not stated.",
+        ["Language", *known],
+        [
+            [Cell(code), *(marks[own[code]] if code in own else grey for own in known.values())]
+            for code in languages
+        ],
+    )
+
+
+def seen(languages: Collection[str], stated: Collection[str]) -> dict[str, bool]:
+    """Whether an encoder that states languages was trained on each of these; empty if it states none."""
+    return {code: code in stated for code in languages if stated}
 
 
 def read_counts(path: Path) -> dict[str, Any]:

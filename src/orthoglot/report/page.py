@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -19,6 +20,7 @@ from markupsafe import Markup
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
+from orthoglot.languages import parse_pair
 from orthoglot.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.report import corpus_tables, maps, plots, queries, tables
 from orthoglot.report.headline import Row, headline, sentences
@@ -36,7 +38,7 @@ from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples, write_examp
 from orthoglot.tasks.projections import TextMap, read_map, read_pair_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
-TEMPLATE = "page.html.j2"
+TEMPLATE, LANGUAGES = "page.html.j2", "languages.json"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
 QUESTION = (
     "Does a sentence vector that is divided into meaning and language find translations by its meaning, and none by "
@@ -101,9 +103,10 @@ def report(
     decomposers: Sequence[Path] = (),
     invented: Collection[str] = (),
     licences: Mapping[str, str],
+    known: Mapping[str, Sequence[str]] = MappingProxyType({}),
     output: Path,
 ) -> None:
-    """Write report.html, tables.md, records, examples.json, metrics.json, plots/*.csv and figures/*.svg.
+    """Write report.html, tables.md, records, examples, languages and metrics, plots/*.csv and figures/*.svg.
 
     The figures are the page's pictures of the answer and its curves of the trainings.
 
@@ -122,6 +125,7 @@ def report(
         decomposers: folders of decomposers: .../<encoder>/<method>/seed<k>.
         invented: test sets whose languages are invented.
         licences: of the data and checkpoints used, by name.
+        known: the languages that each encoder states; none of one that states none.
         output: an existing folder.
     Raises:
         DataError: no evaluation, two of the same encoder and method, or one of a method that is not in `methods`.
@@ -170,6 +174,13 @@ def report(
         corpora["text"] = corpus_tables.text_table(texts)
     if any(one.get("benchmarks") for one in (*pairs, *texts)):
         corpora["overlaps"] = corpus_tables.overlap_table([*pairs, *texts])
+    languages = sorted({code for one in pairs for code in parse_pair(one["pair"])})
+    coverage = json.dumps({"languages": languages, "known": dict(known)}, indent=1)
+    (output / LANGUAGES).write_text(f"{coverage}\n", encoding="utf-8")
+    if known and languages:
+        corpora["languages"] = corpus_tables.language_table(
+            languages, {name: corpus_tables.seen(languages, stated) for name, stated in known.items()}
+        )
     text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
     for name, folder in folders.items():
         for dataset, one in read_text_maps(folder / "text-maps.npz").items():
