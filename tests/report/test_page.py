@@ -414,6 +414,17 @@ def test_one_evaluation_alone_is_a_report_too_and_says_which_pictures_it_lacks(
     assert "no retrieval by two views in this run" in (tmp_path / "figures/answer.svg").read_text()
 
 
+def test_without_the_undivided_vector_examples_are_of_the_first_method(
+    made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
+) -> None:
+    report(made.folders[1:3], [], [], "no original", settings, **ABOUT, output=tmp_path)
+    shown = json.loads((tmp_path / "examples.json").read_text())
+    assert {one["view"] for one in shown} == {"meaning"}
+    assert [one["texts"] for one in shown] == [
+        one["texts"] for one in json.loads((made.folders[1] / "examples.json").read_text())
+    ]
+
+
 @pytest.mark.parametrize(
     ("numbers", "methods", "message"),
     [

@@ -90,8 +90,9 @@ def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> PairMap | None
     """t-SNE (cosine, perplexity 10, 300 iterations) of {(language, part): (n, D)}, all groups in one map.
 
     Rows that are zero or not finite have no place on the map; None of fewer than 40 points, which have too few
-    neighbours. It starts from the principal components and sums by Barnes and Hut's tree on one thread, so that neither
-    chance nor the number of threads decides. Source: docs/papers.md#protocol-maps (ORACLE).
+    neighbours. It starts from the principal components, so that no chance decides, and sums by Barnes and Hut's tree.
+    One thread: with other jobs on the machine, two waited for each other for 30 times as long.
+    Source: docs/papers.md#protocol-maps (ORACLE).
     """
     kept = {key: unit(rows[usable(rows)]) for key, rows in groups.items()}
     stacked = np.concatenate(list(kept.values())).astype(np.float64)
