@@ -472,6 +472,9 @@ def test_trainings_that_ended_too_early_are_listed(made: SimpleNamespace, notes:
 def test_dvc_and_snakemake_show_the_pictures_of_the_report(made: SimpleNamespace) -> None:
     root = Path(__file__).parents[2]
     stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["evaluation"]
+    kept = {name for kind in ("outs", "metrics", "plots") for entry in stage[kind] for name in entry}
+    written = {f"results/{path.relative_to(made.output)}" for path in made.output.rglob("*.*")}
+    assert written == {name for name in kept if name.startswith("results/")} - {"results/receipt"}
     pictures = {f"results/figures/{name}.svg" for name in ("answer", "training")}
     assert {name for entry in stage["plots"] for name in entry} == pictures
     rule = (root / "workflow/rules/evaluation.smk").read_text()
