@@ -201,7 +201,7 @@ def main() -> None:
                         x = [sides["en", size][i : max(k - size + 1, i)] for size in SIZES]
                         y = [sides[other, size][j : max(last - size + 1, j)] for size in SIZES]
                         lengths = tuple(np.array([len(one.encode()) for one in side]) for side in both)
-                        links = align(x, y, lengths, margin=margin) if len(x[0]) and len(y[0]) else []
+                        links = align(x, y, lengths=lengths, margin=margin) if len(x[0]) and len(y[0]) else []
                         found.append(
                             [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in links]
                         )

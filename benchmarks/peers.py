@@ -117,7 +117,9 @@ def ours(x: list[str], y: list[str], look: tuple[Look, Look], join: int) -> Gold
         joined = [[" ".join(side[i : i + a]) for i in range(len(side) - a + 1)] for a in range(1, join + 1)]
         sides.append([of(texts) for texts in joined])
     lengths = tuple(np.array([len(text.encode()) for text in side]) for side in (x, y))
-    return [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in align(*sides, lengths)]
+    return [
+        (tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in align(*sides, lengths=lengths)
+    ]
 
 
 def vecalign(x: list[str], y: list[str], look: tuple[Look, Look]) -> Gold:

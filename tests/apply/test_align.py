@@ -56,13 +56,14 @@ def margin_of(x: Side, y: Side, link: tuple[int, ...], margin: Margin, k: int) -
 @pytest.mark.parametrize("margin", ["ratio", "distance"])
 @pytest.mark.parametrize("with_lengths", [False, True])
 def test_no_other_alignment_has_a_higher_sum(
-    seed: int, n: int, m: int, sizes: int, margin: Margin, with_lengths: bool
+    seed: int, n: int, m: int, sizes: int, margin: Margin, with_lengths: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("orthoglot.apply.align.FEWEST", 1)
     x, y = document(seed, n, m, sizes)
     rng = np.random.default_rng(seed)
     lengths = (rng.integers(5, 80, n), rng.integers(5, 80, m)) if with_lengths else None
     threshold = {"ratio": 0.9, "distance": -0.1}[margin] + 0.02 * seed
-    found = align(x, y, lengths, margin=margin, neighborhood=2, threshold=threshold)
+    found = align(x, y, lengths=lengths, margin=margin, neighborhood=2, threshold=threshold)
 
     def agreement(i: int, j: int, a: int, b: int) -> float:
         if lengths is None:
@@ -110,14 +111,24 @@ def test_joined_and_missing_sentences_are_found(
 
 
 def test_lengths_decide_what_vectors_leave_open() -> None:
-    """The second of three sentences is nothing but its neighbours: alone or joined, the vectors are the same."""
+    """The last of seven sentences is nothing but its neighbour: alone or joined, the vectors are the same."""
     rng = np.random.default_rng(4)
-    first, last = unit(rng.normal(size=(2, 8)).astype(np.float32))
-    x = [unit(np.stack([first, last, last])), unit(np.stack([first + last, last]))]
-    y = [unit(np.stack([first, last])), unit(np.stack([first + last]))]
+    six = unit(rng.normal(size=(6, 8)).astype(np.float32))
+    seven = np.concatenate([six, six[-1:]])
+    x = [seven, unit(seven[:-1] + seven[1:])]
+    y = [six, unit(six[:-1] + six[1:])]
     for target, expected in ((10, (1, 1)), (20, (2, 1))):
-        links = align(x, y, (np.array([10, 10, 10]), np.array([10, target])), threshold=0.5)
+        lengths = np.full(7, 10), np.array([10, 10, 10, 10, 10, target])
+        links = align(x, y, lengths=lengths, threshold=0.5)
         assert links[-1][2:4] == expected
+
+
+def test_few_sentences_tell_no_ratio_of_lengths() -> None:
+    """The one sentence translates two; from these alone, the first would seem to be as long as it is."""
+    x, y = document(3, 1, 2, 2)
+    assert align(x, y, lengths=(np.array([100]), np.array([50, 50])), threshold=0.5) == align(
+        x, y, threshold=0.5
+    )
 
 
 def test_missing_sentences_leave_the_ratio_of_lengths_as_it_is() -> None:
@@ -128,7 +139,7 @@ def test_missing_sentences_leave_the_ratio_of_lengths_as_it_is() -> None:
     y = [kept, unit(kept[:-1] + kept[1:])]
     # Were lengths shares of their documents, each sentence of y would seem as long as two of x.
     lengths = np.full(40, 10), np.full(20, 30)
-    links = align(x, y, lengths, threshold=0.5, neighborhood=1)
+    links = align(x, y, lengths=lengths, threshold=0.5, neighborhood=1)
     assert [link[:4] for link in links] == [(2 * i, i, 1, 1) for i in range(20)]
 
 
@@ -150,9 +161,11 @@ def test_links_rise_and_a_band_over_everything_is_exact(
     seed: int, n: int, m: int, threshold: float, sizes: int
 ) -> None:
     x, y = document(seed, n, m, sizes)
-    exact = align(x, y, threshold=threshold)
-    assert align(x, y, threshold=threshold, cells=1, band=2 * max(n, m)) == exact
-    for links in (exact, align(x, y, threshold=threshold, cells=1, band=1)):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(5, 80, n), rng.integers(5, 80, m)
+    exact = align(x, y, lengths=lengths, threshold=threshold)
+    assert align(x, y, lengths=lengths, threshold=threshold, cells=1, band=2 * max(n, m)) == exact
+    for links in (exact, align(x, y, lengths=lengths, threshold=threshold, cells=1, band=1)):
         i = j = 0
         for link in links:
             assert link.source >= i
@@ -188,7 +201,11 @@ def test_a_narrow_band_follows_what_was_left_out_of_either_side() -> None:
 def test_the_result_does_not_depend_on_how_many_rows_are_computed_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    x, y, _ = long_document()
-    expected = [link[:4] for link in align(x, y)]
+    x, y, kept = long_document()
+    rng = np.random.default_rng(1)
+    of_x = rng.integers(5, 80, 600)
+    lengths = of_x, 2 * of_x[kept]
+    expected = [link[:4] for link in align(x, y, lengths=lengths)]
+    assert expected != [link[:4] for link in align(x, y, lengths=(of_x, rng.permutation(lengths[1])))]
     monkeypatch.setattr("orthoglot.apply.align.ROWS", 7)
-    assert [link[:4] for link in align(x, y)] == expected
+    assert [link[:4] for link in align(x, y, lengths=lengths)] == expected

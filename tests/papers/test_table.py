@@ -252,6 +252,7 @@ def test_a_panel_has_the_scores_with_and_without_oracle_and_their_paired_gap() -
         assert one.without is not None
         assert one.without.value == level("dream", view)
         assert one.alone == pytest.approx(level("dream+oracle", view) - level("oracle", view))
+        assert one.alone_method == "oracle"
     alone = found["ORACLE alone", "Tatoeba retrieval", "meaning"]
     assert alone.without is not None
     assert alone.without.value == level("original", "sentence")
@@ -267,6 +268,23 @@ def test_a_panel_has_the_scores_with_and_without_oracle_and_their_paired_gap() -
     assert alone.alone is None
     language = found["ORACLE alone", "Tatoeba retrieval", "language"]
     assert (language.without, language.gap) == (None, None)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_reading_is_compared_with_the_same_reading_of_oracle_alone(order: int) -> None:
+    alone = "oracle", "oracle-released"
+    methods = ["dream", "dream-released", *alone, "dream+oracle", "dream+oracle-released", "original"][
+        ::order
+    ]
+    found = [
+        one
+        for one in gaps(Run(PAPERS["oracle"], Measured(a_run(["labse"], methods))))
+        if one.alone is not None
+    ]
+    assert {(one.method, one.alone_method) for one in found} == {
+        ("dream+oracle", "oracle"),
+        ("dream+oracle-released", "oracle-released"),
+    }
 
 
 def test_the_figure_has_three_panels_and_says_which_were_not_run(tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ DEFINITIONS = {
         f"{DREAM},oracle.inter_class_released=1,oracle.intra_class_released=1",
     ),
     "oracle": ("two_head", "none", f"{IS},{IC}"),
+    "oracle-released": (
+        "two_head",
+        "none",
+        "oracle.alignment=1,oracle.inter_class_old=1,oracle.intra_class_released=1",
+    ),
     "meat": ("two_head", "none", MEAT),
     "meat+oracle": ("two_head", "none", f"{MEAT},{IS},{IC}"),
     "meat+oracle-without-ic": ("two_head", "none", f"{MEAT},{IS}"),

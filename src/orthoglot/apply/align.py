@@ -19,6 +19,8 @@ NEUTRAL = {"ratio": 1.0, "distance": 0.0}
 CELLS = 10**8
 BAND = 64
 ROWS = 256  # whose margins are computed at once
+# Sentences that are nearest to each other, from which the ratio of lengths is taken.
+FEWEST = 5
 # What the search notes for a cell; from KINDS on, which kind of link.
 SKIP_SOURCE, SKIP_TARGET, KINDS = 0, 1, 2
 
@@ -50,8 +52,8 @@ class Texts(NamedTuple):
 def align(
     x: Sequence[np.ndarray],
     y: Sequence[np.ndarray],
-    lengths: tuple[np.ndarray, np.ndarray] | None = None,
     *,
+    lengths: tuple[np.ndarray, np.ndarray] | None = None,
     margin: Margin = "ratio",
     neighborhood: int = 8,
     threshold: float | None = None,
@@ -68,7 +70,7 @@ def align(
 
     q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ: s is the shorter, l the longer. Lengths
     of y are first multiplied by r, the median of the ratios of lengths, x over y, of the sentences that are nearest to
-    each other. Without lengths q = 1.
+    each other. Without lengths, and with fewer than `FEWEST` such sentences, q = 1.
 
     Args:
         x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
@@ -78,7 +80,7 @@ def align(
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
         threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance".
         cells: (n + 1) * (m + 1) up to which the search is exact. Beyond, means of two neighbours are aligned first, by
-            the same rule, and the search is within `band` columns of that path.
+            their ratios alone, and the search is within `band` columns of that path.
         band: columns on each side.
         device: of the search for neighbours.
         threads: of that search on a CPU.
@@ -93,20 +95,15 @@ def align(
     if (n + 1) * (m + 1) <= cells or min(n, m) < 2:
         low, high = np.zeros(n + 1, dtype=int), np.full(n + 1, m)
     else:
+        halves = [[_halved(side[0])] for side in (x, y)]
         rough = align(
-            [_halved(x[0])],
-            [_halved(y[0])],
-            neighborhood=neighborhood,
-            cells=cells,
-            band=band,
-            device=device,
-            threads=threads,
+            *halves, neighborhood=neighborhood, cells=cells, band=band, device=device, threads=threads
         )
         low, high = _around(rough, n, m, band)
-    of_x, of_y = _joined(x, y, lengths, device, threads) if lengths else (None, None)
+    joined = _joined(x, y, lengths, device, threads) if lengths else (None, None)
     sides = (
-        Texts(x, _near(x, y[0], neighborhood, device, threads), of_x),
-        Texts(y, _near(y, x[0], neighborhood, device, threads), of_y),
+        Texts(x, _near(x, y[0], neighborhood, device, threads), joined[0]),
+        Texts(y, _near(y, x[0], neighborhood, device, threads), joined[1]),
     )
     return _search(*sides, margin, threshold, low, high)
 
@@ -142,10 +139,12 @@ def _joined(
     lengths: tuple[np.ndarray, np.ndarray],
     device: str,
     threads: int,
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Lengths of the texts of each size, those of y in the unit of x."""
+) -> tuple[list[np.ndarray] | None, list[np.ndarray] | None]:
+    """Lengths of the texts of each size, those of y in the unit of x; None where too few sentences tell the unit."""
     forward, backward = (one[:, 0] for one in search(x[0], y[0], 1, device=device, threads=threads)[0])
     mutual = np.flatnonzero(backward[forward] == np.arange(len(forward)))
+    if len(mutual) < FEWEST:
+        return None, None
     ratio = np.median(lengths[0][mutual] / lengths[1][forward[mutual]])
     ends = [np.concatenate([[0.0], np.cumsum(one)]) for one in (lengths[0], ratio * lengths[1])]
     of_x, of_y = ([one[a:] - one[: max(len(one) - a, 0)] for a in range(1, len(x) + 1)] for one in ends)

@@ -25,7 +25,7 @@ def align(
     margin: options.Margin = "ratio",
     neighborhood: options.Neighborhood = 8,
     threshold: options.Threshold = None,
-    join: Annotated[int, typer.Option(min=1, help="neighbouring sentences in one pair")] = 3,
+    join: Annotated[int, typer.Option(min=1, help="most neighbouring sentences joined on one side")] = 3,
     numbers: options.Numbers = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -81,7 +81,7 @@ def align(
         ]
         with Meter(total=len(folders.pairs), label="align", unit="documents") as meter:
             for (name, pair), x, y in zip(folders.pairs.items(), *sides, strict=True):
-                for link in linked(x, y, (pair[0].lengths(), pair[1].lengths()), **how):
+                for link in linked(x, y, lengths=(pair[0].lengths(), pair[1].lengths()), **how):
                     rows.append(row_of(name, pair, link))
                     kinds[f"{link.a}-{link.b}"] += 1
                     paired = [paired[0] + link.a, paired[1] + link.b]

@@ -29,6 +29,7 @@ class Gap(NamedTuple):
         without: of `against`; None of the language view of the undivided vector, which has none.
         gap: `score` less `without`, paired where the run has it; the ends are None where it has not.
         alone: `score` less that of the terms alone; None where they were not run, or for themselves.
+        alone_method: the terms alone, in the same reading as `method` where the run has it; empty where there is none.
     """
 
     encoder: str
@@ -41,6 +42,7 @@ class Gap(NamedTuple):
     without: Number | None
     gap: Number | None
     alone: float | None
+    alone_method: str
 
     def row(self) -> dict[str, Any]:
         """As plain values, for a file."""
@@ -65,7 +67,10 @@ def gaps(run: Run) -> list[Gap]:
 def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
     pair = run.paper.panels[panel]
     alone = next((method for method, host in run.paper.panels.values() if host == ORIGINAL), "")
+    every = run.methods_of(encoder, alone).values() if pair[0] != alone else ()
+    same = dict(run.readings(encoder, pair[0], alone)) if every else {}
     for method, against in run.readings(encoder, *pair):
+        themselves = same.get(method, next(iter(every), ""))
         for task, metric in TASKS.items():
             for dataset in run.measured.datasets(task):
                 for view in ("meaning", "language"):
@@ -77,18 +82,14 @@ def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
                     whole = pair[1] == ORIGINAL and view == "language"
                     without = None if whole else run.level(other, None)
                     gap = without and (run.difference(name, other) or _apart(score, without))
-                    themselves = [
-                        run.level(name._replace(method=one), None)
-                        for one in run.methods_of(encoder, alone).values()
-                        if pair[0] != alone
-                    ]
-                    less = [score.value - one.value for one in themselves if one]
+                    less = run.level(name._replace(method=themselves), None) if themselves else None
                     yield Gap(
                         *(encoder, panel, method, against, title(task, dataset), view),
                         score=score,
                         without=without,
                         gap=gap,
-                        alone=less[0] if less else None,
+                        alone=score.value - less.value if less else None,
+                        alone_method=themselves if less else "",
                     )
 
 

@@ -295,7 +295,7 @@ def _gap_row(one: Gap) -> list[tables.Cell]:
     levels = [
         EMPTY if level is None else tables.Cell(f"{level.value:.2f}") for level in (one.without, one.score)
     ]
-    alone = EMPTY if one.alone is None else tables.Cell(f"{one.alone:+.2f}")
+    alone = EMPTY if one.alone is None else tables.Cell(f"{one.alone:+.2f}", one.alone_method)
     return [*map(tables.Cell, names), *levels, gap, alone]
 
 

@@ -61,7 +61,7 @@ def nearest(
 
     Args:
         x: (n, D), rows of length 1.
-        y: (m, D), rows of length 1; if it is x itself, each product is computed once for both of its rows.
+        y: (m, D), rows of length 1; if it is x itself, nearly half of the products are computed for both of their rows.
         k: neighbours, at least 1.
         device: "cpu", "cuda", ...: where the products are computed; the result is the same.
         tile: rows and columns of a tile, None for a size that suits the device; the result is the same.
@@ -101,7 +101,7 @@ def candidates(
     """The rows with the `keep` highest float32 products, in no order: their numbers and products, of x and of y.
 
     Both lists have `keep` columns; a product is -inf where there are fewer rows. If y is x, both are one list, and only
-    the products above the diagonal tiles are computed.
+    the products of the diagonal tiles and above them are computed.
     """
     import torch
 
