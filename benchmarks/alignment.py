@@ -19,6 +19,7 @@ import pandas as pd
 
 from orthoglot import load
 from orthoglot.apply.align import align
+from orthoglot.apply.documents import Document
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import unit
@@ -180,7 +181,7 @@ def main() -> None:
         vectors = {}
         for language, sentences in text.sentences.items():
             for size in SIZES:
-                joined = [" ".join(sentences[i : i + size]) for i in range(len(sentences) - size + 1)]
+                joined = Document(sentences, []).joined(size)
                 file = given.work / f"{corpus}.{part}.{language}.{size}.npy"
                 vectors[language, size] = text_vectors(
                     model, joined, file, part="sentence", language=language
@@ -200,7 +201,7 @@ def main() -> None:
                     ):
                         x = [sides["en", size][i : max(k - size + 1, i)] for size in SIZES]
                         y = [sides[other, size][j : max(last - size + 1, j)] for size in SIZES]
-                        lengths = tuple(np.array([len(one.encode()) for one in side]) for side in both)
+                        lengths = tuple(Document(side, []).lengths() for side in both)
                         links = align(x, y, lengths=lengths, margin=margin) if len(x[0]) and len(y[0]) else []
                         found.append(
                             [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in links]

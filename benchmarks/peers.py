@@ -45,6 +45,7 @@ from scoring_quality import FALSE_DROP, KINDS, noisy, written
 
 from orthoglot import Decomposer
 from orthoglot.apply.align import align
+from orthoglot.apply.documents import Document
 from orthoglot.apply.model import Model, opened
 from orthoglot.decomposers.base import unit
 
@@ -112,11 +113,11 @@ def documents(shared: Path, peers: Path) -> Iterator[Documents]:
 
 def ours(x: list[str], y: list[str], look: tuple[Look, Look], join: int) -> Gold:
     """`orthoglot align`, with --join."""
-    sides = []
-    for side, of in zip((x, y), look, strict=True):
-        joined = [[" ".join(side[i : i + a]) for i in range(len(side) - a + 1)] for a in range(1, join + 1)]
-        sides.append([of(texts) for texts in joined])
-    lengths = tuple(np.array([len(text.encode()) for text in side]) for side in (x, y))
+    documents = [Document(side, []) for side in (x, y)]
+    sides = [
+        [of(one.joined(size)) for size in range(1, join + 1)] for one, of in zip(documents, look, strict=True)
+    ]
+    lengths = tuple(one.lengths() for one in documents)
     return [
         (tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in align(*sides, lengths=lengths)
     ]

@@ -21,7 +21,7 @@ from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.evaluate import evaluate
 from orthoglot.tasks.examples import read_examples
-from orthoglot.tasks.projections import project_pair, read_map, read_pair_map
+from orthoglot.tasks.projections import project_pair, read_map
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import classification, paracrawl
 from orthoglot.text.bitext import SentencePair, read_rows, write_pairs
@@ -480,15 +480,17 @@ def test_a_file_of_examples_that_is_none_is_named(tmp_path: Path) -> None:
 
 
 def test_the_map_of_a_pair_has_both_parts_of_both_sides(made: SimpleNamespace) -> None:
-    drawn = read_pair_map(made.root / "dream" / "pair-map.npz")
+    drawn = read_map(made.root / "dream" / "pair-map.npz")
     groups, counts = np.unique(np.stack([drawn.languages, drawn.parts]), axis=1, return_counts=True)
     # Of two pairs with as many sentences the last by name.
     assert groups.T.tolist() == [[code, part] for code in ("qaa", "qac") for part in ("language", "meaning")]
     assert counts.tolist() == [20] * 4
-    whole = read_pair_map(made.root / "original" / "pair-map.npz")
+    whole = read_map(made.root / "original" / "pair-map.npz")
     assert set(whole.parts) == {"sentence"}
     # A meaning is nearest to its translation's, a language part to one of its language.
-    nearest = np.linalg.norm(drawn.tsne[:, None] - drawn.tsne, axis=2) + np.diag([np.inf] * len(drawn.tsne))
+    nearest = np.linalg.norm(drawn.points[:, None] - drawn.points, axis=2) + np.diag(
+        [np.inf] * len(drawn.points)
+    )
     place = {
         group: np.flatnonzero(drawn.languages + drawn.parts == "".join(group))
         for group in map(tuple, groups.T)
@@ -507,8 +509,8 @@ def test_the_map_of_a_pair_is_the_same_on_any_number_of_threads() -> None:
     for threads in (1, 3):
         with threadpool_limits(threads):
             drawn.append(project_pair(groups))
-    assert np.array_equal(drawn[0].tsne, drawn[1].tsne)
+    assert np.array_equal(drawn[0].points, drawn[1].points)
     assert project_pair({("a", "sentence"): rows[0, :19], ("b", "sentence"): rows[1, :20]}) is None
     same = project_pair({("a", "sentence"): np.ones((30, 4)), ("b", "sentence"): np.ones((30, 4))})
     assert same is not None
-    assert np.isfinite(same.tsne).all()
+    assert np.isfinite(same.points).all()

@@ -10,7 +10,7 @@ import numpy as np
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError
 from orthoglot.tasks.margins import MARGINS, Margin
-from orthoglot.tasks.neighbours import cosines
+from orthoglot.tasks.neighbours import Nearest, cosines
 from orthoglot.tasks.search import search
 
 # The margin of a sentence with its neighbours as a whole.
@@ -100,10 +100,11 @@ def align(
             *halves, neighborhood=neighborhood, cells=cells, band=band, device=device, threads=threads
         )
         low, high = _around(rough, n, m, band)
-    joined = _joined(x, y, lengths, device, threads) if lengths else (None, None)
+    first = search(x[0], y[0], neighborhood, device=device, threads=threads)[0]
+    joined = _joined(len(x), first, lengths) if lengths else (None, None)
     sides = (
-        Texts(x, _near(x, y[0], neighborhood, device, threads), joined[0]),
-        Texts(y, _near(y, x[0], neighborhood, device, threads), joined[1]),
+        Texts(x, _near(x, y[0], first.forward, device, threads), joined[0]),
+        Texts(y, _near(y, x[0], first.backward, device, threads), joined[1]),
     )
     return _search(*sides, margin, threshold, low, high)
 
@@ -123,31 +124,30 @@ def _agreement(x: Texts, y: Texts, a: int, b: int, rows: slice, columns: slice) 
 
 
 def _near(
-    side: Sequence[np.ndarray], other: np.ndarray, k: int, device: str, threads: int
+    side: Sequence[np.ndarray], other: np.ndarray, first: np.ndarray, device: str, threads: int
 ) -> list[np.ndarray]:
+    """See `Texts`; `first` (n, k) are the nearest of its single sentences."""
     near = []
-    for vectors in side:
-        rows = search(vectors, other, k, device=device, threads=threads)[0].forward if len(vectors) else None
-        found = np.empty(0) if rows is None else cosines(vectors, other, rows).mean(axis=1)
+    for size, vectors in enumerate(side, 1):
+        rows = first
+        if size > 1 and len(vectors):
+            rows = search(vectors, other, first.shape[1], device=device, threads=threads)[0].forward
+        found = cosines(vectors, other, rows).mean(axis=1) if len(vectors) else np.empty(0)
         near.append(found.astype(np.float32))
     return near
 
 
 def _joined(
-    x: Sequence[np.ndarray],
-    y: Sequence[np.ndarray],
-    lengths: tuple[np.ndarray, np.ndarray],
-    device: str,
-    threads: int,
+    sizes: int, first: Nearest, lengths: tuple[np.ndarray, np.ndarray]
 ) -> tuple[list[np.ndarray] | None, list[np.ndarray] | None]:
     """Lengths of the texts of each size, those of y in the unit of x; None where too few sentences tell the unit."""
-    forward, backward = (one[:, 0] for one in search(x[0], y[0], 1, device=device, threads=threads)[0])
+    forward, backward = first.forward[:, 0], first.backward[:, 0]
     mutual = np.flatnonzero(backward[forward] == np.arange(len(forward)))
     if len(mutual) < FEWEST:
         return None, None
     ratio = np.median(lengths[0][mutual] / lengths[1][forward[mutual]])
     ends = [np.concatenate([[0.0], np.cumsum(one)]) for one in (lengths[0], ratio * lengths[1])]
-    of_x, of_y = ([one[a:] - one[: max(len(one) - a, 0)] for a in range(1, len(x) + 1)] for one in ends)
+    of_x, of_y = ([one[a:] - one[: max(len(one) - a, 0)] for a in range(1, sizes + 1)] for one in ends)
     return of_x, of_y
 
 

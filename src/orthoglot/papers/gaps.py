@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
+import pandas as pd
+from markupsafe import Markup
+
+from orthoglot.papers.measured import NO_METHOD, REASONS
 from orthoglot.papers.published import P_AT_1
 from orthoglot.papers.runs import SENTENCE, Run
+from orthoglot.report import plots
 from orthoglot.report.queries import title
+from orthoglot.report.tables import EMPTY, Cell, Table
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.table import Name, Number
 
@@ -66,33 +73,73 @@ def gaps(run: Run) -> list[Gap]:
 
 def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
     pair = run.paper.panels[panel]
-    alone = next((method for method, host in run.paper.panels.values() if host == ORIGINAL), "")
-    every = run.methods_of(encoder, alone).values() if pair[0] != alone else ()
+    host = pair[1] != ORIGINAL
+    alone = next((method for method, other in run.paper.panels.values() if other == ORIGINAL), "")
+    every = run.methods_of(encoder, alone).values() if host else ()
     same = dict(run.readings(encoder, pair[0], alone)) if every else {}
-    for method, against in run.readings(encoder, *pair):
+    data = [
+        (task, dataset, metric) for task, metric in TASKS.items() for dataset in run.measured.datasets(task)
+    ]
+    views = "meaning", "language"
+    for (method, against), (task, dataset, metric), view in product(
+        run.readings(encoder, *pair), data, views
+    ):
+        name = Name(encoder, method, view, task, dataset, metric)
+        score = run.level(name, None)
+        if score is None:
+            continue
+        # The undivided vector has no language view.
+        other = name._replace(method=against, view=view if host else SENTENCE)
+        without = run.level(other, None) if host or view == "meaning" else None
         themselves = same.get(method, next(iter(every), ""))
-        for task, metric in TASKS.items():
-            for dataset in run.measured.datasets(task):
-                for view in ("meaning", "language"):
-                    name = Name(encoder, method, view, task, dataset, metric)
-                    other = name._replace(method=against, view=SENTENCE if pair[1] == ORIGINAL else view)
-                    score = run.level(name, None)
-                    if score is None:
-                        continue
-                    whole = pair[1] == ORIGINAL and view == "language"
-                    without = None if whole else run.level(other, None)
-                    gap = without and (run.difference(name, other) or _apart(score, without))
-                    less = run.level(name._replace(method=themselves), None) if themselves else None
-                    yield Gap(
-                        *(encoder, panel, method, against, title(task, dataset), view),
-                        score=score,
-                        without=without,
-                        gap=gap,
-                        alone=score.value - less.value if less else None,
-                        alone_method=themselves if less else "",
-                    )
+        less = run.level(name._replace(method=themselves), None) if themselves else None
+        yield Gap(
+            *(encoder, panel, method, against, title(task, dataset), view),
+            score=score,
+            without=without,
+            gap=without and (run.difference(name, other) or _apart(score, without)),
+            alone=score.value - less.value if less else None,
+            alone_method=themselves if less else "",
+        )
 
 
 def _apart(score: Number, without: Number) -> Number:
     """The difference of two numbers that the run did not pair."""
     return score._replace(value=score.value - without.value, low=None, high=None)
+
+
+def gap_table(run: Run, found: Sequence[Gap]) -> Table:
+    """A row for each gap; a panel without its methods is grey."""
+    note = (
+        "From the hollow point, the method without ORACLE, to the filled one, the method with it; alone it stands "
+        "beside the undivided vector, which has no language part. P@1 in percent, Spearman × 100: meaning should be "
+        "high, language near chance or 0. Gap: with less without [95 % interval, paired]. The last column compares "
+        "with ORACLE alone. The paper's figure prints no numbers, and its text does not name the scores."
+    )
+    rows: list[list[Cell]] = []
+    for encoder, (panel, pair) in product(run.encoders, run.paper.panels.items()):
+        own = [one for one in found if (one.encoder, one.panel) == (encoder, panel)]
+        rows += map(_row, own)
+        if not own:
+            grey = Cell(EMPTY.text, NO_METHOD, "absent", REASONS[NO_METHOD])
+            rows.append([*map(Cell, (encoder, panel, " less ".join(pair), "", "")), *[grey] * 4])
+    columns = ["Encoder", "Panel", "Methods", "Data", "View", "Without", "With", "Gap", "Less ORACLE alone"]
+    return Table("Figure 6: what ORACLE changes beside a host and alone", note, columns, rows)
+
+
+def _row(one: Gap) -> list[Cell]:
+    names = one.encoder, one.panel, f"{one.method} less {one.against}", one.data, one.view
+    gap = EMPTY
+    if one.gap is not None:
+        ends = f"[{one.gap.ends[0]:+.2f}, {one.gap.ends[1]:+.2f}]" if one.gap.ends else ""
+        gap = Cell(f"{one.gap.value:+.2f}", ends)
+    levels = [EMPTY if level is None else Cell(f"{level.value:.2f}") for level in (one.without, one.score)]
+    alone = EMPTY if one.alone is None else Cell(f"{one.alone:+.2f}", one.alone_method)
+    return [*map(Cell, names), *levels, gap, alone]
+
+
+def gap_figure(found: Sequence[Gap]) -> Markup | None:
+    """The panels; None without a gap."""
+    if not found:
+        return None
+    return plots.gaps(pd.DataFrame([one.row() for one in found]).astype({"without": float}))

@@ -17,20 +17,11 @@ from markupsafe import Markup
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
-from orthoglot.papers.gaps import Gap, gaps
-from orthoglot.papers.measured import (
-    NO_DATA,
-    NO_METHOD,
-    REASONS,
-    WHOLE,
-    Cell,
-    cells,
-    further_cells,
-    whole_cells,
-)
+from orthoglot.papers.gaps import gap_figure, gap_table, gaps
+from orthoglot.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Coverage, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
-from orthoglot.report import plots, tables
+from orthoglot.report import tables
 from orthoglot.report.corpus_tables import language_table, seen
 from orthoglot.report.page import LANGUAGES, render
 from orthoglot.report.queries import better
@@ -43,6 +34,7 @@ from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
 Show = Callable[[Cell], tables.Cell]
+NOT_STATED: Mapping[str, Any] = {"languages": [], "known": {}}
 logger = logging.getLogger(__name__)
 
 
@@ -73,7 +65,7 @@ def write_paper(run: Run, output: Path) -> None:
         sections.append(Section(_coverage_table(run, paper.coverage)))
     changes = gaps(run)
     if paper.panels:
-        sections.append(_gap_section(run, changes))
+        sections.append(Section(gap_table(run, changes), figure=gap_figure(changes)))
     if whole:
         sections.append(_whole_section(run, whole))
     rows = [_plain(one.row()) for one in known + further + whole]
@@ -103,8 +95,8 @@ def write_results(paper: str, results: Path, output: Path) -> None:
     folder = results if results.is_dir() else results.parent
     path = folder / LANGUAGES
     try:
-        stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        about = {name: stated[name] for name in ("languages", "known") if path.is_file()}
+        stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else NOT_STATED
+        about = {name: stated[name] for name in NOT_STATED}
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
     write_records(paper, read_records(results), output, examples=read_examples(folder / EXAMPLES), **about)
@@ -259,44 +251,6 @@ def _example_table(run: Run, table: str, task: str) -> Table:
         grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
         found = found._replace(columns=["Examples"], rows=[[grey]])
     return found._replace(title=f"Table {table}: {found.title}", note=f"Of this run. {found.note}")
-
-
-def _gap_section(run: Run, found: Sequence[Gap]) -> Section:
-    """What ORACLE changes beside each host and alone; a panel without its methods is grey."""
-    note = (
-        "From the hollow point, the method without ORACLE, to the filled one, the method with it; alone it stands "
-        "beside the undivided vector, which has no language part. P@1 in percent, Spearman × 100: meaning should be "
-        "high, language near chance or 0. Gap: with less without [95 % interval, paired]. The last column compares "
-        "with ORACLE alone. The paper's figure prints no numbers, and its text does not name the scores."
-    )
-    rows = []
-    for encoder in run.encoders:
-        for panel, pair in run.paper.panels.items():
-            own = [one for one in found if (one.encoder, one.panel) == (encoder, panel)]
-            rows += [_gap_row(one) for one in own]
-            if not own:
-                names = encoder, panel, " less ".join(pair), "", ""
-                grey = tables.Cell(EMPTY.text, NO_METHOD, "absent", REASONS[NO_METHOD])
-                rows.append([*map(tables.Cell, names), *[grey] * 4])
-    columns = ["Encoder", "Panel", "Methods", "Data", "View", "Without", "With", "Gap", "Less ORACLE alone"]
-    drawn = pd.DataFrame([one.row() for one in found])
-    figure = plots.gaps(drawn.astype({"without": float})) if found else None
-    return Section(
-        Table("Figure 6: what ORACLE changes beside a host and alone", note, columns, rows), None, figure
-    )
-
-
-def _gap_row(one: Gap) -> list[tables.Cell]:
-    names = one.encoder, one.panel, f"{one.method} less {one.against}", one.data, one.view
-    gap = EMPTY
-    if one.gap is not None:
-        ends = f"[{one.gap.ends[0]:+.2f}, {one.gap.ends[1]:+.2f}]" if one.gap.ends else ""
-        gap = tables.Cell(f"{one.gap.value:+.2f}", ends)
-    levels = [
-        EMPTY if level is None else tables.Cell(f"{level.value:.2f}") for level in (one.without, one.score)
-    ]
-    alone = EMPTY if one.alone is None else tables.Cell(f"{one.alone:+.2f}", one.alone_method)
-    return [*map(tables.Cell, names), *levels, gap, alone]
 
 
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:

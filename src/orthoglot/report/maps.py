@@ -13,7 +13,7 @@ from orthoglot.report.plots import COLOURS
 from orthoglot.report.queries import GEOMETRY, SHAPES, undivided
 from orthoglot.statistics.records import ALL
 from orthoglot.statistics.table import where
-from orthoglot.tasks.projections import Map, PairMap, TextMap
+from orthoglot.tasks.projections import Map, TextMap
 
 MAP_POINTS, TEXT_MAP_POINTS = 300, 200
 SIZE = 160
@@ -32,23 +32,12 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> list[Panel]:
     panels = []
     for (encoder, method), one in drawn.items():
         kept = _sampled(MAP_POINTS, len(one.points))
-        lines = [encoder, method, f"{one.explained.sum():.0%} of the variance"]
         colours = _colours(one.languages)
+        about = f"{'-'.join(colours)}, {len(one.points):,} points"
+        if len(one.explained):
+            about = f"{one.explained.sum():.0%} of the variance"
         svg = _svg(one.points[kept], one.languages[kept], one.parts[kept] == "language", colours)
-        panels.append(Panel(lines, svg, colours))
-    return panels
-
-
-def pair_maps(drawn: Mapping[tuple[str, str], PairMap]) -> list[Panel]:
-    """A panel per encoder and method with the pair's languages; dots and squares as of `maps`."""
-    panels = []
-    for (encoder, method), one in drawn.items():
-        kept = _sampled(MAP_POINTS, len(one.tsne))
-        colours = _colours(one.languages)
-        svg = _svg(one.tsne[kept], one.languages[kept], one.parts[kept] == "language", colours)
-        panels.append(
-            Panel([encoder, method, f"{'-'.join(colours)}, {len(one.tsne):,} points"], svg, colours)
-        )
+        panels.append(Panel([encoder, method, about], svg, colours))
     return panels
 
 

@@ -35,7 +35,7 @@ from orthoglot.statistics.summary import read_scores
 from orthoglot.statistics.table import frame, rows, where
 from orthoglot.tasks import registry
 from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples, write_examples
-from orthoglot.tasks.projections import TextMap, read_map, read_pair_map, read_text_maps
+from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
 TEMPLATE, LANGUAGES = "page.html.j2", "languages.json"
@@ -207,9 +207,9 @@ def report(
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
         maps=maps.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
-        pair_maps=maps.pair_maps(
+        pair_maps=maps.maps(
             {
-                name: read_pair_map(folder / "pair-map.npz")
+                name: read_map(folder / "pair-map.npz")
                 for name, folder in folders.items()
                 if (folder / "pair-map.npz").is_file()
             }

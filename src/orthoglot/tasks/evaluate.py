@@ -23,15 +23,7 @@ from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_s
 from orthoglot.tasks.base import AnyTask, Examples, Task, TaskData, Vectors, WholeTask, by_view, other, view
 from orthoglot.tasks.examples import EXAMPLES, Shown, write_examples
 from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
-from orthoglot.tasks.projections import (
-    Map,
-    PairMap,
-    TextMap,
-    project,
-    project_pair,
-    write_map,
-    write_text_maps,
-)
+from orthoglot.tasks.projections import Map, TextMap, project, project_pair, write_map, write_text_maps
 from orthoglot.tasks.registry import is_compared, load, measures
 from orthoglot.tasks.settings import EvaluationSettings
 
@@ -230,7 +222,7 @@ def make_maps(
     held_out: Mapping[str, UnseenPairs],
     store: EmbeddingStore,
     decomposer: Decomposer | None,
-) -> tuple[Map, PairMap | None]:
+) -> tuple[Map, Map | None]:
     """A map of held-out sentences, equally many of each language pair; and one of a pair alone.
 
     That pair has the most of these sentences; of several, it is the last by name.

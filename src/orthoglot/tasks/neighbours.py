@@ -107,16 +107,14 @@ def candidates(
 
     torch.backends.cuda.matmul.allow_tf32 = False  # products in float32, never in a GPU's shorter formats
     height, width = tile
-    forward, backward = (
-        (
-            torch.full((len(side), keep), -1, device=device),
-            torch.full((len(side), keep), -torch.inf, device=device),
-        )
-        for side in (x, y)
-    )
+
+    def empty(rows: int) -> tuple[Tensor, Tensor]:
+        numbers = torch.full((rows, keep), -1, device=device)
+        return numbers, torch.full((rows, keep), -torch.inf, device=device)
+
     same = y is x
-    if same:
-        backward = forward
+    forward = empty(len(x))
+    backward = forward if same else empty(len(y))
     for top in range(0, len(x), height):
         rows = torch.tensor(x[top : top + height], device=device)
         for left in range(top if same else 0, len(y), width):

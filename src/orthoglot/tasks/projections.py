@@ -28,27 +28,13 @@ class Map(NamedTuple):
         points: (n, 2) float32.
         languages: (n,) codes.
         parts: (n,) "meaning", "language" or "sentence".
-        explained: (2,) share of the variance along each axis.
+        explained: (2,) share of the variance along each axis; (0,) of t-SNE.
     """
 
     points: np.ndarray
     languages: np.ndarray
     parts: np.ndarray
     explained: np.ndarray
-
-
-class PairMap(NamedTuple):
-    """Points of the held-out sentences of one language pair.
-
-    Attributes:
-        tsne: (n, 2) float32.
-        languages: (n,) codes.
-        parts: (n,) "meaning", "language" or "sentence".
-    """
-
-    tsne: np.ndarray
-    languages: np.ndarray
-    parts: np.ndarray
 
 
 class TextMap(NamedTuple):
@@ -86,7 +72,7 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     )
 
 
-def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> PairMap | None:
+def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> Map | None:
     """t-SNE (cosine, perplexity 10, 300 iterations) of {(language, part): (n, D)}, all groups in one map.
 
     Rows that are zero or not finite have no place on the map; None of fewer than 40 points, which have too few
@@ -102,10 +88,11 @@ def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> PairMap | None
         flat = PCA(n_components=2, svd_solver="covariance_eigh").fit_transform(stacked)
         tsne = _tsne(stacked, flat, "barnes_hut")
     labels = [key for key, rows in kept.items() for _ in range(len(rows))]
-    return PairMap(
-        tsne=tsne,
+    return Map(
+        points=tsne,
         languages=np.array([language for language, _ in labels]),
         parts=np.array([part for _, part in labels]),
+        explained=np.empty(0),
     )
 
 
@@ -159,18 +146,12 @@ def read_text_maps(path: Path) -> dict[str, TextMap]:
         }
 
 
-def write_map(path: Path, drawn: Map | PairMap) -> None:
+def write_map(path: Path, drawn: Map) -> None:
     """Write a map as .npz."""
     np.savez_compressed(path, allow_pickle=False, **drawn._asdict())
 
 
 def read_map(path: Path) -> Map:
-    """Read a map that `write_map` wrote."""
+    """Read what `write_map` wrote."""
     with np.load(path, allow_pickle=False) as stored:
         return Map(**stored)
-
-
-def read_pair_map(path: Path) -> PairMap:
-    """Read a map of a pair that `write_map` wrote."""
-    with np.load(path, allow_pickle=False) as stored:
-        return PairMap(**stored)

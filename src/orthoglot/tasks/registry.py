@@ -64,7 +64,8 @@ def title(name: str) -> str:
 
 def examples(name: str) -> tuple[str, str]:
     """The title of a task's examples in text, and what they are."""
-    return cast(tuple[str, str], getattr(load(name), "EXAMPLES"))  # noqa: B009 - few modules have it
+    title, note = getattr(load(name), "EXAMPLES", ("Examples", ""))
+    return title, note
 
 
 def measures(tasks: Collection[str]) -> dict[str, tuple[Metric, ...]]:

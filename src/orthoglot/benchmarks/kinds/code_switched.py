@@ -148,8 +148,9 @@ def switched(sentence: str, dictionary: dict[str, list[str]], rate: float, rando
 def marked(sentence: str, mixed: str) -> str:
     """The mixed sentence with the words that the sentence lacks at their place between asterisks."""
     before, after = sentence.split(), mixed.split()
-    kept = [old == new for old, new in zip(before, after, strict=False)]
-    if len(before) != len(after):  # a translation has several words
+    if len(before) == len(after):
+        kept = [old == new for old, new in zip(before, after, strict=True)]
+    else:  # a translation has several words
         blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
         places = {start + n for _, start, length in blocks for n in range(length)}
         kept = [n in places for n in range(len(after))]

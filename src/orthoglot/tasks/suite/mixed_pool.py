@@ -145,7 +145,7 @@ def _first_ranks(vectors: np.ndarray, near: np.ndarray, languages: int) -> np.nd
     total = len(exact)
     lines = total // languages
     found = np.full(total, np.nan)
-    step = max(1, BLOCK_ENTRIES // max(1, near.size // total * exact.shape[1]))
+    step = max(1, BLOCK_ENTRIES // (near.shape[1] * exact.shape[1]))
     for start in range(0, total, step):
         own = np.arange(start, min(start + step, total))
         rows = near[own]
