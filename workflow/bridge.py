@@ -84,13 +84,19 @@ class Bridge:
         except ConfigError as error:
             logger.warning(f"DVC records nothing: {error}")
             return
+        if now.name != self.plan.name:
+            logger.warning(
+                f"The results of the preset {self.plan.name} are complete. DVC records those of params.yaml's preset, "
+                f"{now.name}"
+            )
+            return
         kept = [stage for stage in STAGES if now.keys(stage) == self.plan.keys(stage)]
         if changed := [stage for stage in STAGES if stage not in kept]:
             logger.warning(
                 f"DVC does not record {', '.join(changed)}: this run used other parameters or code than are here now"
             )
         done = [stage for stage in kept if all(map(now.done, now.keys(stage)))]
-        done += [ON_DEMAND] * (now.name == self.plan.name)
+        done.append(ON_DEMAND)
         damaged = {stage: fault for stage in done if (fault := self._fault(stage, now))}
         for stage, fault in damaged.items():
             logger.error(

@@ -169,6 +169,15 @@ def test_command_line_configuration_runs_but_is_not_recorded_as_what_params_yaml
     assert "unknown name 'orakle'" in refused.stdout
 
 
+def test_results_of_another_preset_are_complete_and_dvc_keeps_those_of_params_yaml(done: Workspace) -> None:
+    done.edit(presets__other={"extends": "mini"})
+    lock = (done.folder / "dvc.lock").read_bytes()
+    result = done.run(*SNAKEMAKE, "data/other/bitext/qaa-qab", "--config", "preset=other")
+    assert "The results of the preset other are complete. DVC records those of params.yaml's" in result.stdout
+    assert "does not record" not in result.stdout
+    assert (done.folder / "dvc.lock").read_bytes() == lock
+
+
 def test_parameters_edited_during_a_run_are_not_recorded_with_its_results(done: Workspace) -> None:
     done.edit(presets__mini__decomposition__learning_rate=0.002)
     locked = yaml.safe_load((done.folder / "dvc.lock").read_text())["stages"]

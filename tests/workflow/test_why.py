@@ -77,6 +77,8 @@ def test_a_folder_that_no_job_makes_and_another_place_are_refused(ran: Workspace
     refused = ran.run(*command, "data/mine", check=False)
     assert refused.returncode == 2
     assert "params.yaml asks for no data/mine" in refused.stdout
+    refused = ran.run(*command, "data/real/bitext/en-de", check=False)
+    assert "a result of the preset real; the preset is mini (--preset NAME)" in refused.stdout
     shutil.rmtree(tmp_path)
     tmp_path.mkdir()
     elsewhere = Workspace(tmp_path).run(*command, "results", check=False)
