@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
-from orthoglot.decomposers.architectures.discriminant import Scatter, apply, candidates, fit
+from orthoglot.decomposers.architectures.discriminant import (
+    Prior,
+    Scatter,
+    apply,
+    candidates,
+    fit,
+    maps,
+)
 from orthoglot.decomposers.base import Decomposer, Languages, unit
 from orthoglot.decomposers.choice import losses
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
@@ -65,7 +72,7 @@ def scatter(count: int, seed: int) -> Scatter:
     moments.update(source, "en")
     moments.update(target, "de")
     pairs.update(source, target, ("en", "de"))
-    return Scatter(moments, pairs)
+    return Scatter.of(moments, pairs)
 
 
 @pytest.mark.parametrize("count", [12, 40, 2000])
@@ -260,3 +267,74 @@ def test_settings_are_chosen_by_pairs_that_were_left_out_of_the_fit() -> None:
     in_sample = min(losses(*one.vectors[0], rows).mean(axis=1).min() for one in found)
     assert in_sample < 0.1
     assert chosen["validation"]["lowest"] > 10 * in_sample + 0.5
+
+
+SETTINGS = {"shrinkage": 0.3, "power": 0.5, "centre": "overall"}
+
+
+def summed(training: list[Block]) -> Scatter:
+    moments, pairs = Moments(DIM, LANGUAGES, products=True), PairMoments(DIM, products=True)
+    for source, target, pair in training:
+        moments.update(unit(source), pair[0])
+        moments.update(unit(target), pair[1])
+        pairs.update(unit(source), unit(target), pair)
+    return Scatter.of(moments, pairs)
+
+
+def parted(count: int) -> list[list[Block]]:
+    """The first pairs of each block, and the others."""
+    rows = slice(None, count), slice(count, None)
+    return [[(source[part], target[part], pair) for source, target, pair in blocks(0)] for part in rows]
+
+
+@pytest.mark.parametrize("count", [40, 200])
+def test_a_mixture_of_two_parts_by_their_sizes_is_the_scatter_of_both(count: int) -> None:
+    few, many = map(summed, parted(count))
+    mixed, whole = few.mixed(many, 1 - count / PAIRS), summed(blocks(0))
+    for name in ("mean", "squares", "shared"):
+        np.testing.assert_allclose(getattr(mixed, name), getattr(whole, name), atol=1e-12)
+    # Each weight is that of a pair, so the mixture is worth as many as there are.
+    assert mixed.pairs == pytest.approx(2 * PAIRS)
+    assert summed(blocks(0)).mixed(few, 0.0).pairs == pytest.approx(2 * PAIRS)
+
+
+def test_a_mixture_that_is_all_prior_is_the_prior_and_one_without_it_the_fit() -> None:
+    prior = Prior(summed(parted(200)[1]), SETTINGS)
+    for share, expected in ((1.0, maps(prior.scatter, **SETTINGS)), (0.0, fit(*gathered(), **SETTINGS))):
+        found = fit(*gathered(), **SETTINGS, prior=prior, prior_share=share)
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_pairs_stay_with_a_prior_of_the_same_kind_and_gain_by_it(seed: int) -> None:
+    prior = Prior(summed(blocks(0)), SETTINGS)
+    few = [(source[:12], target[:12], pair) for source, target, pair in blocks(seed + 20)]
+    weights, facts = compute(DISCRIMINANT, few, LANGUAGES, DIM, {}, prior)
+    alone, _ = compute(DISCRIMINANT, few, LANGUAGES, DIM, {"power": 0.5})
+    assert facts["prior_share"] >= 0.9
+    found = []
+    for parts in (weights, alone):
+        sides = [[apply(parts, side, ANY)[0] for side in pair] for pair in texts(99).values()]
+        found.append(np.mean([retrieval(*pair) for pair in sides]))
+    assert found[0] > found[1] + 0.02
+
+
+def test_many_pairs_leave_a_prior_of_another_kind() -> None:
+    turn = np.linalg.qr(np.random.default_rng(8).normal(size=(DIM, DIM)))[0]
+    prior = Prior(summed([(a @ turn, b @ turn, pair) for a, b, pair in blocks(0)]), SETTINGS)
+    _, facts = compute(DISCRIMINANT, blocks(1), LANGUAGES, DIM, {}, prior)
+    assert facts.get("prior_share", 0) <= 0.1
+    assert facts["validation"]["chosen"] < facts["validation"]["nearest"] - 0.5
+
+
+def test_candidates_with_a_prior_are_what_fit_and_apply_give() -> None:
+    prior = Prior(summed(parted(50)[1]), SETTINGS)
+    found = list(candidates(*gathered(), blocks(5), {}, prior))
+    assert len(found) == 6 + 33
+    assert [one.distance for one in found[:7]] == [0, 1, 2, 3, 4, 5, 6]
+    for one in found[:6]:
+        weights = fit(*gathered(), **one.settings, prior=prior)
+        for block, sides in zip(blocks(5), one.vectors, strict=True):
+            ours = [apply(weights, side, ANY)[0] for side in block[:2]]
+            np.testing.assert_allclose(cosines(*sides), cosines(*ours), atol=1e-4)

@@ -21,6 +21,7 @@ def compute(
     languages: Sequence[str],
     dim: int,
     settings: Mapping[str, Any],
+    prior: Any = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The weights of a closed form, float32, and its settings.
 
@@ -31,6 +32,7 @@ def compute(
         languages: K names, those of the blocks.
         dim: D.
         settings: those of the form that are given, by name; the form chooses those that are missing.
+        prior: what the form has learnt from other text, for a form that can start from it; None for nothing.
     Returns:
         Weights by name; settings, and, if some were chosen, `validation`: the losses that decided.
     Raises:
@@ -50,14 +52,15 @@ def compute(
         if form.candidates is not None:
             kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
     facts: dict[str, Any] = {}
+    known = {} if prior is None else {"prior": prior}
     if (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
         compared, given = [*kept.values()], settings
 
         def without(held: Sequence[Block]) -> Iterator[Candidate]:
-            return candidates(moments.without(held), pairs.without(held), compared, given)
+            return candidates(moments.without(held), pairs.without(held), compared, given, **known)
 
         settings, facts["validation"] = choose(without, compared)
-    weights = form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
+    weights = form.fit(moments, pairs, **settings, **known) if form.pairs else form.fit(moments, **settings)
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
 
 

@@ -70,6 +70,7 @@ def decompose(
     checkpoint: Path,
     output: Path,
     code: str = "",
+    prior: Any = None,
 ) -> Ending | None:
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
@@ -80,13 +81,21 @@ def decompose(
         checkpoint: folder for the resume file.
         output: the folder.
         code: digest of the code that trains, for the record.
+        prior: as of `fit_decomposer`.
     Returns:
         How the training ended; None for a closed form.
     Raises:
         ConfigError, DataError: as `fit_decomposer`.
     """
     found, history = fit_decomposer(
-        method, recipe, name, data, seed=seed, device=resolve_device(device), checkpoint=checkpoint
+        method,
+        recipe,
+        name,
+        data,
+        seed=seed,
+        device=resolve_device(device),
+        checkpoint=checkpoint,
+        prior=prior,
     )
     details = {**found.details, **({"code": code} if code else {})}
     replace(found, encoder=store.meta["encoder"], identity=store.meta["identity"], details=details).save(
@@ -117,6 +126,7 @@ def fit_decomposer(
     seed: int,
     device: torch.device,
     checkpoint: Path | None,
+    prior: Any = None,
 ) -> tuple[Decomposer, History]:
     """A trained method with its history, or a closed form with none; the encoder stays unnamed.
 
@@ -128,6 +138,7 @@ def fit_decomposer(
         seed: of initial weights, order and partners.
         device: where it is trained.
         checkpoint: folder for the resume file, or None for no file.
+        prior: what a closed form starts from (`orthoglot.decomposers.moments.compute`); None for nothing.
     Raises:
         ConfigError: the method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
         DataError: a loss is not finite.
@@ -141,9 +152,11 @@ def fit_decomposer(
     end: dict[str, Any] = {}
     if isinstance(form, ClosedForm):
         blocks = translations(data, data.train)
-        weights, own = compute(form, blocks, data.languages, dim, method.own_settings)
+        weights, own = compute(form, blocks, data.languages, dim, method.own_settings, prior)
         if "validation" in own:
-            chosen = ", ".join(f"{setting} {own[setting]}" for setting in form.settings.model_fields)
+            chosen = ", ".join(
+                f"{setting} {value}" for setting, value in own.items() if setting != "validation"
+            )
             logger.info("%s: %s; loss of held-out pairs %s", name, chosen, own["validation"])
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +25,9 @@ GRID: dict[str, list[Any]] = {
     "centre": ["none", "overall"],
 }
 
+# What a mixture with a prior takes of it; the first is the prior itself.
+SHARES = [1.0, 0.9, 0.7, 0.5, 0.3, 0.1]
+
 
 class ShapeSettings(Settings):
     """Settings of both discriminants; those that are null are chosen by cross-validation, with `centre` and `turn`."""
@@ -41,29 +45,58 @@ class DiscriminantSettings(ShapeSettings):
     """What `discriminant` subtracts from unit vectors: nothing, or the mean of all training vectors."""
 
 
+@dataclass
 class Scatter:
-    """How translations differ and what they share, over the N training translations (a, b).
+    """How translations differ and what they share, over N training translations (a, b) of unit vectors.
 
     S_w = E[(a - b) (a - b)^T] / 2      what differs: language, style, noise
     S_b = E[a b^T + b a^T] / 2 - c c^T  what is shared: meaning; c is the mean of all vectors, or 0
 
-    Args:
-        moments, pairs: of unit vectors, with products.
-    Raises:
-        DataError: no translation.
+    Attributes:
+        mean: of all vectors (D,).
+        squares: E[x x^T] (D, D), the mean over languages by their numbers of sentences.
+        shared: E[a b^T + b a^T] / 2 (D, D).
+        spread: the covariance of the vectors of a language (D, D), the mean over languages likewise.
+        pairs: N.
+        languages: their codes.
     Source: docs/papers.md#discriminant.
     """
 
-    def __init__(self, moments: Moments, pairs: PairMoments) -> None:
-        means, share = moments.means(), moments.counts / moments.counts.sum()
-        self.mean = share @ means
-        self.squares = np.tensordot(share, moments.squares(), axes=1)
-        self.within_languages = self.squares - (means.T * share) @ means
-        self.pairs = sum(pairs.counts.values())
-        shared = np.sum([*pairs.products.values()], axis=0) / self.pairs
-        self.shared = (shared + shared.T) / 2
+    mean: np.ndarray
+    squares: np.ndarray
+    shared: np.ndarray
+    spread: np.ndarray
+    pairs: float
+    languages: list[str]
+
+    def __post_init__(self) -> None:
         self.sizes, self.axes = np.linalg.eigh(self.squares - self.shared)
         self.directions = cache(self._directions)
+
+    @classmethod
+    def of(cls, moments: Moments, pairs: PairMoments) -> Self:
+        """Of moments of unit vectors, with products.
+
+        Raises:
+            DataError: no translation.
+        """
+        means, share = moments.means(), moments.counts / moments.counts.sum()
+        squares = np.tensordot(share, moments.squares(), axes=1)
+        count = sum(pairs.counts.values())
+        shared = np.sum([*pairs.products.values()], axis=0) / count
+        spread = squares - (means.T * share) @ means
+        return cls(share @ means, squares, (shared + shared.T) / 2, spread, count, moments.languages)
+
+    def mixed(self, prior: Scatter, share: float) -> Scatter:
+        """A mixture with other translations, which have this share of it.
+
+        N is the number of translations, all of one weight, whose mean would have the variance of the mixture's:
+        1 / (share^2 / N_prior + (1 - share)^2 / N).
+        """
+        fields = ("mean", "squares", "shared", "spread")
+        means = {name: share * getattr(prior, name) + (1 - share) * getattr(self, name) for name in fields}
+        pairs = 1 / (share**2 / prior.pairs + (1 - share) ** 2 / self.pairs)
+        return Scatter(**means, pairs=pairs, languages=sorted({*self.languages, *prior.languages}))
 
     def centre(self, name: Centre) -> np.ndarray:
         """What is subtracted from a vector (D,)."""
@@ -109,9 +142,39 @@ class Scatter:
         return whiten @ directions, np.maximum(ratio, 0)
 
 
+class Prior(NamedTuple):
+    """What was learnt from other text: its scatter, and the settings that were chosen there."""
+
+    scatter: Scatter
+    settings: Mapping[str, Any]
+
+
 def fit(
-    moments: Moments, pairs: PairMoments, shrinkage: float, power: float, centre: Centre
+    moments: Moments,
+    pairs: PairMoments,
+    shrinkage: float,
+    power: float,
+    centre: Centre,
+    prior: Prior | None = None,
+    prior_share: float = 0.0,
 ) -> dict[str, np.ndarray]:
+    """The maps of `maps`, of translations or of their mixture with those of a prior (`Scatter.mixed`).
+
+    Args:
+        moments, pairs: of unit vectors, with products.
+        shrinkage, power, centre: as of `maps`.
+        prior: what was learnt from other translations.
+        prior_share: of the mixture.
+    Raises:
+        DataError: as of `maps`, or no translation.
+    """
+    scatter = Scatter.of(moments, pairs)
+    if prior is not None and prior_share:
+        scatter = scatter.mixed(prior.scatter, prior_share)
+    return maps(scatter, shrinkage, power, centre)
+
+
+def maps(scatter: Scatter, shrinkage: float, power: float, centre: Centre) -> dict[str, np.ndarray]:
     """meaning = (x - c) W U diag((w / (1 + w))^power), x = e / |e|.
 
     With S_w of `Scatter` and S_b' of `Scatter.between`,
@@ -129,31 +192,30 @@ def fit(
     those with the least w, as many as K language means can span.
 
     Args:
-        moments, pairs: of unit vectors, with products.
+        scatter: of the translations.
         shrinkage: s in [0, 1]; 1 leaves the metric of the encoder.
         power: of the filter, at least 0; 0 keeps all directions alike.
         centre: c is the mean of all training vectors ("overall") or 0 ("none").
     Returns:
         centre, mean: (D,); meaning, language: (D, D); each part = (x - centre or mean) @ map.
     Raises:
-        DataError: no translation, or S_w has no inverse.
+        DataError: S_w has no inverse.
     Source: Fisher 1936; as probabilistic linear discriminant analysis Ioffe, "Probabilistic Linear Discriminant
         Analysis", ECCV 2006; docs/papers.md#discriminant.
     """
-    scatter = Scatter(moments, pairs)
     project, ratio = scatter.directions(shrinkage, centre)
     return {
         "centre": scatter.centre(centre),
         "meaning": project * (ratio / (1 + ratio)) ** power,
         "mean": scatter.mean,
-        "language": _unpredicted(scatter, shrinkage, len(moments.languages)),
+        "language": _unpredicted(scatter, shrinkage),
     }
 
 
-def _unpredicted(scatter: Scatter, shrinkage: float, languages: int) -> np.ndarray:
-    """I - A B (D, D), as `fit` has it."""
-    directions = scatter.directions(shrinkage, "overall")[0][:, max(1, languages - 1) :]
-    weighed = directions.T @ scatter.within_languages
+def _unpredicted(scatter: Scatter, shrinkage: float) -> np.ndarray:
+    """I - A B (D, D), as `maps` has it."""
+    directions = scatter.directions(shrinkage, "overall")[0][:, max(1, len(scatter.languages) - 1) :]
+    weighed = directions.T @ scatter.spread
     # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
     inverse = np.linalg.pinv(weighed @ directions, rcond=1e-6, hermitian=True)
     return np.eye(len(scatter.mean)) - directions @ inverse @ weighed
@@ -166,27 +228,47 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
 
 
 def candidates(
-    moments: Moments, pairs: PairMoments, blocks: Sequence[Block], given: Mapping[str, Any]
+    moments: Moments,
+    pairs: PairMoments,
+    blocks: Sequence[Block],
+    given: Mapping[str, Any],
+    prior: Prior | None = None,
 ) -> Iterator[Candidate]:
     """Meaning vectors of translations with every setting of the grid; a given setting has one value.
 
-    The distance from the undivided vector counts steps on the grid, or, with a given setting, from its value.
+    The distance from the undivided vector counts steps on the grid, or, with a given setting, from its value. With a
+    prior its mixtures come first, with its own settings, and the distance is that from the prior.
 
     Args:
         moments, pairs: of the training pairs.
         blocks: translations, of unit vectors.
         given: settings that are not chosen.
+        prior: what was learnt from other translations.
     """
-    scatter = Scatter(moments, pairs)
-    shrinkages, powers, centres = (
-        [given[name]] if name in given else values for name, values in GRID.items()
-    )
-    for (i, shrinkage), (k, centre) in product(enumerate(shrinkages), enumerate(centres)):
+    scatter = Scatter.of(moments, pairs)
+    grid = {name: [given[name]] if name in given else values for name, values in GRID.items()}
+    if prior is None:
+        yield from _candidates(scatter, grid, blocks)
+        return
+    own = {name: [value] for name, value in prior.settings.items()}
+    for step, share in enumerate(SHARES):
+        for one in _candidates(scatter.mixed(prior.scatter, share), own, blocks):
+            yield one._replace(settings={**one.settings, "prior_share": share}, distance=step)
+    for one in _candidates(scatter, grid, blocks):
+        yield one._replace(distance=len(SHARES) + one.distance)
+
+
+def _candidates(
+    scatter: Scatter, grid: Mapping[str, Sequence[Any]], blocks: Sequence[Block]
+) -> Iterator[Candidate]:
+    """Those of one scatter, at their distances from the first of the grid."""
+    centres = grid["centre"]
+    for (i, shrinkage), (k, centre) in product(enumerate(grid["shrinkage"]), enumerate(centres)):
         # Without a mean S_b is no scatter: only the undivided vector is tried so, unless the method asks for it.
         tried = [
             (j, power)
-            for j, power in enumerate(powers)
-            if centre == "overall" or "centre" in given or (shrinkage, power) == (1, 0)
+            for j, power in enumerate(grid["power"])
+            if centre == "overall" or len(centres) == 1 or (shrinkage, power) == (1, 0)
         ]
         if not tried:
             continue

@@ -34,7 +34,7 @@ def fit(
     """meaning = z W U diag((w / (1 + w))^power), z = (x - c) R, x = e / |e|.
 
     c is the mean of the sentence's language, or 0, and R its rotation (`turns` of `procrustes`, its own translations
-    counting `turn`). W, U and w are those of `fit` of `discriminant` for the vectors z. The language part is what the
+    counting `turn`). W, U and w are those of `maps` of `discriminant` for the vectors z. The language part is what the
     directions with meaning do not predict, turned back, and the language's mean:
 
         language = c - mean + (z - E z) (I - A B) R^T
