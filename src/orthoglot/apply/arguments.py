@@ -49,13 +49,13 @@ def check_model(folder: Path) -> None:
     """Refuse a folder that is no model, with what to do.
 
     Raises:
-        ConfigError: it holds neither encoder.json nor decomposer.json.
+        ConfigError: it holds none of encoder.json, decomposer.json and the modules.json of sentence-transformers.
     """
-    if any((folder / name).is_file() for name in ("encoder.json", "decomposer.json")):
+    if any((folder / name).is_file() for name in ("encoder.json", "decomposer.json", "modules.json")):
         return
     fault = "holds neither encoder.json nor decomposer.json" if folder.is_dir() else "no such folder"
     if (folder / "config.json").is_file():
-        fault += f", but a checkpoint: give it to orthoglot fit --encoder {folder}"
+        fault += f", but a checkpoint of transformers: give it to orthoglot fit --encoder {folder} --pooling"
     raise ConfigError(f"{folder}: {fault}; a model is a folder that orthoglot fit --output wrote")
 
 

@@ -85,7 +85,7 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
         place = linked if linked != Path() and linked.is_dir() else folder
         copy_folder(place, output, NOT_COPIED)
     else:
-        _link(encoder, output)
+        link_folder(encoder, output)
         if folder.is_dir():
             copy_folder(folder, output, NOT_COPIED)
         described = card(output)
@@ -105,8 +105,13 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
     return unseen
 
 
-def _link(encoder: Checkpoint, output: Path) -> None:
-    """Write the card of a checkpoint that has none: its own modules run unless `pooling` is given."""
+def link_folder(encoder: Checkpoint, output: Path) -> None:
+    """Write the card of a checkpoint that has none: its own modules run unless `pooling` is given.
+
+    Raises:
+        ConfigError: it does not say how it pools.
+        DataError, OfflineError: as `link` and `link_sentence_transformers`.
+    """
     place = locate(encoder.place, encoder.revision)
     steps = modules(place) if (place / "modules.json").is_file() else []
     limit = stated_limit(steps[0].folder) if steps else None

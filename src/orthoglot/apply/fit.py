@@ -15,6 +15,7 @@ from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
 from orthoglot.apply.measure import further, held_out, retrieval
 from orthoglot.apply.model import ENCODER
+from orthoglot.apply.ready import Ready
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.decomposers.base import load_decomposer
@@ -48,6 +49,7 @@ def fit(
     device: str,
     checkpoint: Path,
     output: Path,
+    start: Ready | None = None,
 ) -> list[Record]:
     """Write a model folder that `orthoglot.load` opens wherever it lies, and measure it on its test part.
 
@@ -67,6 +69,7 @@ def fit(
         checkpoint: folder of finished stages: prepared text, vectors, the training's state. An interrupted call
             goes on there, and another method finds the vectors; the caller removes it.
         output: the model folder.
+        start: the ready model, whose encoder this is, for the method `discriminant`: the fit starts from it.
     Returns:
         Retrieval of held-out translations among all sentences of their side, as `orthoglot.apply.measure.retrieval`.
     Raises:
@@ -86,6 +89,7 @@ def fit(
         "recipe": recipe.model_dump(),
         "seed": seed,
         "orthoglot": __version__,
+        **({"start": start.sha256} if start else {}),
     }
     # Before any work: a missing encoder, and an output that is something else.
     if not (Path(encoder.place) / "encoder.json").is_file():
@@ -146,6 +150,7 @@ def fit(
             device=device,
             checkpoint=checkpoint / f"training-{key[:16]}",
             output=place,
+            prior=start.prior if start else None,
         )
         records = retrieval(load_decomposer(place), store, test, seed, further(folders))
         write_records(place / RECORDS, records)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
 import numpy as np
 from tqdm import tqdm
 
 from orthoglot.apply.arguments import check_model
+from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
@@ -66,9 +69,10 @@ class Model:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Open an encoder's folder (models/PRESET/encoders/NAME) or a decomposer's.
+        """Open an encoder's folder (models/PRESET/encoders/NAME), a decomposer's, or one of sentence-transformers.
 
-        A decomposer's folder is one that `orthoglot fit` wrote, or .../decomposers/NAME/METHOD/SEED.
+        A decomposer's folder is one that `orthoglot fit` or `orthoglot get` wrote, or .../decomposers/NAME/METHOD/SEED.
+        Of sentence-transformers the library's modules run, with the model's default prompt before each sentence.
 
         Raises:
             ConfigError: the folder is neither.
@@ -78,6 +82,10 @@ class Model:
         if (folder / "encoder.json").is_file():
             check_whole(folder)
             return cls(load_encoder(folder, device), None, identity(folder))
+        if not (folder / META).is_file() and (folder / "modules.json").is_file():
+            with TemporaryDirectory() as place:
+                link_folder(Checkpoint(str(folder.resolve()), prefix=_default_prompt(folder)), Path(place))
+                return cls(load_encoder(Path(place), device), None, identity(Path(place)))
         decomposer, home = opened(folder)
         parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
         return cls(load_encoder(home, device), decomposer, hashlib.sha256(b"".join(parts)).hexdigest())
@@ -155,3 +163,17 @@ class Model:
             return self.encoder.encode(texts, language or "", batch_tokens)
         with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
             return self.encoder.encode(texts, language or "", batch_tokens, bar.update)
+
+
+def _default_prompt(folder: Path) -> str:
+    """What a model of sentence-transformers puts before every sentence; "" if it states nothing.
+
+    Raises:
+        DataError: a damaged file.
+    """
+    path = folder / "config_sentence_transformers.json"
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return str(stated.get("prompts", {}).get(stated.get("default_prompt_name"), ""))
+    except (ValueError, AttributeError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error

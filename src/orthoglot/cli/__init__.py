@@ -18,7 +18,7 @@ from orthoglot.errors import ConfigError, DataError, OfflineError, one_line, pri
 STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
 # The files with a command, as `--help` lists them.
 COMMANDS = {
-    "Every day": "fit evaluate encode mine align calibrate score filter unbias export",
+    "Every day": "get fit evaluate encode mine align calibrate score filter unbias export",
     "Results": "summary recommend compare table claims why doctor",
     "Set up": "checkpoint convert_laser langs opus plan fetch licences show schema",
 }

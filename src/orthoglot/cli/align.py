@@ -17,8 +17,8 @@ def align(
         Path, typer.Argument(help="a folder of UTF-8 texts, a sentence per line, plain, .gz or .zst")
     ],
     target: Annotated[Path, typer.Argument(help="the same in the other language, with the same file names")],
-    model: options.ModelFolder,
     output: options.PairsOutput,
+    model: options.ModelFolder = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
     part: options.Part = None,

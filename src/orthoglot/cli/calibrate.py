@@ -13,8 +13,8 @@ from orthoglot.errors import ConfigError
 
 def calibrate(
     files: options.PairFiles,
-    model: options.ModelFolder,
     output: Annotated[Path, options.output("JSON to write, and the picture OUTPUT.svg; - for stdout")],
+    model: options.ModelFolder = None,
     precision: Annotated[
         float, typer.Option(help="share of right pairs that the threshold shall have")
     ] = 0.95,

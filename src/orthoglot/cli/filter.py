@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def filter(
     files: options.PairFiles,
-    model: options.ModelFolder,
     output: Annotated[Path, options.output("TSV of the pairs that pass, plain, .gz or .zst; - for stdout")],
+    model: options.ModelFolder = None,
     threshold: Annotated[
         float | None, typer.Option(help="least score of a pair that passes", callback=options.finite)
     ] = None,

@@ -13,12 +13,6 @@ from orthoglot.errors import ConfigError
 
 
 def fit(
-    encoder: Annotated[
-        str,
-        typer.Option(
-            help="a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id"
-        ),
-    ],
     bitext: Annotated[
         list[str],
         typer.Option(
@@ -28,6 +22,13 @@ def fit(
     ],
     pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
     output: Annotated[Path, typer.Option(help="the model folder to write")],
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="a folder with encoder.json, of sentence-transformers or transformers, or a hub id; if not given, "
+            "that of the ready model (orthoglot get), from which the discriminant then starts"
+        ),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
@@ -91,7 +92,7 @@ def fit(
 ) -> None:
     """Fit a decomposer to your own bitext and measure it on a held-out part.
 
-    Example: orthoglot fit --encoder models/LaBSE --bitext en-gn.tsv.gz --pair en-gn --output my-labse
+    Example: orthoglot fit --bitext en-gn.tsv.gz --pair en-gn --output my-model
     """
     from pydantic import ValidationError
 
@@ -123,9 +124,14 @@ def fit(
 
     # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
     from orthoglot.apply import fit as fitting
+    from orthoglot.apply import ready
     from orthoglot.apply.encoder_copy import Checkpoint
     from orthoglot.apply.measure import table
 
+    start = None
+    if encoder is None:
+        encoder = str(ready.default() / ready.ENCODER)
+        start = ready.load() if chosen.architecture == "discriminant" and not chosen.own_settings else None
     options.use_threads(threads)
     with options.vectors_folder(checkpoint, output) as work:
         records = fitting.fit(
@@ -139,6 +145,7 @@ def fit(
             device=device,
             checkpoint=work,
             output=output,
+            start=start,
         )
     if as_json:
         typer.echo(json.dumps([vars(record) for record in records], indent=1, ensure_ascii=False))

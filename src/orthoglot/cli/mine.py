@@ -16,8 +16,8 @@ def mine(
         Path, typer.Argument(help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin")
     ],
     target: Annotated[Path, typer.Argument(help="the same in the other language")],
-    model: options.ModelFolder,
     output: options.PairsOutput,
+    model: options.ModelFolder = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
     part: options.Part = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import shutil
@@ -18,6 +19,7 @@ from orthoglot.errors import ConfigError
 if TYPE_CHECKING:
     from orthoglot.apply.model import Model
 
+logger = logging.getLogger(__name__)
 STANDARD = Path("-")  # input or output
 
 
@@ -33,8 +35,10 @@ def output(description: str) -> Any:
     return typer.Option("--output", "-o", help=description)
 
 
-MODEL = "a folder of orthoglot fit, or an encoder's or a decomposer's"
-ModelFolder = Annotated[Path, typer.Option(help=MODEL)]
+MODEL = "a folder of orthoglot fit or get, an encoder's or a decomposer's, or one of sentence-transformers"
+ModelFolder = Annotated[
+    Path | None, typer.Option(help=f"{MODEL}; the ready model of orthoglot get if not given")
+]
 ModelArgument = Annotated[Path, typer.Argument(help=MODEL)]
 Language = Annotated[str | None, typer.Option(help="language code, where the model needs it")]
 Partner = Annotated[str | None, typer.Option(help="code of the other language, for a model centred per pair")]
@@ -87,16 +91,21 @@ class Opened(NamedTuple):
     search: dict[str, Any]
 
 
-def open_model(folder: Path, device: str, threads: int | None, part: str | None = None) -> Opened:
-    """Open a model with so many threads of the CPU, all there are if None.
+def open_model(folder: Path | None, device: str, threads: int | None, part: str | None = None) -> Opened:
+    """Open a model, the ready one if None, with so many threads of the CPU, all there are if None.
 
     Call it last: the libraries that it imports take seconds, and a wrong option or absent text fails before.
 
     Raises:
-        ConfigError: see `check_model`.
+        ConfigError: see `check_model` and `orthoglot.apply.ready.default`.
     """
     from orthoglot.apply.arguments import check_model
 
+    if folder is None:
+        from orthoglot.apply import ready
+
+        folder = ready.default()
+        logger.info("model: the ready one, %s", folder)
     check_model(folder)
     import torch
 
@@ -104,6 +113,10 @@ def open_model(folder: Path, device: str, threads: int | None, part: str | None 
 
     threads = use_threads(threads)
     model = load(folder, device=device)
+    if model.decomposer is None:
+        logger.info(
+            "%s: the encoder's own vectors; orthoglot fit --encoder %s adds their meaning part", *[folder] * 2
+        )
     place = "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"
     return Opened(model, part or model.usual_part, {"device": place, "threads": threads})
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def score(
     files: options.PairFiles,
-    model: options.ModelFolder,
+    model: options.ModelFolder = None,
     output: Annotated[
         Path, options.output("file to write, plain, .gz or .zst; - for standard output")
     ] = Path("-"),
@@ -78,7 +78,7 @@ def read(files: list[Path]) -> list[tuple[str, str]]:
 
 def scores(
     pairs: list[tuple[str, str]],
-    folder: Path,
+    folder: Path | None,
     languages: tuple[str | None, str | None],
     device: str,
     threads: int | None,

@@ -1,0 +1,49 @@
+"""Write the ready model's file out of a finished run of the preset `ready`: make ready-model."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import typer
+
+from orthoglot import config
+from orthoglot.apply import ready
+from orthoglot.decomposers.architectures.discriminant import Prior, Scatter
+from orthoglot.decomposers.base import load_decomposer, unit
+from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.training.decompose import collect, translations
+
+PRESET, METHOD = "ready", "discriminant"
+
+
+def main() -> None:
+    """Sum up the training pairs, and take over the settings that the run has chosen."""
+    params = config.load(Path("params.yaml"), {"preset": PRESET})
+    [encoder] = params.selected.encoders
+    fitted = load_decomposer(Path(f"models/{PRESET}/decomposers/{encoder}/{METHOD}/seed1"))
+    store = EmbeddingStore.open(Path(f"embeddings/{PRESET}/{encoder}"), fitted.identity)
+    folders = sorted(Path(f"data/{PRESET}/bitext").iterdir())
+    data = collect(store, folders, params.selected.embedding.train_pairs)
+    moments = Moments(fitted.dim, data.languages, products=True)
+    pairs = PairMoments(fitted.dim, products=True)
+    for source, target, languages in translations(data, data.train):
+        a, b = unit(source), unit(target)
+        moments.update(a, languages[0])
+        moments.update(b, languages[1])
+        pairs.update(a, b, languages)
+    settings = {name: fitted.details[name] for name in ("shrinkage", "power", "centre")}
+    corpora = params.corpora_of(PRESET)
+    about = {
+        "encoder": encoder,
+        "text": {name: corpora[name].licence for name in params.selected.corpora},
+        "made": date.today().isoformat(),
+    }
+    ready.save(Prior(Scatter.of(moments, pairs), settings), about, ready.FILE)
+    counts = f"{len(data.train)} pairs, {len(data.languages)} languages"
+    typer.echo(f"{ready.FILE}: {counts}, {ready.FILE.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

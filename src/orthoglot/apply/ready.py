@@ -1,0 +1,149 @@
+"""The ready model: an encoder out of a Python package, and a discriminant of free text that comes with orthoglot.
+
+`ready.safetensors` holds the `Scatter` that the discriminant is computed of, so that a fit to other text can start from
+it: `mean`, and the covariances `total` (E[x x^T] - mean mean^T), `within` (S_w) and `spread`. A covariance is its
+standard deviations (D,) in float32 and its correlations above the diagonal in float16. The header has the settings, the
+languages, and the licences of the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from platformdirs import user_data_path
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from orthoglot import config
+from orthoglot.atomic import building, replacing
+from orthoglot.decomposers.architectures.discriminant import Prior, Scatter, maps
+from orthoglot.decomposers.base import META, Decomposer
+from orthoglot.encoders.folder import identity
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+from orthoglot.errors import ConfigError
+from orthoglot.packages import installed_package
+from orthoglot.receipts import file_digest
+
+NAME = "small"
+FILE = Path(__file__).with_suffix(".safetensors")
+ENCODER = "encoder"
+COVARIANCES = ("total", "within", "spread")
+
+
+class Ready(NamedTuple):
+    """What the file holds.
+
+    Attributes:
+        prior: scatter and settings.
+        about: `encoder`, its name in the catalogue; `text`, its licence by corpus; `made`, the date.
+        sha256: of the file.
+    """
+
+    prior: Prior
+    about: dict[str, Any]
+    sha256: str
+
+
+def save(prior: Prior, about: Mapping[str, Any], file: Path) -> None:
+    """Write a file that `load` reads."""
+    scatter, settings = prior
+    arrays = {"mean": scatter.mean.astype(np.float32)}
+    centred = scatter.squares - np.outer(scatter.mean, scatter.mean)
+    for name, matrix in zip(
+        COVARIANCES, (centred, scatter.squares - scatter.shared, scatter.spread), strict=True
+    ):
+        sizes = np.sqrt(np.diag(matrix))
+        correlations = (matrix / np.outer(sizes, sizes))[np.triu_indices(len(sizes), 1)]
+        arrays[f"{name}.sizes"] = sizes.astype(np.float32)
+        arrays[f"{name}.correlations"] = correlations.astype(np.float16)
+    facts = {"settings": settings, "pairs": scatter.pairs, "languages": scatter.languages, **about}
+    with replacing(file) as partial:
+        save_file(arrays, partial, {"ready": json.dumps(facts, sort_keys=True)})
+
+
+def load(file: Path = FILE) -> Ready:
+    """Read a file that `save` wrote."""
+    with safe_open(file, "numpy") as stored:
+        arrays = {name: stored.get_tensor(name).astype(np.float64) for name in stored.keys()}  # noqa: SIM118
+        facts = json.loads(stored.metadata()["ready"])
+    matrices = {}
+    for name in COVARIANCES:
+        sizes = arrays[f"{name}.sizes"]
+        correlations = np.eye(len(sizes))
+        correlations[np.triu_indices(len(sizes), 1)] = arrays[f"{name}.correlations"]
+        correlations = np.triu(correlations) + np.triu(correlations, 1).T
+        matrices[name] = correlations * np.outer(sizes, sizes)
+    squares = matrices["total"] + np.outer(arrays["mean"], arrays["mean"])
+    scatter = Scatter(
+        arrays["mean"],
+        squares,
+        squares - matrices["within"],
+        matrices["spread"],
+        facts.pop("pairs"),
+        facts.pop("languages"),
+    )
+    return Ready(Prior(scatter, facts.pop("settings")), facts, file_digest(file))
+
+
+def get(folder: Path) -> None:
+    """Write the model folder: the encoder out of its package, which is downloaded if it is not installed, and its maps.
+
+    Raises:
+        OfflineError: the package is neither installed nor to be had.
+        DataError: its file is not the pinned one.
+    """
+    from orthoglot.encoders.link import link_packaged
+
+    ready = load()
+    scatter, settings = ready.prior
+    name = ready.about["encoder"]
+    with building(folder) as partial:
+        home = partial / ENCODER
+        home.mkdir()
+        link_packaged(_encoder(name), name, home)
+        weights = {part: array.astype(np.float32) for part, array in maps(scatter, **settings).items()}
+        details = {**settings, **ready.about, "train_pairs": scatter.pairs, "ready": ready.sha256}
+        dim = len(scatter.mean)
+        Decomposer(
+            "discriminant", "discriminant", name, identity(home), scatter.languages, dim, weights, details
+        ).save(partial)
+
+
+def usual_folder() -> Path:
+    """Where `get` puts the model if nobody says otherwise."""
+    return user_data_path("orthoglot") / NAME
+
+
+def default() -> Path:
+    """The ready model's folder for commands without --model.
+
+    It is written anew if it is absent, or of another version of orthoglot, and the encoder's package is installed.
+
+    Raises:
+        ConfigError: it is absent, and so is the package.
+    """
+    folder = usual_folder()
+    if (folder / META).is_file():
+        details = json.loads((folder / META).read_text(encoding="utf-8"))["details"]
+        if details.get("ready") == file_digest(FILE):
+            return folder
+    package = _encoder(load().about["encoder"]).package
+    assert package is not None
+    try:
+        installed_package(package.name, package.version)
+    except ConfigError as error:
+        raise ConfigError(
+            f"no --model, and the ready model is not on this machine: orthoglot get {NAME} fetches its encoder"
+        ) from error
+    get(folder)
+    return folder
+
+
+def _encoder(name: str) -> PretrainedSettings:
+    settings = config.load(config.shipped()).encoders[name]
+    assert isinstance(settings, PretrainedSettings)
+    return settings
