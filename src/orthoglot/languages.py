@@ -199,8 +199,13 @@ def unicode_scripts(code: str) -> tuple[str, ...]:
 
 def is_locale(name: str) -> bool:
     """Whether a name is that of a known language, with or without script and region: de, pt_BR, zh-Hans, es-419."""
+    return of_locale(name) in _LANGUAGES
+
+
+def of_locale(name: str) -> str | None:
+    """The language of a locale, or its code as it is if nobody knows it; None of a name that is none of a locale."""
     found = _LOCALE.fullmatch(name)
-    return found is not None and found[1].lower() in _CANONICAL
+    return _CANONICAL.get(found[1].lower(), found[1].lower()) if found else None
 
 
 def locales(code: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
@@ -218,7 +223,7 @@ def locales(code: str, names: Iterable[str], *, any_script: bool = False) -> lis
     ranked = []
     for name in set(names):
         found = _LOCALE.fullmatch(name)
-        if not found or _CANONICAL.get(found[1].lower(), found[1].lower()) != code:
+        if not found or of_locale(name) != code:
             continue
         written, region = (found[2] or "").title(), (found[3] or "").upper()
         if not written and code == "zh" and region in _TRADITIONAL:

@@ -251,7 +251,8 @@ def test_mining_takes_threshold_and_probability_from_the_file(
     files = [*texts, "-o", str(tmp_path / "pairs.tsv")]
     mined = CliRunner().invoke(app, ["mine", *files, "--calibration", str(output), *options])
     assert mined.exit_code == 0, mined.exception
-    rows = [line.split("\t") for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
+    names, *rows = (line.split("\t") for line in (tmp_path / "pairs.tsv").read_text().splitlines())
+    assert names == ["margin", "source", "target", "probability"]
     assert rows
     assert all(float(row[0]) >= known["threshold"] - 1e-6 for row in rows)
     assert all(0 <= float(row[3]) <= 1 for row in rows)

@@ -32,7 +32,11 @@ def run(encoder: Path, tmp_path: Path) -> Callable[..., Any]:
         output.unlink(missing_ok=True)
         given = [str(tmp_path / "en"), str(tmp_path / "gn"), "--model", str(encoder), "-o", str(output)]
         result = CliRunner().invoke(app, ["align", *given, "--threads", "1", *options])
-        rows = [line.split("\t") for line in output.read_text().splitlines()] if output.exists() else []
+        if not output.exists():
+            return result.exception or result.exit_code, []
+        names, *rows = (line.split("\t") for line in output.read_text().splitlines())
+        lines = ["document", "source_line", "target_line"] if "--numbers" in options else []
+        assert names == ["margin", "source", "target", *lines]
         return result.exception or result.exit_code, rows
 
     return run

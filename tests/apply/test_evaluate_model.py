@@ -92,7 +92,8 @@ def test_what_a_benchmark_may_be(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     for line, message in (
         ("a", "1 columns"),
         ("a\tb", "1 pairs"),
-        ("a\tb\tc", "column 3"),
+        ("a\tb\tc", "the grades"),
+        ("a\tb\tc\td", "line 1 has 4 columns, not 2 or 3"),
         ("a\tb\tnan", "finite"),
     ):
         path.write_text(f"{line}\n")

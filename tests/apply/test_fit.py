@@ -192,6 +192,26 @@ def test_moses_files_in_any_packing_give_the_same_weights(
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
+def test_columns_of_a_wider_table_give_the_same_weights(
+    done: tuple[Path, list[Record]], checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    rows = [line.split("\t") for line in text.read_text().splitlines()]
+    wide = tmp_path / "wide.tsv"
+    wide.write_text("gn\tlast\ten\n" + "".join(f"{b}\t{b[::-1]}\t{a}\n" for a, b in rows))
+    run(tmp_path, checkpoint, texts_by_pair([str(wide)], ["en-gn"], ["en", "gn"]))
+    weights = [(root / "model/weights.safetensors").read_bytes() for root in (done[0], tmp_path)]
+    assert weights[0] == weights[1]
+    # Other columns of the same file are another text.
+    other = texts_by_pair([str(wide)], ["en-gn"], ["en", "last"])
+    with pytest.raises(ConfigError, match="holds another model"):
+        run(tmp_path, checkpoint, other)
+    shutil.rmtree(tmp_path / "model")
+    run(tmp_path, checkpoint, other)
+    found = read_split(tmp_path / "work/bitext/en-gn", "train")
+    assert {pair.target for pair in found} <= {b[::-1] for _, b in rows}
+    assert (tmp_path / "model/weights.safetensors").read_bytes() != weights[0]
+
+
 def test_a_translation_memory_gives_the_same_weights(
     done: tuple[Path, list[Record]], checkpoint: Path, text: Path, tmp_path: Path
 ) -> None:
@@ -440,7 +460,9 @@ def test_few_test_pairs_come_with_a_warning(
     ("bitext", "pairs", "message"),
     [
         (["a.tsv"], [], "1 --bitext but 0 --pair"),
-        (["a,b,c"], ["en-gn"], "one TSV file, or two Moses files"),
+        (["a,b,c"], ["en-gn"], "a b c: give one file, or a source and its translation"),
+        (["-", "-"], ["en-gn", "en-ay"], "only one --bitext can be standard input"),
+        (["a.csv,b.csv"], ["en-gn"], "say --columns, one of each file"),
         (["a.tmx,b.tmx"], ["en-gn"], "a translation memory holds both languages; name one file"),
         (["a.tsv"], ["gn"], "write two codes and a hyphen"),
         (["a.tsv"], ["en-grn"], 'write it "en-gn"'),

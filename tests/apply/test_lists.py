@@ -31,7 +31,7 @@ def test_mine_gives_positions_in_the_lists(encoder: Path, tmp_path: Path) -> Non
     output = tmp_path / "out.tsv"
     given = ["mine", *map(str, paths), "--model", str(encoder), "-o", str(output), "--numbers"]
     assert CliRunner().invoke(app, [*given, "-k", "3", "--threshold", "1", "--threads", "1"]).exit_code == 0
-    rows = [line.split("\t") for line in output.read_text().splitlines()]
+    rows = [line.split("\t") for line in output.read_text().splitlines()][1:]
     assert found.sources.tolist() == [int(row[3]) - 1 for row in rows]
     assert found.targets.tolist() == [int(row[4]) - 1 for row in rows]
     np.testing.assert_allclose(found.margins, [float(row[0]) for row in rows], atol=1e-5)

@@ -36,7 +36,11 @@ def run(encoder: Path, tmp_path: Path) -> Callable[..., Any]:
         output = tmp_path / "pairs.tsv"
         files = [source, target, "--model", str(encoder), "-o", str(output), "--threads", "1"]
         result = CliRunner().invoke(app, ["mine", *files, *options], input=stdin)
-        rows = [line.split("\t") for line in output.read_text().splitlines()] if output.exists() else []
+        if not output.exists():
+            return result.exception or result.exit_code, []
+        names, *rows = (line.split("\t") for line in output.read_text().splitlines())
+        lines = ["source_line", "target_line"] if "--numbers" in options else []
+        assert names == ["margin", "source", "target", *lines]
         return result.exception or result.exit_code, rows
 
     return run

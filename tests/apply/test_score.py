@@ -261,15 +261,18 @@ def test_a_line_per_pair_on_standard_output(models: dict[str, Path], tmp_path: P
     (tmp_path / "en").write_text("".join(f"{source}\n" for source, _ in pairs))
     (tmp_path / "gn").write_text("".join(f"{target}\n" for _, target in pairs))
     one_file = run(models, "score", str(tmp_path / "pairs.tsv"))
-    lines = one_file.stdout.splitlines()
-    assert len(lines) == 31
-    assert lines[30] == "\tblank"
-    assert all(-1 <= float(line.split("\t")[0]) <= 1 for line in lines[:30])
+    names, *rows = (line.split("\t") for line in one_file.stdout.splitlines())
+    assert names == ["source", "target", "score", "flag"]
+    assert [tuple(row[:2]) for row in rows] == pairs
+    assert rows[30][2:] == ["", "blank"]
+    assert all(-1 <= float(row[2]) <= 1 for row in rows[:30])
     assert run(models, "score", str(tmp_path / "en"), str(tmp_path / "gn")).stdout == one_file.stdout
     assert run(models, "score", "-", stdin=(tmp_path / "pairs.tsv").read_text()).stdout == one_file.stdout
-    jsonl = run(models, "score", str(tmp_path / "pairs.tsv"), "--format", "jsonl", "--threshold", "-1").stdout
-    found = [json.loads(line) for line in jsonl.splitlines()]
+    output = tmp_path / "scores.jsonl.gz"
+    run(models, "score", str(tmp_path / "pairs.tsv"), "-o", str(output), "--threshold", "-1")
+    found = [json.loads(line) for line in gzip.decompress(output.read_bytes()).splitlines()]
     assert [(one["source"], one["target"]) for one in found] == PAIRS[:30]
+    assert [f"{one['score']:.6f}" for one in found] == [row[2] for row in rows[:30]]
 
 
 def test_progress_counts_two_sentences_of_each_pair(models: dict[str, Path]) -> None:
@@ -285,18 +288,18 @@ def test_what_was_filtered_and_why(models: dict[str, Path], tmp_path: Path) -> N
     write_tsv(tmp_path / "web.tsv", pairs)
     output, rejected = tmp_path / "good.tsv", tmp_path / "bad.tsv"
     scores = sorted(
-        float(line.split("\t")[0])
-        for line in run(models, "score", str(tmp_path / "web.tsv")).stdout.splitlines()[:30]
+        float(line.split("\t")[2])
+        for line in run(models, "score", str(tmp_path / "web.tsv")).stdout.splitlines()[1:31]
     )
     options = [str(tmp_path / "web.tsv"), "-o", str(output), "--rejected", str(rejected)]
     result = run(models, "filter", *options, "--threshold", str(scores[5] - 1e-6), "--drop-guesses")
     assert "33 pairs: 1 blank, 1 copy, 25 kept, 5 low_score, 1 untranslated?" in result.stderr
-    kept, dropped = output.read_text().splitlines(), rejected.read_text().splitlines()
+    kept = output.read_text().splitlines()
+    names, *dropped = (line.split("\t") for line in rejected.read_text().splitlines())
+    assert names == ["source", "target", "score", "reason"]
     assert len(kept) + len(dropped) == 33
     assert {tuple(line.split("\t")) for line in kept} < set(PAIRS[:30])
-    assert sorted(line.split("\t")[0] for line in dropped) == sorted(
-        ["blank", "copy", "untranslated?", *5 * ["low_score"]]
-    )
+    assert sorted(row[3] for row in dropped) == sorted(["blank", "copy", "untranslated?", *5 * ["low_score"]])
 
 
 def test_good_translations_decide_the_threshold(models: dict[str, Path], tmp_path: Path) -> None:
@@ -318,7 +321,7 @@ def test_bad_input_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "long").write_text("a\nb\n")
     for files, kind, message in (
         ([str(tmp_path / "short"), str(tmp_path / "long")], DataError, "has 1 lines but"),
-        (["-", "-"], ConfigError, "give one TSV file"),
+        (["-", "-"], ConfigError, "give one file, or a source and its translation"),
         ([str(tmp_path / "long")], DataError, "not 2"),
     ):
         error = run(models, "score", *files).exception

@@ -7,31 +7,44 @@ from pathlib import Path
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
-from orthoglot.formats.sources import form_of
+from orthoglot.formats.sources import source_of
 from orthoglot.languages import parse_pair
+from orthoglot.text.bitext import unpacked, write_bytes
 
 
-def texts_by_pair(bitext: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Source]]:
-    """{language pair: texts} of a command line: each text one TSV file, two Moses files joined by a comma, or one
-    translation memory (.tmx, .xliff, .xlf, .po, .mo).
+def texts_by_pair(
+    bitext: Sequence[str],
+    pairs: Sequence[str],
+    columns: Sequence[str | int] = (),
+    standard_input: Path | None = None,
+) -> dict[str, list[Source]]:
+    """{language pair: texts} of a command line: each text a file of `source_of`, or two joined by a comma.
 
+    Args:
+        bitext: the texts.
+        pairs: the language pair of each.
+        columns: see `source_of`.
+        standard_input: where the text "-" is kept, which is read more than once.
     Raises:
-        ConfigError: not as many pairs as texts, or a text of more files than its form has.
+        ConfigError: not as many pairs as texts, or see `source_of`.
         DataError: a file is missing.
     """
+    if list(bitext).count("-") > 1:
+        raise ConfigError("only one --bitext can be standard input")
     if len(bitext) != len(pairs):
         raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
     texts: dict[str, list[Source]] = {}
     for text, pair in zip(bitext, pairs, strict=True):
         parse_pair(pair)
         paths = [text] if Path(text).is_file() else text.split(",")
-        if len(paths) > 2:
-            raise ConfigError(f"--bitext {text}: one TSV file, or two Moses files joined by a comma")
-        name = ",".join(Path(path).name for path in paths)
-        text_source = Source.model_validate({"name": name, "kind": form_of(paths), "paths": paths})
-        if missing := [path for path in paths if not Path(path).exists()]:
+        found = source_of(",".join(Path(path).name for path in paths), paths, columns)
+        if missing := [path for path in paths if path != "-" and not Path(path).exists()]:
             raise DataError(f"{missing[0]} does not exist")
-        texts.setdefault(pair, []).append(text_source)
+        if "-" in paths and standard_input:
+            write_bytes(standard_input, unpacked(Path("-")))
+            paths[paths.index("-")] = str(standard_input)
+            found = found.model_copy(update={"paths": paths})
+        texts.setdefault(pair, []).append(found)
     return texts
 
 

@@ -98,13 +98,15 @@ def document_vectors(
     return _split(vectors, documents)
 
 
-def row_of(name: str, documents: tuple[Document, Document], link: Link) -> list[str]:
+def row_of(
+    name: str, documents: tuple[Document, Document], link: Link
+) -> tuple[float, str, str, str, str, str]:
     """A link for people: margin, both texts, the document's name and both sides' line numbers."""
     spans = slice(link.source, link.source + link.a), slice(link.target, link.target + link.b)
     both = list(zip(documents, spans, strict=True))
     texts = [" ".join(document.sentences[span]) for document, span in both]
     lines = [",".join(map(str, document.lines[span])) for document, span in both]
-    return [f"{link.margin:.6f}", *texts, printable(name), *lines]
+    return float(link.margin), texts[0], texts[1], printable(name), lines[0], lines[1]
 
 
 def printable(name: str) -> str:

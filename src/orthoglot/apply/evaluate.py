@@ -14,13 +14,14 @@ from orthoglot.apply.estimator import Decomposer
 from orthoglot.apply.measure import FEW
 from orthoglot.apply.model import Model
 from orthoglot.errors import DataError
+from orthoglot.formats.pairs import Languages
+from orthoglot.formats.pairs import read as read_pairs
 from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
 from orthoglot.statistics.resampling import Column, Scores, left_out, pool, resample
 from orthoglot.statistics.weighted import Spearman, mean
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.graded_pairs import cosines, merged
 from orthoglot.tasks.retrieval import hits
-from orthoglot.text.bitext import read_pairs, read_rows
 from orthoglot.text.keys import normalised
 
 ORIGINAL, CENTERING, MODEL = "original", "centering", "model"
@@ -60,27 +61,32 @@ class Row(NamedTuple):
     n: int
 
 
-def read(path: Path) -> Benchmark:
-    """Translations (two columns) or graded pairs (a number in a third); pairs with a blank side are left out.
+def read(path: Path, languages: Languages = (None, None), columns: Sequence[str | int] = ()) -> Benchmark:
+    """Translations, or graded pairs with a number in a third column; pairs with a blank side are left out.
 
     Of translations only pairs whose sides are both new count: no vector finds one of two equal sentences.
 
+    Args:
+        path: see `orthoglot.formats.pairs.read`; a table without names of columns may have the grade as its third.
+        languages: of the two sides.
+        columns: of a table, source first, the grade third.
     Raises:
-        DataError: another number of columns, a grade that is no finite number, or fewer than two pairs.
+        DataError: a file that cannot be read, a grade that is no finite number, or fewer than two pairs.
     """
-    rows = [row for row in read_rows(path) if all(cell.strip() for cell in row[:2])]
-    if rows and len(rows[0]) not in (2, 3):
-        raise DataError(
-            f"{path}: {len(rows[0])} columns; 2 are translations, a number in a third is their grade"
-        )
+    found = read_pairs([path], languages, columns, widths=(2, 3))
+    rows = [
+        [*pair, *(cells[place] for place in found.places[2:])]
+        for pair, cells in zip(found.pairs, found.rows, strict=True)
+        if all(map(str.strip, pair))
+    ]
     total, gold = len(rows), None
-    if rows and len(rows[0]) == 3:
+    if len(found.places) == 3:
         try:
             gold = np.array([float(row[2]) for row in rows])
         except ValueError as error:
-            raise DataError(f"{path}: column 3: {error}") from error
+            raise DataError(f"{path}: the grades: {error}") from error
         if not np.isfinite(gold).all():
-            raise DataError(f"{path}: a grade in column 3 is not finite")
+            raise DataError(f"{path}: a grade is not finite")
     else:
         sides: tuple[set[str], set[str]] = set(), set()
         kept = []
@@ -107,7 +113,7 @@ def evaluate(
     *,
     text: Sequence[Path] = (),
     method: str = "",
-    languages: tuple[str | None, str | None] = (None, None),
+    languages: Languages = (None, None),
 ) -> list[Row]:
     """Scores of each benchmark in each kind of vectors.
 
@@ -118,7 +124,7 @@ def evaluate(
     Args:
         model: an encoder with a decomposer, or an encoder alone.
         benchmarks: as `read` gives them.
-        text: TSV files of translations, on which centering and `method` are fitted. Pairs with a
+        text: files of translations, on which centering and `method` are fitted. Pairs with a
             sentence of a benchmark are left out.
         method: another one of the catalogue to compare with; none if empty or without `text`.
         languages: of the two sides, where the model needs them.
@@ -152,7 +158,7 @@ def _fitted(
     text: Sequence[Path],
     benchmarks: Sequence[Benchmark],
     methods: Iterable[str],
-    languages: tuple[str | None, str | None],
+    languages: Languages,
 ) -> dict[str, Decomposer]:
     """Methods on the vectors of the text, without the sentences that they are measured on."""
     seen = {
@@ -160,7 +166,7 @@ def _fitted(
     }
     pairs = [
         pair
-        for pair in dict.fromkeys(pair for path in text for pair in read_pairs([path]))
+        for pair in dict.fromkeys(pair for path in text for pair in read_pairs([path], languages).pairs)
         if all(side.strip() for side in pair)
     ]
     kept = [pair for pair in pairs if not any(normalised(side) in seen for side in pair)]
@@ -174,17 +180,17 @@ def _fitted(
     return {name: Decomposer(name, device="cpu").fit(*vectors, *_codes(languages)) for name in methods}
 
 
-def _meaning(fitted: Decomposer, languages: tuple[str | None, str | None]) -> View:
+def _meaning(fitted: Decomposer, languages: Languages) -> View:
     codes = _codes(languages)
     return lambda vectors, side: fitted.transform(vectors, codes[side], codes[1 - side])
 
 
-def _codes(languages: tuple[str | None, str | None]) -> tuple[str, str]:
+def _codes(languages: Languages) -> tuple[str, str]:
     return languages[0] or UNNAMED[0], languages[1] or UNNAMED[1]
 
 
 def _encode(
-    model: Model, sides: tuple[list[str], list[str]], languages: tuple[str | None, str | None]
+    model: Model, sides: tuple[list[str], list[str]], languages: Languages
 ) -> tuple[np.ndarray, np.ndarray]:
     source, target = (
         model.encode(sentences, part="sentence", language=language)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +18,10 @@ from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.search import check_search, search
-from orthoglot.text.bitext import write_lines
 from orthoglot.text.keys import normalised
 
 BINS = 20
+COLUMNS = ("margin", "source", "target")  # of mined and aligned pairs
 
 
 class Side(NamedTuple):
@@ -135,11 +135,6 @@ def side_vectors(
         )
     )
     return source, target
-
-
-def write_pairs(output: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Write rows as TSV; a tab in a cell becomes a space."""
-    write_lines(output, ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows))
 
 
 def write_summary(output: Path, summary: Mapping[str, Any]) -> None:

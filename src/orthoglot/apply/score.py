@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.model import Model
+from orthoglot.apply.scored import BLANK, COPY, GUESS, OTHER, UNTRANSLATED, Scored
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
@@ -17,9 +18,6 @@ from orthoglot.languages import canonical
 from orthoglot.progress import Done
 from orthoglot.text.keys import normalised
 
-BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
-# Behind a flag that the language parts alone give, or the identifier to a short text.
-GUESS = "?"
 # The score of a copy and of an untranslated sentence: no cosine is lower.
 NONE, LEAST = (COPY, UNTRANSLATED), -1.0
 # Pairs that are encoded at once, and the most whose language parts tell what the two languages look like.
@@ -41,17 +39,6 @@ MOST = 0.75
 # Of a normal distribution, its standard deviation over its median absolute deviation.
 ROBUST = 1.4826
 logger = logging.getLogger(__name__)
-
-
-class Scored(NamedTuple):
-    """A pair's score in [-1, 1], None of a blank line; why it is no translation, if so; the plain cosine.
-
-    A flag with a question mark is a guess and leaves the score as it is.
-    """
-
-    score: float | None
-    flag: str
-    similarity: float | None
 
 
 class Sides(NamedTuple):

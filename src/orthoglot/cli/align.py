@@ -45,13 +45,17 @@ def align(
     options.check_outputs(output)
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")
+    from orthoglot.formats.pairs import check_output, write_rows
+
+    languages = source_language, target_language
+    check_output(output, languages)
 
     # Only now the libraries that take seconds.
     import numpy as np
 
     from orthoglot.apply.align import align as linked
     from orthoglot.apply.documents import document_vectors, printable, read_folders, row_of
-    from orthoglot.apply.mine import about_pairs, write_pairs, write_summary
+    from orthoglot.apply.mine import COLUMNS, about_pairs, write_summary
     from orthoglot.progress import Meter
 
     folders = read_folders(source, target)
@@ -62,8 +66,7 @@ def align(
         "threshold": threshold,
         **opened.search,
     }
-    languages = source_language, target_language
-    rows: list[list[str]] = []
+    rows: list[tuple[float, str, str, str, str, str]] = []
     kinds, paired = Counter[str](), [0, 0]
     with options.vectors_folder(checkpoint, output) as work:
         sides = [
@@ -86,7 +89,8 @@ def align(
                     kinds[f"{link.a}-{link.b}"] += 1
                     paired = [paired[0] + link.a, paired[1] + link.b]
                 meter.add()
-        write_pairs(output, (row if numbers else row[:3] for row in rows))
+        names = [*COLUMNS, *(["document", "source_line", "target_line"] if numbers else [])]
+        write_rows(output, names, (row[: len(names)] for row in rows), languages=languages, places=(1, 2))
         summary: dict[str, Any] = {
             "documents": len(folders.pairs),
             "empty": [*map(printable, folders.empty)],
@@ -100,7 +104,7 @@ def align(
             }
         summary |= {
             "kinds": dict(sorted(kinds.items())),
-            **about_pairs([(row[1], row[2]) for row in rows], np.array([float(row[0]) for row in rows])),
+            **about_pairs([row[1:3] for row in rows], np.array([row[0] for row in rows])),
             "options": {"part": opened.part, "languages": languages, "join": join, **how},
             "model": opened.model.identity,
         }

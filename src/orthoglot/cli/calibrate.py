@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from orthoglot.cli import options
-from orthoglot.errors import ConfigError
 
 
 def calibrate(
     files: options.PairFiles,
     output: Annotated[Path, options.output("JSON to write, and the picture OUTPUT.svg; - for stdout")],
     model: options.ModelFolder = None,
+    columns: options.Columns = "",
     precision: Annotated[
         float, typer.Option(help="share of right pairs that the threshold shall have")
     ] = 0.95,
@@ -48,27 +48,27 @@ def calibrate(
 
     check_between_0_and_1(share=share, precision=precision)
     from orthoglot import atomic
-    from orthoglot.text.bitext import read_lines, read_pairs, write_lines
+    from orthoglot.formats.pairs import read
+    from orthoglot.text.bitext import read_lines, write_lines
 
-    if len(files) > 2:
-        raise ConfigError(f"{len(files)} files: give one TSV file, or a source and its translation")
-    pairs = list(read_pairs(files))
+    pairs = read(files, (source_language, target_language), options.columns_of(columns))
     from orthoglot.apply import calibrate as calibration
     from orthoglot.apply.mine import distinct, side_vectors
 
     sides = [distinct(list(read_lines(path)), str(path)) for path in among or ()]
     opened = options.open_model(model, device, threads, part)
-    languages = source_language, target_language
     with options.vectors_folder(checkpoint, output) as work:
         vectors = (
-            side_vectors(opened.model, (sides[0], sides[1]), work, languages=languages, part=opened.part)
+            side_vectors(
+                opened.model, (sides[0], sides[1]), work, languages=pairs.languages, part=opened.part
+            )
             if among
             else ()
         )
         learnt = calibration.calibrate(
             opened.model,
-            pairs,
-            languages=languages,
+            pairs.pairs,
+            languages=pairs.languages,
             part=opened.part,
             share=share,
             among=[(side.sentences, rows) for side, rows in zip(sides, vectors, strict=True)],

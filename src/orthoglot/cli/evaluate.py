@@ -19,11 +19,20 @@ def evaluate(
     model: options.ModelArgument,
     benchmark: Annotated[
         list[Path] | None,
-        typer.Option(help="TSV of translations, or of pairs with a score in column 3; repeat for more"),
+        typer.Option(
+            help="file of translations, or a table of pairs with a score in column 3; repeat for more"
+        ),
     ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            metavar="SOURCE,TARGET[,SCORE]",
+            help="of the benchmarks, by number from 1 or by name in the first row",
+        ),
+    ] = "",
     text: Annotated[
         list[Path] | None,
-        typer.Option(help="TSV of translations on which centering and --method are fitted for comparison"),
+        typer.Option(help="file of translations on which centering and --method are fitted for comparison"),
     ] = None,
     method: Annotated[
         str, typer.Option(help="name in the catalogue, e.g. the first of orthoglot recommend; '' for none")
@@ -51,13 +60,14 @@ def evaluate(
 
     if text and method:
         method_named(method)
-    benchmarks = [evaluation.read(path) for path in benchmark]
+    languages = source_language, target_language
+    benchmarks = [evaluation.read(path, languages, options.columns_of(columns, (2, 3))) for path in benchmark]
     rows = evaluation.evaluate(
         options.open_model(model, device, threads).model,
         benchmarks,
         text=text or (),
         method=method,
-        languages=(source_language, target_language),
+        languages=languages,
     )
     if as_json:
         write_lines(output, [json.dumps([_content(row) for row in rows], indent=1, ensure_ascii=False)])

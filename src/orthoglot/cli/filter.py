@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,23 +12,32 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orthoglot.cli import options
-from orthoglot.cli.score import read, scores, shown
+from orthoglot.cli.score import ADDED, scores
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from orthoglot.apply.score import Scored
+    from orthoglot.apply.scored import Scored
+    from orthoglot.formats.pairs import Pairs
 
 
 def filter(
     files: options.PairFiles,
-    output: Annotated[Path, options.output("TSV of the pairs that pass, plain, .gz or .zst; - for stdout")],
-    model: options.ModelFolder = None,
+    output: options.PairsOutput,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"{options.MODEL}; if not given, the columns score and flag of orthoglot score, else the ready model"
+        ),
+    ] = None,
+    columns: options.Columns = "",
     threshold: Annotated[
         float | None, typer.Option(help="least score of a pair that passes", callback=options.finite)
     ] = None,
     good: Annotated[
         list[Path] | None,
-        typer.Option(help="good translations like yours, a TSV file: they decide the threshold, by --loss"),
+        typer.Option(
+            help="good translations like yours, read as the others: they decide the threshold, by --loss"
+        ),
     ] = None,
     loss: Annotated[
         float, typer.Option(min=0, max=1, help="share of the --good ones that are below the threshold")
@@ -39,7 +49,7 @@ def filter(
         ),
     ] = False,
     rejected: Annotated[
-        Path | None, typer.Option(help="TSV of the others, likewise: reason, score, source, translation")
+        Path | None, typer.Option(help="the other pairs, likewise, with further columns: score, reason")
     ] = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
@@ -55,57 +65,84 @@ def filter(
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
     options.check_outputs(output, rejected)
-    from orthoglot.text.bitext import write_lines
+    from orthoglot.formats.pairs import listed, read
 
     if (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
-    pairs = read(files)
-    how = model, (source_language, target_language), device, threads, identify
+    how = (source_language, target_language), options.columns_of(columns)
+    pairs = read(files, *how)
+    for path in [output, rejected] if rejected else [output]:
+        pairs.check_output(path)
+
+    # Scores of two models say nothing together: all files have the columns, or none is read by them.
+    before = model is None and {*ADDED} <= {*pairs.names}
+
+    def scored_by(some: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
+        if before:
+            return scored_before(some, " ".join(map(str, paths)))
+        return list(scores(some, model, device, threads, identify))
+
     if good:
-        samples = [scored for scored in scores(read(good), *how) if not _dropped(scored, drop_guesses)]
+        known = scored_by(read(good, *how), good)
+        samples = [scored for scored in known if not _dropped(scored, drop_guesses)]
         threshold = quantile([scored.score for scored in samples if scored.score is not None], loss)
         if not as_json:
             typer.echo(
                 f"threshold {threshold:.4f}: below it are {loss:.0%} of the good translations", err=True
             )
     assert threshold is not None
-    every = list(scores(pairs, *how))
+    every = scored_by(pairs, files)
     reasons = [
         _dropped(scored, drop_guesses)
         or ("" if scored.score is not None and scored.score >= threshold else "low_score")
         for scored in every
     ]
-    rows = list(zip(pairs, every, reasons, strict=True))
     if rejected is not None:
-        write_lines(
-            rejected,
-            (
-                "\t".join([reason, shown(scored), *map(_cell, pair)])
-                for pair, scored, reason in rows
-                if reason
-            ),
-        )
-    write_lines(output, ("\t".join(map(_cell, pair)) for pair, _, reason in rows if not reason))
+        dropped = ((number, (every[number].score, reason)) for number, reason in enumerate(reasons) if reason)
+        pairs.write(rejected, ("score", "reason"), dropped, others="reason")
+    pairs.write(output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
-    guesses = Counter(scored.flag for _, scored, reason in rows if scored.flag and not reason)
+    guesses = Counter(
+        scored.flag for scored, reason in zip(every, reasons, strict=True) if scored.flag and not reason
+    )
     if as_json:
-        facts = {"pairs": len(pairs), "threshold": threshold, **counts, "kept_though": dict(guesses)}
+        facts = {"pairs": len(every), "threshold": threshold, **counts, "kept_though": dict(guesses)}
         typer.echo(json.dumps(facts), err=True)
         return
-    typer.echo(f"{len(pairs)} pairs: {_listed(counts)}", err=True)
+    typer.echo(f"{len(every)} pairs: {listed(counts)}", err=True)
     if guesses:
-        typer.echo(f"of those kept: {_listed(guesses)}; --drop-guesses drops them", err=True)
+        typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
+
+
+def scored_before(pairs: Pairs, name: str) -> list[Scored]:
+    """What `orthoglot score` wrote beside the pairs.
+
+    Raises:
+        ConfigError: they have no such columns.
+        DataError: a score is no number from -1 to 1.
+    """
+    from orthoglot.apply.scored import BLANK, Scored
+
+    if not {*ADDED} <= {*pairs.names}:
+        raise ConfigError(f"{name} has no columns score and flag of orthoglot score: give --model")
+    score, flag = (pairs.names.index(name) for name in ADDED)
+    found = []
+    for number, row in enumerate(pairs.rows, 2):
+        try:
+            value = None if row[flag] == BLANK else float(row[score])
+        except ValueError:
+            value = math.nan
+        if value is not None and not -1 <= value <= 1:
+            raise DataError(f"{name}: line {number}: the score {row[score]!r} is no number from -1 to 1")
+        found.append(Scored(value, row[flag], value))
+    return found
 
 
 def _dropped(scored: Scored, guesses: bool) -> str:
     """The flag for which a pair is dropped; a guess counts if asked for."""
-    from orthoglot.apply.score import GUESS
+    from orthoglot.apply.scored import GUESS
 
     return scored.flag if guesses or not scored.flag.endswith(GUESS) else ""
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
 def quantile(scores: Sequence[float], share: float) -> float:
@@ -120,7 +157,3 @@ def quantile(scores: Sequence[float], share: float) -> float:
             "(--target-language names it, --no-identify does not ask)"
         )
     return sorted(scores)[min(int(share * len(scores)), len(scores) - 1)]
-
-
-def _cell(text: str) -> str:
-    return text.replace("\t", " ")

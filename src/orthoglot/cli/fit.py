@@ -16,8 +16,8 @@ def fit(
     bitext: Annotated[
         list[str],
         typer.Option(
-            help="a TSV file, two Moses files joined by a comma, or a translation memory (.tmx, .xliff, .po, .mo); "
-            "repeat for more texts"
+            help="a table (.tsv, .csv), two files of lines joined by a comma, or a translation memory (.tmx, .xliff, "
+            ".po, .mo); also .gz or .zst; - for a table on standard input; repeat for more texts"
         ),
     ],
     pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
@@ -29,6 +29,7 @@ def fit(
             "that of the ready model (orthoglot get), from which the discriminant then starts"
         ),
     ] = None,
+    columns: options.Columns = "",
     method: Annotated[
         str,
         typer.Option(
@@ -120,20 +121,22 @@ def fit(
     except ValidationError as error:
         raise ConfigError(describe(error)) from error
 
-    texts = texts_by_pair(bitext, pair)
-
-    # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
-    from orthoglot.apply import fit as fitting
-    from orthoglot.apply import ready
-    from orthoglot.apply.encoder_copy import Checkpoint
-    from orthoglot.apply.measure import table
-
-    start = None
-    if encoder is None:
-        encoder = str(ready.default() / ready.ENCODER)
-        start = ready.load() if chosen.architecture == "discriminant" and not chosen.own_settings else None
-    options.use_threads(threads)
     with options.vectors_folder(checkpoint, output) as work:
+        texts = texts_by_pair(bitext, pair, options.columns_of(columns), work / "standard-input")
+
+        # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
+        from orthoglot.apply import fit as fitting
+        from orthoglot.apply import ready
+        from orthoglot.apply.encoder_copy import Checkpoint
+        from orthoglot.apply.measure import table
+
+        start = None
+        if encoder is None:
+            encoder = str(ready.default() / ready.ENCODER)
+            start = (
+                ready.load() if chosen.architecture == "discriminant" and not chosen.own_settings else None
+            )
+        options.use_threads(threads)
         records = fitting.fit(
             Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),
             texts,

@@ -55,8 +55,11 @@ def mine(
         raise ConfigError(f"{folders[0]} is a folder: orthoglot align pairs the documents of two folders")
     options.check_outputs(output)
     from orthoglot.apply.arguments import check_best
+    from orthoglot.formats.pairs import check_output, write_rows
     from orthoglot.text.bitext import read_lines
 
+    languages = source_language, target_language
+    check_output(output, languages)
     check_best(best, retrieval, neighborhood)
     texts = [list(read_lines(path)) for path in (source, target)]
 
@@ -76,7 +79,7 @@ def mine(
                 f"{calibration}: made with another model, part, margin, retrieval or neighborhood"
             )
         threshold = known.threshold if threshold is None else threshold
-    shared: dict[str, Any] = {"part": opened.part, "languages": (source_language, target_language)}
+    shared: dict[str, Any] = {"part": opened.part, "languages": languages}
     how: dict[str, Any] = {
         "margin": margin,
         "retrieval": retrieval,
@@ -91,18 +94,22 @@ def mine(
         pairs, facts = mining.mine(*vectors, **how)
         chances = known.probability(pairs.margins) if known else pairs.margins
         mined = list(zip(*(column.tolist() for column in (*pairs, chances)), strict=True))
-        mining.write_pairs(
+        lines = ["source_line", "target_line"] if numbers else []
+        write_rows(
             output,
+            [*mining.COLUMNS, *lines, *(["probability"] if known else [])],
             (
                 [
-                    f"{value:.6f}",
+                    value,
                     ours.sentences[i],
                     theirs.sentences[j],
-                    *([str(ours.lines[i]), str(theirs.lines[j])] if numbers else []),
-                    *([f"{chance:.4f}"] if known else []),
+                    *([ours.lines[i], theirs.lines[j]] if numbers else []),
+                    *([chance] if known else []),
                 ]
                 for i, j, value, chance in mined
             ),
+            languages=languages,
+            places=(1, 2),
         )
         summary = {
             "source": ours.counts(),

@@ -76,11 +76,36 @@ Params = Annotated[
 Preset = Annotated[str | None, typer.Option(help="the one that params.yaml selects if not given")]
 PairFiles = Annotated[
     list[Path],
-    typer.Argument(help="one TSV file, or source and translation; plain, .gz or .zst; - for standard input"),
+    typer.Argument(
+        help="a table (.tsv, .csv), source and translation, or a translation memory (.tmx, .xliff, .po, .mo); also "
+        ".gz or .zst; - for a table on standard input"
+    ),
+]
+Columns = Annotated[
+    str,
+    typer.Option(
+        metavar="SOURCE,TARGET",
+        help="of a table: numbers from 1, or names in its first row; those named source,target if not given",
+    ),
 ]
 RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")]
-PairsOutput = Annotated[Path, output("TSV to write: margin, source, target; - for stdout")]
+PAIRS_OUTPUT = "file to write: .tsv, .jsonl or .tmx, also .gz or .zst; - for a TSV on standard output"
+PairsOutput = Annotated[Path, output(PAIRS_OUTPUT)]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
+
+
+def columns_of(text: str, counts: Sequence[int] = (2,)) -> list[str | int]:
+    """The columns of --columns: numbers if all are, and else names; none of an empty text.
+
+    Raises:
+        ConfigError: not as many as `counts` allows, or a number below 1.
+    """
+    parts = text.split(",") if text else []
+    numbers = all(part.isdecimal() for part in parts)
+    if len(parts) not in (0, *counts) or "" in parts or (numbers and any(int(part) < 1 for part in parts)):
+        wanted = " or ".join(map(str, counts))
+        raise ConfigError(f"--columns {text}: write {wanted}, by number from 1 or by name, e.g. 2,3 or en,gn")
+    return [int(part) if numbers else part for part in parts]
 
 
 class Opened(NamedTuple):

@@ -52,6 +52,32 @@ def form_of(paths: list[str]) -> str:
     return forms.pop()
 
 
+def source_of(name: str, paths: Sequence[str], columns: Sequence[str | int] = ()) -> Source:
+    """A user's files as a source: a table, two files of lines that translate each other, or a translation memory.
+
+    Args:
+        name: of the source.
+        paths: of its files; "-" is standard input.
+        columns: of a table, source first; those that its first row names source and target if not given.
+    Raises:
+        ConfigError: too many files, see `form_of`, or columns of files that have none.
+    """
+    named = " ".join(paths)
+    if len(paths) > 2 or list(paths).count("-") > 1:
+        raise ConfigError(f"{named}: give one file, or a source and its translation")
+    kind = form_of(list(paths))
+    if columns and kind == "local" and len(paths) == 1:
+        kind = "csv"
+    if bool(columns) != (kind == "csv") and (columns or len(paths) == 2):
+        raise ConfigError(
+            f"{named}: no table, so leave --columns out"
+            if columns
+            else f"{named}: say --columns, one of each file"
+        )
+    values = {"name": name, "kind": kind, "paths": list(paths)}
+    return parsed(values | ({"columns": list(columns)} if columns else {}))
+
+
 def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
     """The pairs of a source in two languages, and a `LeftOut` for each thing that made none.
 

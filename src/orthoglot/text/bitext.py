@@ -28,6 +28,7 @@ LINES = 1_000  # that are paired, or written, at once
 BLOCK = 20_000  # pairs or sentences that are worked on at once
 LONGEST = 1 << 24  # bytes of a line
 BLANK = {ord(character): " " for character in "\t\n\r"}
+SIDES = ("source", "target")  # names of columns with sentences
 MERGED = "<range>"  # a line of eBible's files whose text is in an earlier one
 
 
@@ -36,6 +37,20 @@ class SentencePair(NamedTuple):
 
     source: str
     target: str
+
+
+class Table(NamedTuple):
+    """A table with sentence pairs.
+
+    Attributes:
+        names: of its columns; empty if no row has them.
+        places: of the columns that were asked for, source first.
+        rows: of sentences.
+    """
+
+    names: list[str]
+    places: list[int]
+    rows: Iterator[list[str]]
 
 
 class LeftOut(NamedTuple):
@@ -149,9 +164,15 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     rest = iter(lines)
+    texts = iter(lambda: "".join(f"{line}\n" for line in islice(rest, LINES)), "")
+    write_bytes(path, (text.encode() for text in texts))
+
+
+def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file as `write_lines` does: whole or not at all, packed as its name says."""
     with replacing(path) as partial, partial.open("wb") as raw, _packed(path.suffix, raw) as file:
-        while block := list(islice(rest, LINES)):
-            file.write("".join(f"{line}\n" for line in block).encode())
+        for chunk in chunks:
+            file.write(chunk)
 
 
 def _packed(suffix: str, raw: BinaryIO) -> AbstractContextManager[BinaryIO]:
@@ -221,6 +242,32 @@ def places_of(path: Path, first: Sequence[str], columns: Sequence[str | int]) ->
     if max(places) >= len(first):
         raise DataError(f"{path}: line 1 has {len(first)} columns, not {max(places) + 1}")
     return places
+
+
+def open_table(path: Path, columns: Sequence[str | int] = (), widths: Sequence[int] = (2,)) -> Table:
+    """The rows of a TSV or CSV file, and in which columns the sentences are.
+
+    The first row is no pair if it has the names `source` and `target`, or if `columns` are names.
+
+    Args:
+        path: the file.
+        columns: by name, or by number from 1; those called source and target if not given.
+        widths: how many columns a table without names may have, all of which then count.
+    Raises:
+        DataError: as of `read_table` and `places_of`; nothing says which columns have the sentences.
+    """
+    rows = read_table(path)
+    first = next(rows)
+    names = [first[0].removeprefix("\ufeff"), *first[1:]]
+    named = {*SIDES} <= {*names} or any(isinstance(column, str) for column in columns)
+    if not columns and not named and len(first) not in widths:
+        raise DataError(
+            f"{path}: line 1 has {len(first)} columns, not {' or '.join(map(str, widths))}, and no names source and "
+            "target; say which have sentences: --columns 2,3"
+        )
+    columns = columns or (SIDES if named else range(1, len(first) + 1))
+    places = places_of(path, names, columns)
+    return Table(names if named else [], places, rows if named else chain([first], rows))
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -38,7 +38,7 @@ def elements(path: Path, root: str, wanted: Collection[str]) -> Iterator[tuple[E
     around: list[Element] = []
     inside = 0
     try:
-        for part in _parts(path):
+        for part in parts(path):
             prolog.check(part)
             parser.feed(part)
             for event, element in parser.read_events():
@@ -97,7 +97,7 @@ def _code(name: str, element: Element) -> str:
     return ("" if TAG.search(code) else placeholder(code)) or f"<{name}>"
 
 
-def _parts(path: Path) -> Iterator[bytes]:
+def parts(path: Path) -> Iterator[bytes]:
     """The file's bytes in parts small enough for a parser to make a tree of each."""
     for chunk in unpacked(path):
         for start in range(0, len(chunk), PART_BYTES):

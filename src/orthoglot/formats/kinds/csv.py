@@ -1,26 +1,23 @@
-"""Sentence pairs in CSV: columns of one file, or of two files whose rows belong together."""
+"""Sentence pairs in columns of one table, CSV or TSV, or of two whose rows belong together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from orthoglot.errors import DataError
 from orthoglot.formats import base
 from orthoglot.settings import Count
-from orthoglot.text.bitext import SentencePair, places_of, read_table
+from orthoglot.text.bitext import SentencePair, open_table, places_of, read_table
 
 SUFFIXES = (".csv", ".csv.gz", ".csv.zst")
 
 
 class Source(base.Source):
-    """Files of CSV."""
+    """Tables."""
 
-    columns: Annotated[list[Count], Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+    columns: list[Count] | list[str] = []
     """Of one file the columns of source and target, of two files those that translate each other."""
 
 
@@ -31,6 +28,10 @@ def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
         DataError: a file cannot be read or lacks a column, or two files have different numbers of rows.
     """
     paths = [Path(path) for path in source.paths]
+    if len(paths) == 1:
+        table = open_table(paths[0], source.columns)
+        yield from (SentencePair(*(row[place] for place in table.places)) for row in table.rows)
+        return
     places: list[list[int]] = []
     for number, rows in enumerate(zip_longest(*map(read_table, paths)), 1):
         if None in rows:
@@ -40,4 +41,4 @@ def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
             if isinstance(source.columns[0], str):
                 continue
         cells = [[row[place] for place in wanted] for row, wanted in zip(rows, places, strict=True)]
-        yield from [SentencePair(*cells[0])] if len(rows) == 1 else map(SentencePair, *cells)
+        yield from map(SentencePair, *cells)

@@ -14,7 +14,7 @@ from orthoglot.formats.sources import form_of
 from orthoglot.languages import parse_pair
 from orthoglot.registry import load
 from orthoglot.settings import Count
-from orthoglot.text.bitext import SentencePair, read_pairs
+from orthoglot.text.bitext import SentencePair, open_table, read_pairs
 from orthoglot.text.patterns import by_name, filled
 
 
@@ -67,4 +67,7 @@ SETTINGS = LocalSettings
 
 def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
     """The pairs of one TSV file or two Moses files, whatever their languages are."""
-    return read_pairs([Path(path) for path in source.paths])
+    if len(source.paths) > 1:
+        return read_pairs([Path(path) for path in source.paths])
+    table = open_table(Path(source.paths[0]))
+    return (SentencePair(*(row[place] for place in table.places)) for row in table.rows)

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
-from orthoglot.languages import locales
+from orthoglot.languages import locales, of_locale
 from orthoglot.text.bitext import Item, LeftOut
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
@@ -56,6 +56,13 @@ def read(source: Source, first: str, second: str) -> Iterator[Item]:
             f"{path}: no translation is in {first} and {second}; its languages are "
             f"{', '.join(sorted(held)) or 'none'}"
         )
+
+
+def stated(path: Path) -> list[str]:
+    """The languages of a file, the source's first."""
+    units = elements(path, "xliff", {"trans-unit", "segment"})
+    tags = dict.fromkeys(tag for unit, around in units for tag in _languages(unit, around))
+    return list(dict.fromkeys(code for tag in tags if (code := of_locale(tag))))
 
 
 def _languages(unit: Element, around: Sequence[Element]) -> list[str]:

@@ -1,0 +1,219 @@
+"""Sentence pairs of a user's files, with all that stands beside them, and back into files."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from orthoglot.errors import ConfigError
+from orthoglot.formats import kinds
+from orthoglot.formats.base import Source
+from orthoglot.formats.sources import PACKED, read_source, source_of
+from orthoglot.formats.tmx_output import Cell, text_of, tmx_lines, units_kept
+from orthoglot.languages import canonical
+from orthoglot.registry import load
+from orthoglot.text.bitext import BLANK, SIDES, LeftOut, SentencePair, open_table, write_bytes, write_lines
+
+Languages = tuple[str | None, str | None]
+JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
+# Forms that are read and not written: a name that ends with one is a mistake.
+NOT_WRITTEN = (".csv", ".mo", ".po", ".xlf", ".xliff")
+
+
+logger = logging.getLogger(__name__)
+
+
+class Pairs(NamedTuple):
+    """Sentence pairs in the order of their files.
+
+    Attributes:
+        pairs: source and translation.
+        languages: of the two sides, as far as they are known.
+        named: whether a first row of a table has names of columns.
+        names: these, or source, target, column3.
+        rows: all cells of each pair, those of other columns included.
+        places: of the columns that were asked for, source first.
+        memory: the file of a TMX memory, else None.
+        units: the number of each pair among the units of a translation memory, from 0.
+        left_out: why a unit made no pair, by its number.
+    """
+
+    pairs: list[SentencePair]
+    languages: Languages
+    named: bool
+    names: list[str]
+    rows: list[list[str]]
+    places: list[int]
+    memory: Path | None
+    units: list[int]
+    left_out: dict[int, str]
+
+    def check_output(self, output: Path) -> None:
+        """Refuse a file before the work, see `check_output`; JSON lines have no two columns of one name."""
+        check_output(output, self.languages)
+        twice = [name for name, count in Counter(self.names).items() if count > 1]
+        if twice and form_of_output(output) == JSON_LINES:
+            raise ConfigError(f"{output}: two columns have the name {twice[0]}, which JSON lines cannot say")
+
+    def write(
+        self,
+        output: Path,
+        added: Sequence[str],
+        chosen: Iterable[tuple[int, Sequence[Cell]]],
+        others: str = "",
+    ) -> None:
+        """Write some pairs with all their columns and further ones.
+
+        A table has a first row of names if the pairs had one, or if columns are added. From TMX to TMX, all of a chosen
+        unit stays as it is, and what is added are <prop>.
+
+        Args:
+            output: file, see `write_rows`.
+            added: names of the further columns, which replace those of the same name.
+            chosen: numbers of pairs from 0, and their further cells.
+            others: from TMX to TMX, units that made no pair are written, too, with the reason under this name.
+        """
+        if self.memory and form_of_output(output) == TMX:
+            kept: dict[int, Mapping[str, Cell]] = {}
+            if others:
+                kept |= {unit: {others: reason} for unit, reason in self.left_out.items()}
+            kept |= {self.units[number]: dict(zip(added, cells, strict=True)) for number, cells in chosen}
+            write_bytes(output, units_kept(self.memory, kept))
+            return
+        old = [place for place, name in enumerate(self.names) if name not in added]
+        write_rows(
+            output,
+            [self.names[place] for place in old] + [*added],
+            ([*(self.rows[number][place] for place in old), *cells] for number, cells in chosen),
+            languages=self.languages,
+            places=[old.index(place) for place in self.places[:2]],
+            named=self.named or bool(added),
+        )
+
+
+def read(
+    files: Sequence[Path],
+    languages: Languages = (None, None),
+    columns: Sequence[str | int] = (),
+    widths: Sequence[int] = (2,),
+) -> Pairs:
+    """All pairs of a table, of two files of lines, or of a translation memory.
+
+    Args:
+        files: one or two, see `source_of`.
+        languages: of the two sides. A memory in two languages need not be told them.
+        columns: see `source_of`.
+        widths: see `open_table`.
+    Raises:
+        ConfigError: see `source_of`; a memory has not two languages, or does not say which.
+        DataError: a file cannot be read, or has no pair in these languages.
+    """
+    source = source_of(" ".join(map(str, files)), [*map(str, files)], columns)
+    if source.kind in ("local", "csv") and len(files) == 1:
+        table = open_table(files[0], columns, widths)
+        first, second, *_ = table.places
+        rows = [*table.rows]
+        pairs = [SentencePair(row[first], row[second]) for row in rows]
+        names = table.names or [f"column{number}" for number in range(1, len(rows[0]) + 1)]
+        if not table.names:
+            names[first], names[second] = SIDES
+        return Pairs(pairs, languages, bool(table.names), names, rows, table.places, None, [], {})
+    memory = len(files) == 1
+    if memory:
+        languages = _languages(source, languages)
+    pairs, units, left_out = [], [], {}
+    for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "")):
+        if isinstance(item, LeftOut):
+            left_out[number] = item.reason
+        else:
+            pairs.append(item)
+            units.append(number)
+    if left_out:
+        logger.info("%s: left out %s", source.name, listed(Counter(left_out.values())))
+    rewritten = files[0] if source.kind == "tmx" else None
+    rows = [[*pair] for pair in pairs]
+    return Pairs(pairs, languages, False, [*SIDES], rows, [0, 1], rewritten, units, left_out)
+
+
+def listed(counts: Counter[str]) -> str:
+    """Counts in words, by name: 3 copy, 90 kept."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+def _languages(memory: Source, given: Languages) -> tuple[str, str]:
+    """The languages of a memory, those that were given first; the others are those that it states."""
+    wanted = [code and canonical(code) for code in given]
+    held: list[str] = []
+    if None in wanted:
+        stated = getattr(load(kinds, memory.kind), "stated", None)
+        held = stated(Path(memory.paths[0])) if stated else []
+    rest = [code for code in held if code not in wanted]
+    if len(rest) != wanted.count(None):
+        about = f"it has {', '.join(held)}" if held else "it does not state both"
+        raise ConfigError(
+            f"{memory.name}: name its languages with --source-language and --target-language; {about}"
+        )
+    source, target = (code or rest.pop(0) for code in wanted)
+    return source, target
+
+
+def form_of_output(output: Path) -> str:
+    """The form that the name of a file asks for: .jsonl, .tmx, or else .tsv."""
+    suffix = (output.with_suffix("") if output.suffix in PACKED else output).suffix
+    if suffix in NOT_WRITTEN:
+        raise ConfigError(f"{output}: pairs are written as .tsv, .jsonl or .tmx, not as {suffix}")
+    return suffix if suffix in (JSON_LINES, TMX) else TABLE
+
+
+def check_output(output: Path, languages: Languages) -> None:
+    """Refuse a file of pairs before the work.
+
+    Raises:
+        ConfigError: its form is not written, or is TMX, which names its languages, and one is not known.
+    """
+    if form_of_output(output) == TMX and None in languages:
+        raise ConfigError(f"{output}: TMX names its languages: give --source-language and --target-language")
+
+
+def write_rows(
+    output: Path,
+    names: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    languages: Languages,
+    places: Sequence[int],
+    named: bool = True,
+) -> None:
+    """Write pairs as TSV, JSON lines or TMX, as the name of the file says; .gz and .zst are packed, "-" is a TSV.
+
+    In TSV, a tab or line break in a cell becomes a space, and numbers have six digits after the point. In TMX, other
+    columns than the two sentences are <prop>.
+
+    Args:
+        output: file.
+        names: of the columns.
+        rows: a cell for each column; None is no text.
+        languages: of the two sides, which TMX needs.
+        places: of source and target.
+        named: whether a TSV begins with the names.
+    """
+    form = form_of_output(output)
+    lines: Iterable[str]
+    if form == JSON_LINES:
+        lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
+    elif form == TMX:
+        source, target = languages
+        assert source is not None
+        assert target is not None
+        lines = tmx_lines(names, rows, (source, target), places)
+    else:
+        lines = (
+            "\t".join(text_of(value).translate(BLANK) for value in row)
+            for row in chain([names] if named else [], rows)
+        )
+    write_lines(output, lines)

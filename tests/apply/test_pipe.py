@@ -1,0 +1,187 @@
+"""The daily commands one after another: in a pipe of a shell, and from TMX to TMX."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_checkpoint import make_pairs, write_tsv
+from typer.testing import CliRunner
+
+from orthoglot.apply.fit import MADE
+from orthoglot.cli import app
+from orthoglot.corpora.prepare import read_split
+from orthoglot.errors import ConfigError, DataError
+
+PAIRS = make_pairs(200, seed=7)
+
+
+def run(verb: str, *options: object, stdin: str = "") -> Any:
+    return CliRunner().invoke(app, [verb, *map(str, options)], input=stdin)
+
+
+def test_what_one_command_writes_the_next_one_reads(
+    models: dict[str, Path], encoder: Path, tmp_path: Path
+) -> None:
+    for side, name in enumerate(("en", "gn")):
+        alone = make_pairs(40, seed=20 + side)  # without a translation
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS + alone))
+    command = (
+        f"set -o pipefail; o() {{ {sys.executable} -m orthoglot -q $@; }}; "
+        f"o mine en gn --model {encoder} --numbers -o - | tee found.tsv | "
+        f"o score - --model {models['discriminant']} --no-identify -o - | tee scored.tsv | "
+        "o filter - --threshold 0.5 -o - | tee kept.tsv | "
+        f"o fit --bitext - --pair en-gn --encoder {encoder} --output model --checkpoint kept"
+    )
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found, scored, kept = (
+        [line.split("\t") for line in (tmp_path / f"{name}.tsv").read_text().splitlines()]
+        for name in ("found", "scored", "kept")
+    )
+    assert found[0] == ["margin", "source", "target", "source_line", "target_line"]
+    assert scored[0] == [*found[0], "score", "flag"]
+    assert [row[:-2] for row in scored] == found
+    good = [row for row in scored[1:] if float(row[-2]) >= 0.5 and not row[-1]]
+    assert len(good) > 150
+    assert kept == [scored[0], *good]
+    # The model was fitted on these pairs, and on nothing else.
+    prepared = tmp_path / "kept/bitext/en-gn"
+    assert {
+        (pair.source, pair.target)
+        for split in ("train", "valid", "test")
+        for pair in read_split(prepared, split)
+    } == {(row[1], row[2]) for row in good}
+    made = json.loads((tmp_path / "model" / MADE).read_text())
+    assert made["bitext"] == {"en-gn": ["-"]}
+    assert made["text"]["en-gn"]["in"] == {"-": len(good)}
+
+
+def memory(pairs: list[tuple[str, str]]) -> str:
+    units = "".join(
+        f'  <tu tuid="{n}" changedate="20240102T030405Z"><prop type="x-n">{n}</prop>\n'
+        f'    <tuv lang="EN-US" creationid="me"><seg>{source}</seg></tuv>\n'
+        f'    <tuv lang="GN"><seg>{target}</seg></tuv></tu>\n'
+        for n, (source, target) in enumerate(pairs)
+    )
+    header = '<?xml version="1.0"?>\n<tmx version="1.1"><header srclang="EN-US" adminlang="x"/>'
+    return f"{header}<body>\n{units}</body></tmx>\n"
+
+
+def test_from_tmx_to_tmx(models: dict[str, Path], tmp_path: Path) -> None:
+    pairs = [*PAIRS[:30], (PAIRS[30][0], PAIRS[30][0]), (PAIRS[31][0], " "), *PAIRS[32:40]]
+    (tmp_path / "in.tmx").write_text(memory(pairs))
+    model = ["--model", models["discriminant"], "--threads", "1", "--no-identify"]
+    output, rejected = tmp_path / "out.tmx", tmp_path / "bad.tmx"
+    given = [tmp_path / "in.tmx", "-o", output, "--rejected", rejected, "--threshold", "-1", *model]
+    done = run("filter", *given)
+    assert done.exit_code == 0, done.exception
+    assert "39 pairs: 1 copy, 38 kept" in done.stderr
+    units = memory(pairs).split("  <tu ")
+    assert output.read_text() == "  <tu ".join(unit for n, unit in enumerate(units) if n not in (31, 32))
+    dropped = rejected.read_text().replace(
+        '<prop type="score">-1.000000</prop><prop type="reason">copy</prop>', ""
+    )
+    dropped = dropped.replace('<prop type="reason">untranslated</prop>', "")
+    assert dropped == "  <tu ".join([units[0], *units[31:32], units[32] + "</body></tmx>\n"])
+    # Scores as props, and in a table, are the same; a unit without a pair stays.
+    assert run("score", tmp_path / "in.tmx", "-o", output, *model).exit_code == 0
+    rows = [line.split("\t") for line in run("score", tmp_path / "in.tmx", *model).stdout.splitlines()]
+    assert re.findall(r'<prop type="score">(.*?)</prop>', output.read_text()) == [row[2] for row in rows[1:]]
+    assert re.sub(r'<prop type="(score|flag)">.*?</prop>', "", output.read_text()) == memory(pairs)
+    # A table has no languages, which TMX needs.
+    write_tsv(tmp_path / "in.tsv", PAIRS[:3])
+    refused = run("score", tmp_path / "in.tsv", "-o", output, *model)
+    assert isinstance(refused.exception, ConfigError)
+    assert "give --source-language and --target-language" in str(refused.exception)
+    named = ["--source-language", "en", "--target-language", "gn"]
+    assert run("score", tmp_path / "in.tsv", "-o", output, *model, *named).exit_code == 0
+    assert output.read_text().count('<tuv xml:lang="gn">') == 3
+
+
+def test_a_mined_memory_and_one_for_calibration(encoder: Path, tmp_path: Path) -> None:
+    for side, name in enumerate(("en", "gn")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS[:60]))
+    files, model = [tmp_path / "en", tmp_path / "gn"], ["--model", encoder, "--threads", "1"]
+    output = tmp_path / "mined.tmx"
+    refused = run("mine", *files, *model, "-o", output)
+    assert isinstance(refused.exception, ConfigError)
+    named = ["--source-language", "en", "--target-language", "gn"]
+    assert run("mine", *files, *model, *named, "-o", output).exit_code == 0
+    calibrating = ["--share", "0.3", "--precision", "0.8", "-o", "-"]
+    done = run("calibrate", output, *calibrating, *model)
+    assert done.exit_code == 0, done.exception
+    # The same pairs in the columns of a table.
+    pairs = re.findall(r'"en"><seg>(.*?)</seg></tuv><tuv xml:lang="gn"><seg>(.*?)</seg>', output.read_text())
+    assert len(pairs) > 50
+    table = tmp_path / "table.tsv"
+    table.write_text("".join(f"{target}\tx\t{source}\n" for source, target in pairs))
+    again = run("calibrate", table, "--columns", "3,1", *calibrating, *model)
+    assert again.stdout == done.stdout != ""
+
+
+def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> None:
+    rows = [
+        "a\tb\t0.9\t",
+        "c\td\t0.4\t",
+        "e\t\t\tblank",
+        "f\tf\t-1.000000\tcopy",
+        "g\th\t0.8\tother_language?",
+    ]
+    table = tmp_path / "scored.tsv"
+    table.write_text("\n".join(["source\ttarget\tscore\tflag", *rows]) + "\n")
+    done = run(
+        "filter",
+        table,
+        "--threshold",
+        "0.5",
+        "-o",
+        tmp_path / "out.jsonl",
+        "--rejected",
+        tmp_path / "bad.tsv",
+    )
+    assert "5 pairs: 1 blank, 1 copy, 2 kept, 1 low_score" in done.stderr
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert json.loads(lines[1]) == {"source": "g", "target": "h", "score": "0.8", "flag": "other_language?"}
+    assert (tmp_path / "bad.tsv").read_text().splitlines() == [
+        "source\ttarget\tflag\tscore\treason",
+        "c\td\t\t0.400000\tlow_score",
+        "e\t\tblank\t\tblank",
+        "f\tf\tcopy\t-1.000000\tcopy",
+    ]
+    done = run(
+        "filter", table, "--good", table, "--loss", "0.5", "-o", tmp_path / "out.tsv", "--drop-guesses"
+    )
+    assert (tmp_path / "out.tsv").read_text().splitlines()[1:] == rows[:1]
+    for row, message in (
+        ("a\tb\tnan\t", r"scored\.tsv: line 2: the score 'nan' is no number from -1 to 1"),
+        ("a\tb\t\t", "the score '' is no number"),
+        ("a\tb\t7\t", "the score '7' is no number"),
+    ):
+        table.write_text(f"source\ttarget\tscore\tflag\n{row}\n")
+        error = run("filter", table, "--threshold", "0.5", "-o", tmp_path / "none.tsv").exception
+        assert isinstance(error, DataError)
+        assert re.search(message, str(error))
+    write_tsv(table, PAIRS[:2])
+    error = run("filter", table, "--threshold", "0.5", "-o", tmp_path / "none.tsv").exception
+    assert isinstance(error, ConfigError)
+    assert "has no columns score and flag of orthoglot score: give --model" in str(error)
+    assert not (tmp_path / "none.tsv").exists()
+
+
+@pytest.mark.parametrize("columns", ["1", "1,2,3", "0,1", "1,", "-1,2"])
+def test_columns_that_are_not_two_are_refused(columns: str, tmp_path: Path) -> None:
+    write_tsv(tmp_path / "a.tsv", PAIRS[:2])
+    given = [tmp_path / "a.tsv", f"--columns={columns}", "--model", "none"]
+    error = run("score", *given).exception
+    assert isinstance(error, ConfigError | DataError)
+    assert re.search(r"--columns .*: write 2, by number|no column -1", str(error))

@@ -1,0 +1,344 @@
+"""Sentence pairs of a user's files: every form in, every form out, and nothing lost on the way."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.formats.pairs import Pairs, read, write_rows
+from orthoglot.text.bitext import LeftOut, read_json
+from orthoglot.text.messages import plain
+
+NAMED = "margin\tsource\ttarget\n1.5\tone\teins\n1.2\ttwo\tzwei\n"
+PAIRS = [("one", "eins"), ("two", "zwei")]
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+# As OmegaT exports a project, but for its document type.
+OMEGAT = """<?xml version="1.0" encoding="UTF-8"?>
+<!-- a memory -->
+<tmx version="1.1">
+  <header creationtool="OmegaT" o-tmf="OmegaT TMX" adminlang="EN-US" datatype="plaintext" segtype="sentence" \
+srclang="EN-US">
+    <prop type="project">Häuser &amp; Bäume</prop>
+  </header>
+  <body>
+<!-- Default translations -->
+    <tu tuid="1" changedate="20200102T030405Z">
+      <note>first</note>
+      <tuv lang="EN-US">
+        <seg>A <bpt i="0"/>tree<ept i="0"/></seg>
+      </tuv>
+      <tuv lang="DE" changeid="me" changedate="20200102T030405Z"><seg>Ein <bpt i="0"/>Baum<ept i="0"/></seg></tuv>
+    </tu>
+    <tu tuid="2"><tuv lang="EN-US"><seg>A house</seg></tuv><tuv lang="DE"><seg>Ein Haus</seg></tuv></tu>
+    <tu tuid="3" />
+<!-- Alternative translations -->
+    <tu tuid="4"><tuv lang="DE"><seg>Wald</seg></tuv>
+      <tuv lang="EN-US"><seg>Wood &#13; &lt;</seg></tuv></tu><tu tuid="5"><tuv lang="EN-US"><seg>Sea</seg></tuv>
+      <tuv lang="DE"><seg>Meer</seg></tuv></tu>
+  </body>
+</tmx>
+"""
+WHOLE = {number: OMEGAT.index(f'<tu tuid="{number}"') for number in range(1, 6)}
+
+
+def write(pairs: Pairs, output: Path, *numbers: int) -> Path:
+    pairs.write(output, (), ((number, ()) for number in numbers))
+    return output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns"),
+    [
+        ("a.tsv", NAMED, []),
+        ("a.tsv", "\ufeff" + NAMED, ["source", "target"]),
+        ("a.tsv", NAMED.replace("target", "german"), ["source", "german"]),
+        ("a.tsv", NAMED, [2, 3]),  # a row of the names is never a pair
+        ("a.tsv", NAMED.partition("\n")[2], [2, 3]),
+        ("a.tsv", "target\tsource\neins\tone\nzwei\ttwo\n", []),
+        ("a.tsv", "one\teins\ntwo\tzwei\n", []),
+        ("a.tsv", "eins\tone\nzwei\ttwo\n", [2, 1]),
+        ("a.csv", 'id,source,target\n1,"one",eins\n2,two,zwei\n', []),
+        ("a.csv", "eins,one\nzwei,two\n", [2, 1]),
+    ],
+)
+def test_columns_are_named_or_asked_for(
+    name: str, content: str, columns: list[str | int], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    assert read([tmp_path / name], columns=columns).pairs == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "message"),
+    [
+        (
+            "1\tone\teins\n",
+            [],
+            "line 1 has 3 columns, not 2, and no names source and target; .* --columns 2,3",
+        ),
+        ("score\tsource\tother\n", [], "line 1 has 3 columns, not 2"),
+        ("one\n", [], "line 1 has 1 columns, not 2"),
+        (NAMED, ["source", "swahili"], "no column swahili; its columns are margin, source, target"),
+        ("1\tone\teins\n", [2, 4], "line 1 has 3 columns, not 4"),
+        (NAMED + "one\teins\n", [], "line 4 has 2 columns, not 3"),
+        ("", [], "is empty"),
+    ],
+)
+def test_columns_are_never_guessed(
+    content: str, columns: list[str | int], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.tsv").write_text(content)
+    with pytest.raises(DataError, match=message):
+        read([tmp_path / "a.tsv"], columns=columns)
+
+
+def test_other_columns_stay_beside_their_pairs(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("x\tscore\tsource\ttarget\n7\t.1\tone\teins\n8\t.2\ttwo\tzwei\n")
+    pairs = read([tmp_path / "a.tsv"])
+    pairs.write(tmp_path / "b.tsv", ("score", "flag"), [(1, (0.5, "copy")), (0, (None, ""))])
+    expected = "x\tsource\ttarget\tscore\tflag\n8\ttwo\tzwei\t0.500000\tcopy\n7\tone\teins\t\t\n"
+    assert (tmp_path / "b.tsv").read_text() == expected
+    pairs.write(tmp_path / "b.jsonl.zst", ("score",), [(1, (1 / 3,))])
+    ((_, line),) = read_json(tmp_path / "b.jsonl.zst")
+    assert line == {"x": "8", "source": "two", "target": "zwei", "score": 1 / 3}
+    # What nothing is added to keeps its shape: without a row of names, too.
+    (tmp_path / "a.tsv").write_text("7\tone\teins\n8\ttwo\tzwei\n")
+    bare = read([tmp_path / "a.tsv"], columns=[3, 2])
+    assert write(bare, tmp_path / "b.tsv", 0).read_text() == "7\tone\teins\n"
+    bare.write(tmp_path / "b.tsv", ("flag",), [(1, ("x",))])
+    assert (tmp_path / "b.tsv").read_text() == "column1\ttarget\tsource\tflag\n8\ttwo\tzwei\tx\n"
+
+
+def test_two_files_and_memories_are_pairs(tmp_path: Path) -> None:
+    (tmp_path / "a.en.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
+    (tmp_path / "a.de").write_text("eins\nzwei\n")
+    both = read([tmp_path / "a.en.gz", tmp_path / "a.de"])
+    assert (both.pairs, both.names, both.languages) == (PAIRS, ["source", "target"], (None, None))
+    units = "".join(
+        f"<trans-unit><source>{source}</source><target>{target}</target></trans-unit>"
+        for source, target in PAIRS
+    )
+    (tmp_path / "a.xlf").write_text(
+        f'<xliff><file source-language="en-US" target-language="de"><body>{units}</body></file></xliff>'
+    )
+    (tmp_path / "a.po").write_text("".join(f'msgid "{a}"\nmsgstr "{b}"\n\n' for a, b in PAIRS))
+    memory = read([tmp_path / "a.xlf"])
+    assert (memory.pairs, memory.languages, memory.memory) == (PAIRS, ("en", "de"), None)
+    assert read([tmp_path / "a.xlf"], ("de", None)).pairs == [pair[::-1] for pair in PAIRS]
+    assert read([tmp_path / "a.po"], ("en", "de")).pairs == PAIRS
+    with pytest.raises(ConfigError, match=r"a\.po: name its languages with .*; it does not state both"):
+        read([tmp_path / "a.po"])
+    # The languages of the one are those of the other.
+    written = read([write(memory, tmp_path / "b.tmx", 0, 1)])
+    assert (written.pairs, written.languages) == (PAIRS, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("files", "columns", "message"),
+    [
+        (["a", "b", "c"], [], "a b c: give one file, or a source and its translation"),
+        (["-", "-"], [], "- -: give one file, or a source"),
+        (["a", "b"], [1, 2], "a b: no table, so leave --columns out"),
+        (["a.tmx"], [1, 2], "a.tmx: no table, so leave --columns out"),
+        (["a.csv", "b.csv"], [], "a.csv b.csv: say --columns, one of each file"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(files: list[str], columns: list[int], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read([Path(file) for file in files], columns=columns)
+
+
+def test_a_memory_of_two_languages_is_not_asked_which(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(OMEGAT)
+    found = read([path])
+    assert found.pairs == [
+        ("A tree", "Ein Baum"),
+        ("A house", "Ein Haus"),
+        ("Wood \r <", "Wald"),
+        ("Sea", "Meer"),
+    ]
+    assert (found.languages, found.units, found.left_out) == (
+        ("en", "de"),
+        [0, 1, 3, 4],
+        {2: "other_languages"},
+    )
+    assert read([path], (None, "en")).pairs[1] == ("Ein Haus", "A house")
+    # The header's source language comes first wherever it stands; one that no unit is in does not count.
+    path.write_text(OMEGAT.replace('srclang="EN-US"', 'srclang="DE"'))
+    assert read([path]).languages == ("de", "en")
+    path.write_text(OMEGAT.replace('srclang="EN-US"', 'srclang="fr"'))
+    assert read([path]).languages == ("en", "de")
+    third = '<tu><tuv lang="fr"><seg>Mer</seg></tuv></tu></body>'
+    path.write_text(OMEGAT.replace("</body>", third))
+    with pytest.raises(ConfigError, match=r"a\.tmx: name its languages with --source-language .*en, de, fr"):
+        read([path])
+    assert read([path], ("en", "de")).pairs == found.pairs
+
+
+def cut(*numbers: int) -> str:
+    """The text of the memory without the units of these numbers and the white space before them."""
+    text = OMEGAT
+    for number in sorted(numbers, reverse=True):
+        start = WHOLE[number]
+        end = OMEGAT.index("/>" if number == 3 else "</tu>", start) + (2 if number == 3 else 5)
+        text = text[:start].rstrip() + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "iso-8859-1"])
+@pytest.mark.parametrize("kept", [[1, 2, 4, 5], [1, 4], [2], [5], [2, 5], []])
+def test_a_memory_keeps_every_byte_of_what_stays(encoding: str, kept: list[int], tmp_path: Path) -> None:
+    stated = {"utf-8-sig": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16"}.get(encoding, encoding)
+
+    def encoded(text: str) -> bytes:
+        return text.replace('encoding="UTF-8"', f'encoding="{stated}"').encode(encoding)
+
+    (tmp_path / "a.tmx.gz").write_bytes(gzip.compress(encoded(OMEGAT)))
+    found = read([tmp_path / "a.tmx.gz"])
+    chosen = [found.units.index(number - 1) for number in kept]
+    written = write(found, tmp_path / "b.tmx", *chosen).read_bytes()
+    assert written == encoded(cut(*{*WHOLE} - {*kept}))
+    if kept:
+        assert read([tmp_path / "b.tmx"]).pairs == [found.pairs[number] for number in chosen]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_what_is_added_to_a_unit_is_a_prop(encoding: str, tmp_path: Path) -> None:
+    text = OMEGAT.replace("UTF-8", encoding)
+    (tmp_path / "a.tmx").write_text(text, encoding=encoding)
+    found = read([tmp_path / "a.tmx"])
+    found.write(
+        tmp_path / "b.tmx", ("score", "reason"), [(0, (0.5, "")), (1, (None, "<copy>"))], others="reason"
+    )
+    expected = cut(4, 5).replace("UTF-8", encoding)
+    expected = expected.replace(
+        'T030405Z">\n      <note>', 'T030405Z"><prop type="score">0.500000</prop>\n      <note>'
+    )
+    expected = expected.replace('tuid="2">', 'tuid="2"><prop type="reason">&lt;copy&gt;</prop>')
+    assert (tmp_path / "b.tmx").read_text(encoding=encoding) == expected
+
+
+def test_a_file_may_replace_itself_and_prefixes_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    text = OMEGAT
+    for name in ("tmx", "header", "prop", "body", "tuv", "tu ", "tu>", "note", "seg", "bpt", "ept"):
+        text = text.replace(f"<{name}", f"<t:{name}").replace(f"</{name}", f"</t:{name}")
+    path.write_text(text.replace("<t:tmx", '<t:tmx xmlns:t="urn:tmx"'))
+    read([path]).write(path, ("score",), [(2, (1.0,))])
+    assert '<t:tu tuid="4"><t:prop type="score">1.000000</t:prop><t:tuv lang="DE">' in path.read_text()
+    assert read([path]).pairs == [("Wood \r <", "Wald")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (OMEGAT[:-30], "a.tmx: not well-formed XML"),
+        (OMEGAT.replace("</tuv>", "", 1), "a.tmx: not well-formed XML"),
+        (OMEGAT.replace("tree", "\x01"), "a.tmx: not well-formed XML"),
+        (OMEGAT.replace("<tmx", "<!DOCTYPE tmx SYSTEM 'tmx11.dtd'><tmx"), "a.tmx: has a document type"),
+        (OMEGAT.replace("<note>first</note>", "<tu/>"), "a.tmx: a <tu> within a <tu>"),
+    ],
+)
+def test_a_broken_memory_is_one_line_and_nothing_is_written(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.tmx").write_text(content)
+    with pytest.raises(DataError, match=message) as caught:
+        write(read([tmp_path / "a.tmx"]), tmp_path / "b.tmx", 0)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "b.tmx").exists()
+
+
+def test_large_memories_are_cut_where_the_parts_of_the_file_end(tmp_path: Path) -> None:
+    units = "".join(
+        f'  <tu tuid="{n}"><tuv lang="en"><seg>{n} {"x" * (n % 97)}</seg></tuv>'
+        f'<tuv lang="de"><seg>ä{n}</seg></tuv></tu>\n'
+        for n in range(4000)
+    )
+    text = f'<tmx version="1.4"><header srclang="en"/><body>\n{units}</body></tmx>'
+    assert len(text) > 4 << 16
+    (tmp_path / "a.tmx").write_text(text)
+    kept = [n for n in range(4000) if n % 3 == 0]
+    written = write(read([tmp_path / "a.tmx"]), tmp_path / "b.tmx", *kept).read_text()
+    lines = text.splitlines(keepends=True)
+    assert written == "".join(line for n, line in enumerate(lines, -1) if n % 3 == 0 or not 0 <= n < 4000)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("b.tmx", "TMX names its languages: give --source-language and --target-language"),
+        ("b.xliff", "pairs are written as .tsv, .jsonl or .tmx, not as .xliff"),
+        ("b.csv.gz", "not as .csv"),
+        ("b.jsonl", "two columns have the name x, which JSON lines cannot say"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_work(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("x\tx\tsource\ttarget\n1\t2\tone\teins\n")
+    with pytest.raises(ConfigError, match=message):
+        read([tmp_path / "a.tsv"]).check_output(tmp_path / name)
+
+
+# Whatever a cell of TSV can hold: controls, marks of direction, halves of nothing, markup.
+CELLS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), max_size=12
+) | st.sampled_from(
+    [
+        "\x00\x01",
+        "]]>",
+        "<!--",
+        "&amp;",
+        "a\rb",
+        "\ufffe",
+        "\U0010ffff",
+        '"',
+        "<b>x</b>",
+        "%s",
+        "\u2028",
+        " ",
+        "&#1;",
+    ]
+)
+
+
+@given(pairs=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1))
+def test_from_tsv_to_tmx_and_back(
+    pairs: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("written")
+    rows = [tuple(cell.removesuffix("\r") for cell in row) for row in pairs]
+    write_rows(folder / "a.tmx", ["source", "note", "target"], rows, languages=("en", "zh"), places=(0, 2))
+    # What XML cannot have is a blank; all else is the same text for any program that reads XML.
+    legal = [[clean(cell) for cell in row] for row in rows]
+    units = ElementTree.parse(folder / "a.tmx").getroot().findall("body/tu")
+    assert [[variant.get(XML_LANG) for variant in unit.findall("tuv")] for unit in units] == [
+        ["en", "zh"]
+    ] * len(rows)
+    assert [[segment.text or "" for segment in unit.findall("tuv/seg")] for unit in units] == [
+        [source, target] for source, _, target in legal
+    ]
+    assert [[prop.text for prop in unit.findall("prop")] for unit in units] == [
+        [note] if rows[number][1] else [] for number, (_, note, _) in enumerate(legal)
+    ]
+    # Back in TSV they are what `fit` makes of a memory's text.
+    found = read([folder / "a.tmx"])
+    assert found.languages == ("en", "zh")
+    items = [plain(source, target) for source, _, target in legal]
+    assert found.pairs == [item for item in items if not isinstance(item, LeftOut)]
+    write(found, folder / "b.tsv", *range(len(found.pairs)))
+    if found.pairs:
+        lines = [tuple(text.translate({9: " ", 10: " ", 13: " "}) for text in pair) for pair in found.pairs]
+        assert read([folder / "b.tsv"]).pairs == lines or lines[0] == ("source", "target")
+
+
+def clean(text: str) -> str:
+    """By the definition of a character in XML 1.0, section 2.2."""
+    ranges = (0x9, 0xA), (0xD, 0xD), (0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF)
+    return "".join(sign if any(low <= ord(sign) <= high for low, high in ranges) else " " for sign in text)
