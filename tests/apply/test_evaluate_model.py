@@ -101,6 +101,18 @@ def test_what_a_benchmark_may_be(tmp_path: Path, caplog: pytest.LogCaptureFixtur
             read(path)
 
 
+def test_columns_of_a_benchmark_are_named(tmp_path: Path) -> None:
+    """A third column with a name is no grade unless it is asked for."""
+    path, rows = tmp_path / "a.tsv", [(f"{n / 9}", *pair) for n, pair in enumerate(PAIRS[:30])]
+    path.write_text("".join("\t".join(row) + "\n" for row in [("score", "source", "target"), *rows]))
+    assert read(path)[1:] == ([a for a, _ in PAIRS[:30]], [b for _, b in PAIRS[:30]], None)
+    gold = read(path, columns=["target", "source", "score"]).gold
+    assert gold is not None
+    assert gold.tolist() == [n / 9 for n in range(30)]
+    error = CliRunner().invoke(app, ["evaluate", "m", "--benchmark", str(path), "--columns", "1"]).exception
+    assert "write 2 or 3, by number" in str(error)
+
+
 def test_the_command_prints_a_table_or_json(model: Path, tmp_path: Path) -> None:
     text = write_tsv(tmp_path / "text.tsv", TEXT[:200])
     benchmark = write_tsv(tmp_path / "pairs.tsv", PAIRS)

@@ -201,6 +201,7 @@ def test_columns_of_a_wider_table_give_the_same_weights(
     run(tmp_path, checkpoint, texts_by_pair([str(wide)], ["en-gn"], ["en", "gn"]))
     weights = [(root / "model/weights.safetensors").read_bytes() for root in (done[0], tmp_path)]
     assert weights[0] == weights[1]
+    assert json.loads((tmp_path / "model/fit.json").read_text())["columns"] == {"en-gn": [["en", "gn"]]}
     # Other columns of the same file are another text.
     other = texts_by_pair([str(wide)], ["en-gn"], ["en", "last"])
     with pytest.raises(ConfigError, match="holds another model"):

@@ -74,8 +74,11 @@ def _one_thread_again() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
-def commands(block: str) -> list[list[str]]:
-    """The commands of a shell block; where some begin with a $, the other lines are their output."""
+def commands(block: str) -> list[list[list[str]]]:
+    """The commands of a shell block, each with those that it is piped to.
+
+    Where some begin with a $, the other lines are their output.
+    """
     lines = block.replace("\\\n", " ").splitlines()
     if any(line.startswith("$ ") for line in lines):
         lines = [line[2:] for line in lines if line.startswith("$ ")]
@@ -84,9 +87,9 @@ def commands(block: str) -> list[list[str]]:
     found = []
     for line in lines:
         if not ELSEWHERE.match(line):
-            words = shlex.split(line, comments=True)
-            assert words[0] == "orthoglot", f"not run, and not known to be run elsewhere: {line}"
-            found.append(words[1:])
+            pipe = [shlex.split(part, comments=True) for part in line.split(" | ")]
+            assert all(words[0] == "orthoglot" for words in pipe), f"not known to be run elsewhere: {line}"
+            found.append([words[1:] for words in pipe])
     return found
 
 
@@ -102,16 +105,21 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                 if "import mteb" not in block:  # it needs a network
                     exec(compile(block, page, "exec"), {})
                 continue
-            for words in commands(block) if language == "" else ():
-                outputs = [Path(new) for old, new in itertools.pairwise(words) if old in OUTPUTS]
-                for output in outputs:
-                    # Of an earlier command, or page.
-                    shutil.rmtree(output) if output.is_dir() else output.unlink(missing_ok=True)
-                done = CliRunner().invoke(app, words)
-                assert done.exit_code == 0, (page, words, done.output, done.exception)
-                assert all(output.exists() for output in outputs), words
-                run[page] += 1
-    assert run == {"README.md": 3, "docs/mine.md": 6, "docs/use.md": 8}
+            for pipe in commands(block) if language == "" else ():
+                passed = b""
+                for words in pipe:
+                    outputs = [
+                        Path(new) for old, new in itertools.pairwise(words) if old in OUTPUTS and new != "-"
+                    ]
+                    for output in outputs:
+                        # Of an earlier command, or page.
+                        shutil.rmtree(output) if output.is_dir() else output.unlink(missing_ok=True)
+                    done = CliRunner().invoke(app, words, input=passed)
+                    assert done.exit_code == 0, (page, words, done.output, done.exception)
+                    assert all(output.exists() for output in outputs), words
+                    passed = done.stdout_bytes
+                    run[page] += 1
+    assert run == {"README.md": 3, "docs/mine.md": 13, "docs/use.md": 8}
 
 
 @pytest.mark.parametrize("page", ["README.md", *sorted(str(one.relative_to(ROOT)) for one in DOCS)])
@@ -120,8 +128,9 @@ def test_every_command_of_a_page_is_one_that_there_is(page: str) -> None:
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for language, block in BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
         for line in block.replace("\\\n", " ").splitlines() if not language else ():
-            words = shlex.split(line.removeprefix("$ "), comments=True) if "orthoglot " in line else []
-            if words and words[0] == "orthoglot" and words[1] in verbs:
-                verbs[words[1]].make_context(words[1], words[2:])
-            else:
-                assert not line.removeprefix("$ ").startswith("orthoglot "), line
+            for part in line.removeprefix("$ ").split(" | "):
+                words = shlex.split(part, comments=True) if "orthoglot " in part else []
+                if words and words[0] == "orthoglot" and words[1] in verbs:
+                    verbs[words[1]].make_context(words[1], words[2:])
+                else:
+                    assert not part.startswith("orthoglot "), line

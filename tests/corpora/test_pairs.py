@@ -60,6 +60,7 @@ def write(pairs: Pairs, output: Path, *numbers: int) -> Path:
         ("a.tsv", NAMED.replace("target", "german"), ["source", "german"]),
         ("a.tsv", NAMED, [2, 3]),  # a row of the names is never a pair
         ("a.tsv", NAMED.partition("\n")[2], [2, 3]),
+        ("a.tsv", "\ufeffsource\ttarget\n" + "one\teins\ntwo\tzwei\n", []),
         ("a.tsv", "target\tsource\neins\tone\nzwei\ttwo\n", []),
         ("a.tsv", "one\teins\ntwo\tzwei\n", []),
         ("a.tsv", "eins\tone\nzwei\ttwo\n", [2, 1]),
@@ -107,6 +108,9 @@ def test_other_columns_stay_beside_their_pairs(tmp_path: Path) -> None:
     pairs.write(tmp_path / "b.jsonl.zst", ("score",), [(1, (1 / 3,))])
     ((_, line),) = read_json(tmp_path / "b.jsonl.zst")
     assert line == {"x": "8", "source": "two", "target": "zwei", "score": 1 / 3}
+    pairs._replace(languages=("en", "de")).write(tmp_path / "b.tmx", ("score",), [(0, (0.5,))])
+    text = (tmp_path / "b.tmx").read_text()
+    assert '<tu><prop type="x">7</prop><prop type="score">0.500000</prop><tuv xml:lang="en"><seg>one<' in text
     # What nothing is added to keeps its shape: without a row of names, too.
     (tmp_path / "a.tsv").write_text("7\tone\teins\n8\ttwo\tzwei\n")
     bare = read([tmp_path / "a.tsv"], columns=[3, 2])

@@ -52,6 +52,11 @@ class Table(NamedTuple):
     places: list[int]
     rows: Iterator[list[str]]
 
+    def pairs(self) -> Iterator[SentencePair]:
+        """The sentences of each row."""
+        source, target, *_ = self.places
+        return (SentencePair(row[source], row[target]) for row in self.rows)
+
 
 class LeftOut(NamedTuple):
     """A message or translation unit that no pair was made of."""

@@ -29,8 +29,7 @@ def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
     """
     paths = [Path(path) for path in source.paths]
     if len(paths) == 1:
-        table = open_table(paths[0], source.columns)
-        yield from (SentencePair(*(row[place] for place in table.places)) for row in table.rows)
+        yield from open_table(paths[0], source.columns).pairs()
         return
     places: list[list[int]] = []
     for number, rows in enumerate(zip_longest(*map(read_table, paths)), 1):

@@ -23,9 +23,10 @@ class LocalSettings(PairedSettings):
 
     kind: Literal["local"]
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
-    """One TSV file, or two Moses files, source first, or one translation memory (.tmx, .xliff, .xlf); plain, .gz or
-    .zst; or one message catalogue (.po, .mo); here or at an address (https://). `{pair}`, `{source}` and `{target}`
-    stand for a pair and its two languages, `{name}` for what `pairs` says of it."""
+    """One TSV file (of two columns, or with source and target in its first row), or two Moses files, source first, or
+    one translation memory (.tmx, .xliff, .xlf); plain, .gz or .zst; or one message catalogue (.po, .mo); here or at an
+    address (https://). `{pair}`, `{source}` and `{target}` stand for a pair and its two languages, `{name}` for what
+    `pairs` says of it."""
     columns: list[Count] | list[str] = []
     """Of CSV files (.csv) the columns with sentences: of one file the source's and the target's, of two files those
     that translate each other, row by row. Names mean that the first row has them; numbers, from 1, that it has none."""
@@ -69,5 +70,4 @@ def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
     """The pairs of one TSV file or two Moses files, whatever their languages are."""
     if len(source.paths) > 1:
         return read_pairs([Path(path) for path in source.paths])
-    table = open_table(Path(source.paths[0]))
-    return (SentencePair(*(row[place] for place in table.places)) for row in table.rows)
+    return open_table(Path(source.paths[0])).pairs()
