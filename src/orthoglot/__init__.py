@@ -10,16 +10,17 @@ if TYPE_CHECKING:
     from orthoglot.apply.estimator import Decomposer
     from orthoglot.apply.lists import mine, score
     from orthoglot.apply.model import Model
+    from orthoglot.encoders.settings import Precision
 
 __all__ = ["Decomposer", "load", "mine", "score"]
 __version__ = "0.1.0"
 
 
-def load(folder: str | Path, device: str = "auto") -> Model:
+def load(folder: str | Path, device: str = "auto", precision: Precision = "float32") -> Model:
     """Load a trained encoder or decomposer; see `orthoglot.apply.model.Model.load`."""
     from orthoglot.apply.model import Model
 
-    return Model.load(folder, device=device)
+    return Model.load(folder, device, precision)
 
 
 def __getattr__(name: str) -> Any:

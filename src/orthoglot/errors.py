@@ -31,3 +31,7 @@ class DataError(ValueError):
 
 class OfflineError(RuntimeError):
     """A needed file is neither here nor reachable."""
+
+
+class StoppedError(RuntimeError):
+    """The user stopped the command; says what is kept and how to go on."""

@@ -71,6 +71,15 @@ class Meter:
             self._bar.close()
 
 
+def weighed(done: Done, size: float) -> Done:
+    """A function that reports things of this mean size to one that counts sizes, as whole numbers."""
+
+    def report(count: int) -> None:
+        done(round(count * size))
+
+    return report
+
+
 def track(items: Iterable[T], *, total: int, label: str, unit: str = "items") -> Iterator[T]:
     """Yield every item unchanged and show how far the work is; for the arguments see `Meter`."""
     with Meter(total=total, label=label, unit=unit) as meter:

@@ -282,8 +282,11 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
     (tmp_path / "folder").mkdir()
     places = {name: tmp_path / f"{name}.tsv" for name in ("absent", "empty", "latin", "text")}
     places |= {"cut": tmp_path / "cut.tsv.gz", "folder": tmp_path / "folder", "out": tmp_path / "out.tsv"}
-    # There is no model: whatever needs one would say so.
-    values = {"model": "no-model", "input": given.format(**places), "output": output.format(**places)}
+    # The model cannot be opened: whatever opens it would say so.
+    for name in ("encoder.json", "decomposer.json"):
+        (tmp_path / "damaged").mkdir(exist_ok=True)
+        (tmp_path / "damaged" / name).write_text("damaged")
+    values = {"model": "damaged", "input": given.format(**places), "output": output.format(**places)}
     result = run(*VERBS[verb].format(**values, **places).split(), cwd=tmp_path)
     assert line.format(**places) in error_line(result)
     assert result.returncode == status
@@ -295,21 +298,41 @@ EARLY = {
     "fit --encoder none --bitext here.en,absent.gn --pair en-gn --output new": "absent.gn does not exist",
     "export model here.en": "here.en: exists; remove it first or name another folder",
     "export model here.en/new": "here.en/new cannot be written: {place}/here.en is a file",
-    "unbias absent.npy --model model -o new.npy": "absent.npy does not exist",
-    "unbias here.en --model model -o new.npy": "model: no such folder; " + NO_MODEL,
-    "export model new": "model: no such folder; " + NO_MODEL,
-    "mine here.en here.en --model model --best 3 -o new": (
+    "unbias absent.npy --model damaged -o new.npy": "absent.npy does not exist",
+    "mine here.en here.en --model damaged --best 3 -o new": (
         "best: several pairs of a sentence need retrieval 'forward'"
     ),
-    "calibrate here.en --model model --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
+    "encode damaged here.en new.npy --binary --dtype int8": (
+        "--binary stores one bit a dimension: leave out --dtype int8"
+    ),
+    "calibrate here.en --model damaged --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
 }
+
+
+# An absent model comes before an absent text.
+EARLY |= dict.fromkeys(
+    (
+        "encode model absent.txt new.npy",
+        "evaluate model --benchmark absent.tsv",
+        "export model new",
+        "mine absent.en absent.gn --model model -o new",
+        "align {place} {place} --model model -o new",
+        "score absent.tsv --model model",
+        "filter absent.tsv --model model --threshold 0.5 -o new",
+        "calibrate absent.tsv --model model -o new",
+        "unbias absent.npy --model model -o new.npy",
+    ),
+    "model: no such folder; " + NO_MODEL,
+)
 
 
 def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_seconds(tmp_path: Path) -> None:
     (tmp_path / "here.en").write_text("one\n")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged/decomposer.json").write_text("damaged")
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
-        f"for command in {[*EARLY]}:\n"
+        f"for command in {[command.format(place=tmp_path) for command in EARLY]}:\n"
         "    print(CliRunner().invoke(app, command.split()).exception)\n"
         "    assert 'torch' not in sys.modules, command"
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats.base import Source
-from orthoglot.formats.sources import source_of
-from orthoglot.languages import parse_pair
-from orthoglot.text.bitext import unpacked, write_bytes
+
+if TYPE_CHECKING:
+    from orthoglot.formats.base import Source
 
 
 def texts_by_pair(
@@ -29,6 +29,11 @@ def texts_by_pair(
         ConfigError: not as many pairs as texts, or see `source_of`.
         DataError: a file is missing.
     """
+    # Imported here: an absent model is to be noticed without them.
+    from orthoglot.formats.sources import source_of
+    from orthoglot.languages import parse_pair
+    from orthoglot.text.bitext import unpacked, write_bytes
+
     if list(bitext).count("-") > 1:
         raise ConfigError("only one --bitext can be standard input")
     if len(bitext) != len(pairs):

@@ -13,13 +13,16 @@ import numpy as np
 from tqdm import tqdm
 
 from orthoglot.apply.arguments import check_model
+from orthoglot.apply.compact import check_dim, check_form, compact
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
+from orthoglot.progress import Done
 from orthoglot.receipts import check_whole
 
 PARTS = ("sentence", "meaning", "language")
@@ -54,7 +57,8 @@ class Model:
     """A frozen encoder and, where the folder holds one, its decomposer.
 
     Attributes:
-        identity: SHA-256 of what decides the vectors: of the encoder's files, and of the decomposer's if there is one.
+        identity: SHA-256 of what decides the vectors: of the encoder's files, of the decomposer's if there is one, and
+            of the precision if it is not float32.
     """
 
     def __init__(self, encoder: Encoder, decomposer: Decomposer | None, identity: str = "") -> None:
@@ -68,12 +72,16 @@ class Model:
         return "meaning" if self.decomposer else "sentence"
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto") -> Self:
+    def load(cls, folder: str | Path, device: str = "auto", precision: Precision = "float32") -> Self:
         """Open an encoder's folder (models/PRESET/encoders/NAME), a decomposer's, or one of sentence-transformers.
 
         A decomposer's folder is one that `orthoglot fit` or `orthoglot get` wrote, or .../decomposers/NAME/METHOD/SEED.
         Of sentence-transformers the library's modules run, with the model's default prompt before each sentence.
 
+        Args:
+            folder: of either.
+            device: "auto", "cpu", "cuda", "cuda:1".
+            precision: "float32", or "bfloat16" for the encoder's network; vectors are float32 in any case.
         Raises:
             ConfigError: the folder is neither.
             DataError: as `opened`; or a result of the workflow that is not as its job wrote it.
@@ -81,14 +89,23 @@ class Model:
         folder = Path(folder)
         if (folder / "encoder.json").is_file():
             check_whole(folder)
-            return cls(load_encoder(folder, device), None, identity(folder))
+            return cls._of_encoder(folder, device, precision)
         if not (folder / META).is_file() and (folder / "modules.json").is_file():
             with TemporaryDirectory() as place:
                 link_folder(Checkpoint(str(folder.resolve()), prefix=_default_prompt(folder)), Path(place))
-                return cls(load_encoder(Path(place), device), None, identity(Path(place)))
+                return cls._of_encoder(Path(place), device, precision)
         decomposer, home = opened(folder)
-        parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
-        return cls(load_encoder(home, device), decomposer, hashlib.sha256(b"".join(parts)).hexdigest())
+        parts = [decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS))]
+        if precision != "float32":
+            parts.append(precision.encode())
+        made_by = hashlib.sha256(b"".join(parts)).hexdigest()
+        return cls(load_encoder(home, device, precision), decomposer, made_by)
+
+    @classmethod
+    def _of_encoder(cls, folder: Path, device: str, precision: Precision) -> Self:
+        own = identity(folder)
+        made_by = own if precision == "float32" else hashlib.sha256(f"{own}{precision}".encode()).hexdigest()
+        return cls(load_encoder(folder, device, precision), None, made_by)
 
     def encode(
         self,
@@ -97,8 +114,11 @@ class Model:
         part: str = "meaning",
         language: str | None = None,
         partner: str | None = None,
+        dim: int | None = None,
+        dtype: str = "float32",
+        binary: bool = False,
         batch_tokens: int = 2048,
-        progress: bool = False,
+        progress: bool | Done = False,
     ) -> np.ndarray:
         """Vectors of sentences, in their order.
 
@@ -108,15 +128,25 @@ class Model:
             language: the sentences' language code, for encoders and methods that need it (EMS with words by
                 Moses: for its tokeniser; centering: for its mean).
             partner: the language that they are compared with, which centering per pair asks for.
+            dim: cut the meaning part of a discriminant to so many dimensions, those of most worth, and scale it to
+                length 1.
+            dtype: "float32", "float16", or "int8", see `compact`.
+            binary: a bit for each dimension, see `compact`.
             batch_tokens: tokens encoded at once, padding included; a GPU is kept busy by more.
-            progress: draw a bar on standard error.
+            progress: draw a bar on standard error; or a function that is called after each batch, see `Encoder.encode`.
         Returns:
-            (n, D) float32; (D,) for one string.
+            (n, D) of that type, or (n, ceil(D / 8)) uint8 of bits; without n for one string.
+        Raises:
+            ConfigError: no such part; see `check_dim` and `check_form`.
+            DataError: a part is not finite, or float16 does not hold it.
         """
+        check_form(dtype, binary)
         if part not in PARTS:
             raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
         if part != "sentence" and self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer: only part='sentence' can be had")
+        if dim is not None:
+            check_dim(self.decomposer, part, dim)
         single = isinstance(sentences, str)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if part == "sentence" or self.decomposer is None:
@@ -126,6 +156,7 @@ class Model:
                 texts, language=language, partner=partner, batch_tokens=batch_tokens, progress=progress
             )
             vectors = getattr(parts, part)
+        vectors = compact(vectors, dim=dim, dtype=dtype, binary=binary)
         return vectors[0] if single else vectors
 
     def parts(
@@ -135,7 +166,7 @@ class Model:
         language: str | None = None,
         partner: str | None = None,
         batch_tokens: int = 2048,
-        progress: bool = False,
+        progress: bool | Done = False,
     ) -> Parts:
         """The vectors of sentences and both their parts, encoded once; arguments as of `encode`.
 
@@ -155,12 +186,12 @@ class Model:
         return parts
 
     def _vectors(
-        self, sentences: Sequence[str], language: str | None, batch_tokens: int, progress: bool
+        self, sentences: Sequence[str], language: str | None, batch_tokens: int, progress: bool | Done
     ) -> np.ndarray:
         """The encoder's own."""
         texts = list(sentences)
-        if not progress:
-            return self.encoder.encode(texts, language or "", batch_tokens)
+        if not isinstance(progress, bool) or not progress:
+            return self.encoder.encode(texts, language or "", batch_tokens, progress or None)
         with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
             return self.encoder.encode(texts, language or "", batch_tokens, bar.update)
 

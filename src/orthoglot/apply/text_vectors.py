@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,12 @@ from orthoglot.atomic import replacing, reserve
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
-from orthoglot.progress import Meter
+from orthoglot.progress import Done, Meter, weighed
+from orthoglot.text.lines import Text
 
 # Sentences that are encoded between two notes of how far the work is.
 BLOCK = 4096
+logger = logging.getLogger(__name__)
 
 
 def text_vectors(
@@ -30,15 +34,12 @@ def text_vectors(
     partner: str | None = None,
     block: int = BLOCK,
 ) -> np.ndarray:
-    """Vectors of length 1 of sentences, in their order, mapped from `output`.
-
-    Memory holds the vectors of one block. A second call with the same model, text and options encodes what is missing
-    and nothing else; any other call begins anew.
+    """Vectors of length 1 of sentences, in their order, mapped from `output`; see `write_vectors`.
 
     Args:
         model: an encoder, or an encoder with a decomposer.
         sentences: without blank ones.
-        output: .npy file; how much of it is done is in OUTPUT.json.
+        output: .npy file.
         part: see `Model.encode`, as are `language` and `partner`.
         language: of the sentences.
         partner: of the sentences that they are compared with.
@@ -48,32 +49,76 @@ def text_vectors(
     Raises:
         DataError: a vector is not finite.
     """
-    digest = hashlib.sha256(repr((model.identity, part, language, partner, len(sentences))).encode())
-    for sentence in sentences:
-        digest.update(f"{sentence}\n".encode())
-    key, note = digest.hexdigest(), output.with_name(output.name + ".json")
-    done = _done(note, key) if output.exists() else 0
-    with Meter(total=len(sentences), label=f"encode {output.stem}", unit="sentences") as meter:
-        meter.add(done)
-        for start in range(done, len(sentences), block):
-            rows = sentences[start : start + block]
-            vectors = unit(model.encode(rows, part=part, language=language, partner=partner))
-            if start == 0:
-                shape = (len(sentences), vectors.shape[1])
-                stored = np.lib.format.open_memmap(output, mode="w+", dtype=np.float32, shape=shape)
-                reserve(output)
-            else:
-                stored = np.load(output, mmap_mode="r+")
-            stored[start : start + len(rows)] = vectors
-            stored.flush()
-            with replacing(note) as partial:
-                partial.write_text(json.dumps({"key": key, "done": start + len(rows)}))
-            meter.add(len(rows))
+
+    def encode(some: Sequence[str], done: Done) -> np.ndarray:
+        return unit(model.encode(some, part=part, language=language, partner=partner, progress=done))
+
+    made_by = (model.identity, part, language, partner)
+    write_vectors(encode, Text.of(sentences), output, made_by, block=block)
     stored = np.load(output, mmap_mode="r")
     for start in range(0, len(stored), block):
         if len(wrong := not_finite(stored[start : start + block])):
             raise DataError(f"{output}: vector {start + wrong[0]} (from 0) is not finite; remove the file")
     return stored
+
+
+def write_vectors(
+    encode: Callable[[Sequence[str], Done], np.ndarray],
+    text: Text,
+    output: Path,
+    made_by: object,
+    *,
+    block: int = BLOCK,
+) -> None:
+    """Write the vector of each line to a row of `output`; a blank line's row is NaN, or 0 of whole numbers.
+
+    Memory holds the sentences and vectors of one block. A second call with an equal `made_by` and text encodes what is
+    missing and nothing else, and gives the bytes of a call that was not interrupted; any other call begins anew.
+
+    Args:
+        encode: sentences (n,), and a function for its progress -> vectors (n, D) of any type.
+        text: at least one line is not blank.
+        output: .npy file; how much of it is done is in OUTPUT.json.
+        made_by: all that decides the vectors besides the text; its `repr` is compared.
+        block: sentences between two notes.
+    Raises:
+        DataError: the text has become shorter since it was counted.
+    """
+    key = hashlib.sha256(repr((made_by, text.count, text.digest)).encode()).hexdigest()
+    note = output.with_name(output.name + ".json")
+    done = _done(note, key) if output.exists() else 0
+    rows = ((row, line) for row, line in enumerate(islice(text.lines, text.count)) if line.strip())
+    first, size = 0, text.size  # the first row that is not written, and the bytes of text that are left
+    for row, line in islice(rows, done):
+        first, size = row + 1, size - len(line.encode())
+    if done:
+        logger.info("encode: resumed with %d of %d sentences done", done, text.count - text.blank)
+    # In bytes of text: a sentence may take a hundred times as long as another.
+    with Meter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
+        while some := list(islice(rows, block)):
+            numbers, sentences = [row for row, _ in some], [line for _, line in some]
+            share = sum(len(line.encode()) for line in sentences) / len(sentences)
+            vectors = encode(sentences, weighed(meter.add, share))
+            if done == 0:
+                note.unlink(missing_ok=True)  # it may be of the file that is replaced here
+                shape = (text.count, vectors.shape[1])
+                stored = np.lib.format.open_memmap(output, mode="w+", dtype=vectors.dtype, shape=shape)
+                reserve(output)
+            else:
+                stored = np.load(output, mmap_mode="r+")
+            done += len(some)
+            last = done == text.count - text.blank
+            end = text.count if last else numbers[-1] + 1
+            stored[first:end] = np.nan if vectors.dtype.kind == "f" else 0
+            stored[numbers] = vectors
+            stored.flush()
+            first = end
+            with replacing(note) as partial:
+                partial.write_text(json.dumps({"key": key, "done": done}))
+    if done != text.count - text.blank:
+        raise DataError(
+            f"the text has become shorter: {done} of {text.count - text.blank} sentences are left"
+        )
 
 
 def _done(note: Path, key: str) -> int:

@@ -5,23 +5,41 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module, metadata
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from orthoglot import environment
 from orthoglot.cli import job, network
-from orthoglot.errors import ConfigError, DataError, OfflineError, one_line, printable
+from orthoglot.errors import ConfigError, DataError, OfflineError, StoppedError, one_line, printable
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
-STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1}
+STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1, StoppedError: 130}
 # The files with a command, as `--help` lists them.
 COMMANDS = {
     "Every day": "get fit evaluate encode mine align calibrate score filter unbias export",
     "Results": "summary recommend compare table claims why doctor",
     "Set up": "checkpoint convert_laser langs opus plan fetch licences show schema",
 }
+# What Ctrl-C leaves of a command that does not say so itself, as those with a checkpoint do.
+KEPT = {"fetch": "finished and half downloads are kept; the same command goes on from there"}
+NOTHING_KEPT = "nothing was written; the same command begins anew"
+
+
+def stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which Ctrl-C ends with a line that says what is kept."""
+
+    @wraps(command)
+    def run(*given: Any, **options: Any) -> None:
+        try:
+            command(*given, **options)
+        except KeyboardInterrupt as error:
+            raise StoppedError(KEPT.get(command.__name__, NOTHING_KEPT)) from error
+
+    return run
 
 
 def start(
@@ -47,7 +65,7 @@ app = typer.Typer(
 for panel, names in COMMANDS.items():
     for name in names.split():
         command = getattr(import_module(f"orthoglot.cli.{name}"), name)
-        app.command(name.replace("_", "-"), rich_help_panel=panel)(command)
+        app.command(name.replace("_", "-"), rich_help_panel=panel)(stoppable(command))
 app.add_typer(job.app)  # for the rules of the workflow, hidden from people
 
 
@@ -77,5 +95,6 @@ def main() -> None:
             status = 1
         if status is None:
             raise
-        typer.echo(f"orthoglot: {one_line(error)}", err=True)
+        stopped = "stopped: " if isinstance(error, StoppedError) else ""
+        typer.echo(f"orthoglot: {stopped}{one_line(error)}", err=True)
         raise SystemExit(status) from None

@@ -43,6 +43,7 @@ def align(
         if not path.exists():
             raise DataError(f"{path} does not exist")
     options.check_outputs(output)
+    options.check_model(model)
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")
     from orthoglot.formats.pairs import check_output, write_rows

@@ -44,6 +44,7 @@ def calibrate(
     Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json
     """
     options.check_outputs(output)
+    options.check_model(model)
     from orthoglot.apply.arguments import check_between_0_and_1
 
     check_between_0_and_1(share=share, precision=precision)

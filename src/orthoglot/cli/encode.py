@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from orthoglot import atomic
 from orthoglot.cli import options
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from orthoglot.progress import Done
 
 
 def encode(
@@ -22,6 +29,20 @@ def encode(
         Path, typer.Argument(help="where the .npy array (lines, dimension) goes; - for standard output")
     ],
     part: options.Part = None,
+    dim: Annotated[
+        int | None,
+        typer.Option(min=1, help="keep so many dimensions, those of most worth (meaning of a discriminant)"),
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "int8"],
+        typer.Option(help="of the stored numbers; int8 is 127 times a vector of length 1, rounded"),
+    ] = "float32",
+    binary: Annotated[
+        bool, typer.Option("--binary", help="store one bit a dimension, packed by numpy.packbits")
+    ] = False,
+    precision: Annotated[
+        Literal["float32", "bfloat16"], typer.Option(help="what the encoder computes in")
+    ] = "float32",
     language: options.Language = None,
     partner: options.Partner = None,
     device: options.Device = "auto",
@@ -31,32 +52,51 @@ def encode(
 
     Example: orthoglot encode models/mini/decomposers/ems-mini/seed/seed1 a.txt a.npy
 
-    A blank line keeps its row, which is NaN.
+    A blank line keeps its row, which is NaN, or 0 with --dtype int8 and --binary. OUTPUT.json says how the vectors were
+    made. An interrupted call goes on where it stopped.
     """
     options.check_outputs(output)
-    from orthoglot.text.bitext import read_lines
+    options.check_model(model)
+    from orthoglot.text.bitext import write_lines
+    from orthoglot.text.lines import Lines, Text
 
-    sentences = list(read_lines(text))
-    rows = [number for number, line in enumerate(sentences) if line.strip()]
-    if not rows:
-        raise DataError(f"{text}: no line has text" if sentences else f"{text} is empty")
+    if binary and dtype != "float32":
+        raise ConfigError(f"--binary stores one bit a dimension: leave out --dtype {dtype}")
+    with options.vectors_folder(None, output) as work:
+        lines = Lines(text)
+        if text == options.STANDARD:
+            lines = Lines(work / "text")
+            write_lines(lines.path, Lines(text))
+        content = Text.of(lines)
+        if content.blank == content.count:
+            raise DataError(f"{text}: no line has text" if content.count else f"{text} is empty")
 
-    # Only now the libraries that take seconds: an absent text fails at once.
-    import numpy as np
+        # Only now the libraries that take seconds: an absent text fails at once.
+        import numpy as np
 
-    opened = options.open_model(model, device, threads, part)
-    encoded = opened.model.encode(
-        [sentences[row] for row in rows], part=opened.part, language=language, partner=partner
-    )
-    vectors = np.full((len(sentences), encoded.shape[1]), np.nan, dtype=np.float32)
-    vectors[rows] = encoded
-    if output == options.STANDARD:
-        np.save(sys.stdout.buffer, vectors)
-    else:
-        with atomic.replacing(output) as partial:
-            stored = np.lib.format.open_memmap(partial, "w+", vectors.dtype, vectors.shape)
-            atomic.reserve(partial)
-            stored[:] = vectors
-            stored.flush()
-    blank = f", {len(sentences) - len(rows)} of them blank" if len(rows) < len(sentences) else ""
-    typer.echo(f"{vectors.shape[0]} x {vectors.shape[1]} vectors{blank}: {output}", err=True)
+        from orthoglot.apply.compact import SCALE
+        from orthoglot.apply.mine import write_summary
+        from orthoglot.apply.text_vectors import write_vectors
+
+        opened = options.open_model(model, device, threads, part, precision)
+        how: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
+        how |= {"dim": dim, "dtype": dtype, "binary": binary}
+
+        def encoded(sentences: Sequence[str], done: Done) -> np.ndarray:
+            return opened.model.encode(sentences, **how, progress=done)
+
+        work.mkdir(parents=True, exist_ok=True)
+        vectors = work / "vectors.npy"
+        write_vectors(encoded, content, vectors, (opened.model.identity, how))
+        shape = np.load(vectors, mmap_mode="r").shape
+        if output == options.STANDARD:
+            with vectors.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+        else:
+            with atomic.replacing(output) as partial:
+                shutil.move(vectors, partial)
+        facts = {"lines": content.count, "blank": content.blank, "options": how | {"precision": precision}}
+        facts |= {"scale": SCALE} if dtype == "int8" else {}
+        write_summary(output, facts | {"model": opened.model.identity})
+    blank = f", {content.blank} of them blank" if content.blank else ""
+    typer.echo(f"{shape[0]} x {shape[1]} vectors{blank}: {output}", err=True)

@@ -65,6 +65,7 @@ def filter(
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
     options.check_outputs(output, rejected)
+    options.check_model(model)
     from orthoglot.formats.pairs import listed, read
 
     if (threshold is None) == (good is None):

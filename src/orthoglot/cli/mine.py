@@ -54,6 +54,7 @@ def mine(
     if folders := [path for path in (source, target) if path.is_dir()]:
         raise ConfigError(f"{folders[0]} is a folder: orthoglot align pairs the documents of two folders")
     options.check_outputs(output)
+    options.check_model(model)
     from orthoglot.apply.arguments import check_best
     from orthoglot.formats.pairs import check_output, write_rows
     from orthoglot.text.bitext import read_lines

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, StoppedError
 
 if TYPE_CHECKING:
     from orthoglot.apply.model import Model
+    from orthoglot.encoders.settings import Precision
 
 logger = logging.getLogger(__name__)
 STANDARD = Path("-")  # input or output
@@ -116,7 +117,13 @@ class Opened(NamedTuple):
     search: dict[str, Any]
 
 
-def open_model(folder: Path | None, device: str, threads: int | None, part: str | None = None) -> Opened:
+def open_model(
+    folder: Path | None,
+    device: str,
+    threads: int | None,
+    part: str | None = None,
+    precision: Precision = "float32",
+) -> Opened:
     """Open a model, the ready one if None, with so many threads of the CPU, all there are if None.
 
     Call it last: the libraries that it imports take seconds, and a wrong option or absent text fails before.
@@ -137,13 +144,21 @@ def open_model(folder: Path | None, device: str, threads: int | None, part: str 
     from orthoglot import load
 
     threads = use_threads(threads)
-    model = load(folder, device=device)
+    model = load(folder, device, precision)
     if model.decomposer is None:
         logger.info(
             "%s: the encoder's own vectors; orthoglot fit --encoder %s adds their meaning part", *[folder] * 2
         )
     place = "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"
     return Opened(model, part or model.usual_part, {"device": place, "threads": threads})
+
+
+def check_model(folder: Path | None) -> None:
+    """See `orthoglot.apply.arguments.check_model`; takes no second, so call it before texts are read."""
+    from orthoglot.apply.arguments import check_model as check
+
+    if folder is not None:
+        check(folder)
 
 
 def use_threads(threads: int | None) -> int:
@@ -187,15 +202,24 @@ def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
     """The folder for vectors: one that was chosen, which stays, or OUTPUT.checkpoint, which goes after success.
 
     Of standard output it is a temporary one, which goes in any case.
+
+    Raises:
+        StoppedError: in place of KeyboardInterrupt, where the folder stays; names it.
     """
-    if chosen is not None:
-        yield chosen
-    elif output == STANDARD:
+    if chosen is None and output == STANDARD:
         with TemporaryDirectory(prefix="orthoglot-") as temporary:
             yield Path(temporary)
-    else:
-        folder = output.with_name(output.name + ".checkpoint")
+        return
+    folder = chosen or output.with_name(output.name + ".checkpoint")
+    try:
         yield folder
+    except KeyboardInterrupt as error:
+        if not folder.exists():
+            raise
+        raise StoppedError(
+            f"what is done is kept in {folder}; the same command goes on from there"
+        ) from error
+    if chosen is None:
         shutil.rmtree(folder, ignore_errors=True)
 
 

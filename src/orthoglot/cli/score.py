@@ -39,6 +39,7 @@ def score(
     A flag with a question mark is a guess. A blank line has no score.
     """
     options.check_outputs(output)
+    options.check_model(model)
     from orthoglot.formats.pairs import read
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns))

@@ -34,7 +34,7 @@ def unbias(
     The order, size and type stay. The file must hold the encoder's own vectors, float32 or float16; it may be replaced.
     """
     options.check_outputs(output)
-    from orthoglot.apply.arguments import check_model
+    options.check_model(model)
     from orthoglot.text.bitext import read_lines
 
     if language and languages:
@@ -44,8 +44,6 @@ def unbias(
     codes = list(read_lines(languages)) if languages else None
     if codes == []:
         raise DataError(f"{languages} is empty")
-
-    check_model(model)
 
     # Only now the libraries that take seconds.
     import numpy as np

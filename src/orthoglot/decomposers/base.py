@@ -35,6 +35,8 @@ STATED = {
 MAP = {"weight": "D D", "bias": "D"}
 # The only weight that is a whole number: how many latents stay active.
 COUNT = "active"
+# The weight of methods whose meaning part has its numbers in falling order of worth. Those of earlier versions lack it.
+WORTH = "worth"
 Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -248,7 +250,7 @@ class Decomposer:
         if self.architecture not in names():
             raise DataError(f"{name}: architecture {self.architecture!r}; known: {', '.join(names())}")
         expected = _shapes(architecture(self.architecture), self.weights)
-        if missing := sorted(expected.keys() - self.weights.keys()):
+        if missing := sorted(expected.keys() - self.weights.keys() - {WORTH}):
             raise DataError(f"{name}: lacks the weight {missing[0]}")
         lengths = {"D": self.dim, "K": len(self.languages), "1": 1}
         for weight, array in sorted(self.weights.items()):

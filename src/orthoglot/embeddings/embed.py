@@ -35,7 +35,7 @@ from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.languages import parse_pair
-from orthoglot.progress import Done, Meter
+from orthoglot.progress import Done, Meter, weighed
 from orthoglot.text.splitting import SPLITS
 
 logger = logging.getLogger(__name__)
@@ -95,11 +95,13 @@ def embed(
     # Longest first: what does not fit in memory fails at once, and processes get similar shares.
     missing.sort(key=lambda shard: -shard.longest)
     known = _earlier(earlier, made_by, files.maker)
-    new = sum(shard.count if known is None else len(_unknown(known, shard)) for shard in missing)
+    news = [shard.count if known is None else len(_unknown(known, shard)) for shard in missing]
     if known is not None:
-        copied = sum(shard.count for shard in missing) - new
+        copied, new = sum(shard.count for shard in missing) - sum(news), sum(news)
         logger.info("embed: %d vectors are copied from the earlier store, %d are new", copied, new)
-    with Meter(total=new, label="embed", unit="sentences") as meter:
+    # In bytes of text: the first shards have the longest sentences.
+    size = round(sum(new * shard.mean_bytes for new, shard in zip(news, missing, strict=True)))
+    with Meter(total=size, label="embed", unit="bytes") as meter:
         if alone is not None:
             work = _worker(alone, files, settings.batch_tokens, known)
             for shard in missing:
@@ -225,7 +227,7 @@ def _worker(
     """A function that reads, encodes, checks and saves the sentences of a shard."""
 
     def work(shard: Shard, done: Done) -> None:
-        sentences = shard.sentences()
+        sentences, done = shard.sentences(), weighed(done, shard.mean_bytes)
         if known is None:
             vectors = encoder.encode(sentences, shard.language, batch_tokens, done)
         else:

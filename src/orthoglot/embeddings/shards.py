@@ -43,6 +43,11 @@ class Shard:
     digest: str
     path: Path
 
+    @property
+    def mean_bytes(self) -> float:
+        """Bytes of a sentence in the file, where two quotes and a comma belong to it."""
+        return self.path.stat().st_size / self.count
+
     def sentences(self) -> list[str]:
         """Read them, longest first."""
         return json.loads(self.path.read_text(encoding="utf-8"))

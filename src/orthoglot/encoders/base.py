@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -59,7 +59,7 @@ class Encoder(Protocol):
         be "" if it is not known: then it is not checked, and text is split by general rules.
         `batch_tokens` is how many tokens, padding included, are worked on at once; what else is in its batch
         changes a vector by rounding alone, at most 1e-5 of its largest value. `done` is called after each
-        batch with the number of its sentences.
+        batch with its share of the tokens as a number of sentences; these numbers add up to n.
 
         Raises:
             ConfigError: the encoder does not cover the language.
@@ -208,7 +208,13 @@ def resolve_device(device: str) -> torch.device:
 
 
 def compute_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """The type that a precision computes in; warns where the processor only emulates it."""
+    """The type that a precision computes in; warns where the processor only emulates it.
+
+    Raises:
+        ConfigError: an unknown precision.
+    """
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision {precision!r}: unknown; known are {', '.join(get_args(Precision))}")
     if (
         precision == "bfloat16"
         and device.type == "cpu"
@@ -281,22 +287,27 @@ def in_length_order(
         dim: D.
         batch_tokens: tokens per call, padding included.
         encode: row numbers (b,) -> vectors (b, D).
-        done: called after each batch with its number of rows.
+        done: called after each batch; after t of all T tokens its numbers add up to floor(n t / T). Rows would not tell
+            how much is left, as the longest come first.
     Returns:
         (n, D) float32.
     Raises:
         DataError: the batches do not fit into the device's memory, or a vector is not finite.
     """
     vectors = np.empty((len(lengths), dim), dtype=np.float32)
+    total = int(lengths.sum())
 
     def encode_all() -> np.ndarray:
         copies: deque[tuple[np.ndarray, HostCopy]] = deque()
+        tokens = 0
 
         def store() -> None:
+            nonlocal tokens
             rows, copy = copies.popleft()
             vectors[rows] = copy.wait().numpy()
+            before, tokens = tokens, tokens + int(lengths[rows].sum())
             if done is not None:
-                done(len(rows))
+                done(len(lengths) * tokens // total - len(lengths) * before // total)
 
         with torch.inference_mode():
             for rows in length_batches(lengths, batch_tokens):

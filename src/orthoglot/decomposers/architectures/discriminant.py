@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field
 
-from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
+from orthoglot.decomposers.base import WORTH, ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.choice import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
@@ -183,8 +183,9 @@ def maps(scatter: Scatter, shrinkage: float, power: float, centre: Centre) -> di
 
     w is a direction's ratio of meaning to difference, and w / (1 + w) its share of meaning (a Wiener filter). One mean
     for all languages makes their offsets a part of S_w, so that applying it needs no language. Shrinkage 1, power 0
-    and no mean leave all cosines as they are. The language part is what, among sentences of one language, no linear map
-    predicts from the directions with meaning:
+    and no mean leave all cosines as they are. The map's columns are in falling order of w: the first n numbers of a
+    meaning vector are those of the n directions with the most meaning. The language part is what, among sentences of
+    one language, no linear map predicts from the directions with meaning:
 
         language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T C A)^+ A^T C
 
@@ -197,16 +198,17 @@ def maps(scatter: Scatter, shrinkage: float, power: float, centre: Centre) -> di
         power: of the filter, at least 0; 0 keeps all directions alike.
         centre: c is the mean of all training vectors ("overall") or 0 ("none").
     Returns:
-        centre, mean: (D,); meaning, language: (D, D); each part = (x - centre or mean) @ map.
+        centre, mean: (D,); meaning, language: (D, D); each part = (x - centre or mean) @ map. worth: (D,), w.
     Raises:
         DataError: S_w has no inverse.
     Source: Fisher 1936; as probabilistic linear discriminant analysis Ioffe, "Probabilistic Linear Discriminant
         Analysis", ECCV 2006; docs/papers.md#discriminant.
     """
-    project, ratio = scatter.directions(shrinkage, centre)
+    project, ratio = (array[..., ::-1] for array in scatter.directions(shrinkage, centre))
     return {
         "centre": scatter.centre(centre),
         "meaning": project * (ratio / (1 + ratio)) ** power,
+        WORTH: ratio,
         "mean": scatter.mean,
         "language": _unpredicted(scatter, shrinkage),
     }
@@ -290,7 +292,7 @@ def _candidates(
 ARCHITECTURE = ClosedForm(
     fit,
     apply,
-    {"centre": "D", "mean": "D", "meaning": "D D", "language": "D D"},
+    {"centre": "D", "mean": "D", "meaning": "D D", WORTH: "D", "language": "D D"},
     products=True,
     pairs=True,
     pair_products=True,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from orthoglot.decomposers.architectures import discriminant
 from orthoglot.decomposers.architectures.procrustes import turns
-from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
+from orthoglot.decomposers.base import WORTH, ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.choice import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 
@@ -45,7 +45,8 @@ def fit(
         shrinkage, power: as of the discriminant.
         centre: c is the mean of the language ("language") or 0 ("none").
     Returns:
-        means, offsets: (K, D), c and c - mean; turns: (K, D, D); mean: (D,), E z; meaning, language: (D, D).
+        means, offsets: (K, D), c and c - mean; turns: (K, D, D); mean, worth: (D,), E z and w; meaning, language:
+        (D, D).
     Raises:
         DataError: as of the discriminant and of `turns`.
     Source: docs/papers.md#turned-discriminant.
@@ -60,6 +61,7 @@ def fit(
         "turns": rotations,
         "mean": found["mean"],
         "meaning": found["meaning"],
+        WORTH: found[WORTH],
         "language": found["language"],
     }
 
@@ -143,7 +145,7 @@ ARCHITECTURE = ClosedForm(
     apply,
     {
         **{"means": "K D", "offsets": "K D", "turns": "K D D"},
-        **{"mean": "D", "meaning": "D D", "language": "D D"},
+        **{"mean": "D", "meaning": "D D", WORTH: "D", "language": "D D"},
     },
     products=True,
     pairs=True,
