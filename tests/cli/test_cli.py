@@ -342,6 +342,30 @@ def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_second
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("verb", [*VERBS, "fetch"])
+def test_control_c_says_in_one_line_what_is_kept_and_how_to_go_on(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("check_outputs", "check_place"):
+        monkeypatch.setattr(f"orthoglot.cli.options.{name}", stop)
+    monkeypatch.setattr("orthoglot.config.load", stop)
+    names = {name: name for name in ("model", "input", "output", "text", "folder")}
+    result = run(*VERBS.get(verb, "fetch").format(**names).split(), cwd=tmp_path)
+    assert result.returncode == 130
+    kept = "finished and half downloads are kept; the same command goes on from there"
+    nothing = "nothing was written; the same command begins anew"
+    assert error_line(result) == f"orthoglot: stopped: {kept if verb == 'fetch' else nothing}"
+
+
+def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {"_ORTHOGLOT_COMPLETE": "complete_bash", "COMP_WORDS": "orthoglot enc", "COMP_CWORD": "1"}
+    done = subprocess.run([ORTHOGLOT], env=os.environ | words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["encode"]
+
+
 def test_help_has_an_example_and_loads_no_library_that_takes_seconds() -> None:
     for verb, text in help_of(*VERBS, "align", "export", "langs").items():
         assert f"Example: orthoglot {verb} " in " ".join(text.split())

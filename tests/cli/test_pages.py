@@ -101,6 +101,7 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
     run = dict.fromkeys(PAGES, 0)
     for page in PAGES:
         for language, block in BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
+            block = re.sub(r"\b(dim[ =])128\b", r"\g<1>16", block)  # the encoder here has 32 dimensions
             if language == "python":
                 if "import mteb" not in block:  # it needs a network
                     exec(compile(block, page, "exec"), {})
@@ -119,7 +120,7 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                     assert all(output.exists() for output in outputs), words
                     passed = done.stdout_bytes
                     run[page] += 1
-    assert run == {"README.md": 3, "docs/mine.md": 13, "docs/use.md": 8}
+    assert run == {"README.md": 3, "docs/mine.md": 13, "docs/use.md": 10}
 
 
 @pytest.mark.parametrize("page", ["README.md", *sorted(str(one.relative_to(ROOT)) for one in DOCS)])

@@ -338,3 +338,11 @@ def test_candidates_with_a_prior_are_what_fit_and_apply_give() -> None:
         for block, sides in zip(blocks(5), one.vectors, strict=True):
             ours = [apply(weights, side, ANY)[0] for side in block[:2]]
             np.testing.assert_allclose(cosines(*sides), cosines(*ours), atol=1e-4)
+
+
+def test_the_first_numbers_of_the_meaning_part_are_those_that_tell_translations() -> None:
+    weights = fitted(0.1, 0)
+    assert (np.diff(weights["worth"]) <= 0).all()
+    sides = np.stack([apply(weights, side, ANY)[0] for side in texts(seed=5)["de"]])
+    found = [retrieval(*sides[:, :, MEANING:]), retrieval(*sides[:, :, :MEANING])]
+    assert found[0] < 0.1 < 0.5 < found[1]

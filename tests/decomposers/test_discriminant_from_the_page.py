@@ -80,6 +80,7 @@ class Maps(NamedTuple):
     centre: np.ndarray
     language: np.ndarray
     mean: np.ndarray
+    worth: np.ndarray
 
 
 def by_the_page(given: Text, s: float, p: float, *, centred: bool) -> Maps:
@@ -101,7 +102,8 @@ def by_the_page(given: Text, s: float, p: float, *, centred: bool) -> Maps:
 
     c = mean if centred else np.zeros(DIM)
     w, u = np.linalg.eigh(w_map @ between(c) @ w_map)
-    w = np.maximum(w, 0)
+    falling = np.argsort(-w)
+    w, u = np.maximum(w[falling], 0), u[:, falling]
     meaning = np.diag((w / (1 + w)) ** p) @ u.T @ w_map
 
     ratio, u = np.linalg.eigh(w_map @ between(mean) @ w_map)
@@ -114,7 +116,7 @@ def by_the_page(given: Text, s: float, p: float, *, centred: bool) -> Maps:
         apart = of_language - of_language.mean(axis=0)
         covariance += apart.T @ apart / (2 * n)
     b = np.linalg.pinv(directions.T @ covariance @ directions, rcond=1e-6) @ directions.T @ covariance
-    return Maps(meaning, c, np.eye(DIM) - b.T @ directions.T, mean)
+    return Maps(meaning, c, np.eye(DIM) - b.T @ directions.T, mean, w)
 
 
 @pytest.mark.parametrize("centre", ["overall", "none"])
@@ -126,7 +128,8 @@ def test_the_discriminant(s: float, p: float, centre: discriminant.Centre) -> No
     page = by_the_page(given, s, p, centred=centre == "overall")
     expected = (x - page.centre) @ page.meaning.T
     # Each number of the meaning part may have the other sign.
-    np.testing.assert_allclose(meaning @ meaning.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(np.abs(meaning), np.abs(expected), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(weights["worth"], page.worth, rtol=1e-6)
     np.testing.assert_allclose(language, (x - page.mean) @ page.language.T, rtol=1e-6, atol=1e-6)
 
 
@@ -174,8 +177,8 @@ def test_the_turned_discriminant(t: float, centre: turned_discriminant.Centre) -
     page = by_the_page(Text(*np.split(z, 2), given.of_a, given.of_b), s, p, centred=False)
     kept = (z - page.mean) @ page.language.T
     back = np.stack([turns[name].T @ row for row, name in zip(kept, names, strict=True)])
-    expected = z @ page.meaning.T
-    np.testing.assert_allclose(meaning @ meaning.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(np.abs(meaning), np.abs(z @ page.meaning.T), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(weights["worth"], page.worth, rtol=1e-6)
     np.testing.assert_allclose(language, of_sentence - of_sentence.mean(axis=0) + back, rtol=1e-6, atol=1e-6)
 
 

@@ -294,15 +294,15 @@ def test_a_damaged_or_absent_earlier_store_is_as_none(run: Callable[..., Path], 
         assert sum(encoder.seen.values()) == 60
 
 
-def test_progress_counts_the_sentences_that_are_left(
-    run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[tuple[int, list[int]]] = []
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[int]]]:
+    """The total of each meter, and what was added to it."""
+    found: list[tuple[int, list[int]]] = []
 
     class Shown:
         def __init__(self, *, total: int, label: str, unit: str) -> None:
-            assert (label, unit) == ("embed", "sentences")
-            shown.append((total, []))
+            assert (label, unit) == ("embed", "bytes")
+            found.append((total, []))
 
         def __enter__(self) -> Shown:
             return self
@@ -310,15 +310,38 @@ def test_progress_counts_the_sentences_that_are_left(
         def __exit__(self, *_: object) -> None: ...
 
         def add(self, count: int) -> None:
-            shown[-1][1].append(count)
+            found[-1][1].append(count)
 
     monkeypatch.setattr(module, "Meter", Shown)
+    return found
+
+
+def test_progress_counts_the_text_that_is_left(
+    run: Callable[..., Path], tmp_path: Path, shown: list[tuple[int, list[int]]]
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(CountingEncoder(calls=5), "cut")
     before = run(CountingEncoder(), "a")
+    text = sum(path.stat().st_size for path in (tmp_path / "checkpoint/text").iterdir())
     shutil.rmtree(tmp_path / "checkpoint")
     run(CountingEncoder(), "b", earlier=before)
-    assert [(total, sum(counts)) for total, counts in shown] == [(60, 20), (40, 40), (0, 0)]
+    (first, some), (second, rest), last = shown
+    assert (first, last) == (text, (0, []))
+    assert sum(some) + second == first
+    assert sum(rest) == second < first
+
+
+def test_progress_is_in_bytes_of_text_as_the_longest_sentences_come_first(
+    run: Callable[..., Path], tmp_path: Path, shown: list[tuple[int, list[int]]]
+) -> None:
+    long = [SentencePair(f"{'long ' * 100}{i}", f"{'lang ' * 100}{i}") for i in range(4)]
+    short = [SentencePair(f"short {i}", f"kurz {i}") for i in range(40)]
+    pair = prepared(tmp_path, "qaa-qad", {"train": long, "valid": short, "test": short[:1]})
+    run(CountingEncoder(), "out", given=([pair], []))
+    ((total, counts),) = shown
+    # Two of 22 shards have most of the work.
+    assert len(counts) == 22
+    assert 0.8 < sum(counts[:2]) / total < 0.95
 
 
 def test_float16_is_stored_as_such_and_read_as_float32(run: Callable[..., Path]) -> None:

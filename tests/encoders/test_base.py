@@ -60,6 +60,13 @@ def test_rows_come_back_in_order_in_batches_of_similar_length() -> None:
     assert vectors.dtype == np.float32
 
 
+def test_progress_counts_tokens_as_the_longest_rows_come_first() -> None:
+    done: list[int] = []
+    lengths = np.array([1, 30, 1, 1, 10, *[1] * 7])  # 50 tokens in 12 rows
+    in_length_order(lengths, 1, 30, lambda rows: torch.zeros(len(rows), 1), done.append)
+    assert done == [7, 3, 2]  # 12 * 30 // 50; with 10 + 1 + 1 more 12 * 42 // 50; all
+
+
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.integers(1, 40), max_size=60), st.integers(1, 100))
 def test_batches_hold_each_row_once_longest_first_within_the_budget(lengths: list[int], budget: int) -> None:

@@ -1,0 +1,236 @@
+"""Vectors of a text in a file: cut, rounded or as bits, in bounded memory, and after an interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_checkpoint import make_pairs
+from typer.testing import CliRunner
+
+from orthoglot import load
+from orthoglot.apply.compact import compact
+from orthoglot.apply.text_vectors import BLOCK
+from orthoglot.cli import app
+from orthoglot.decomposers.base import WORTH, load_decomposer
+from orthoglot.errors import ConfigError, DataError
+
+SENTENCES = [side for pair in make_pairs(40) for side in pair]
+LINES = 200_000
+# Prints the most memory that the command had, in KiB. What `getrusage` gives is at least that of the parent.
+MEASURED = (
+    "import sys\nfrom pathlib import Path\nfrom orthoglot.cli import main\n"
+    "try:\n    main()\nfinally:\n"
+    "    lines = Path('/proc/self/status').read_text().splitlines()\n"
+    "    print(next(line.split()[1] for line in lines if line.startswith('VmHWM')))\n"
+)
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-c", MEASURED, "encode", *map(str, words), "--threads", "1", "--device", "cpu"]
+
+
+def peak(*words: object) -> int:
+    """MiB that the command needed."""
+    done = subprocess.run(command(*words), capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1]) // 1024
+
+
+def encoded(model: Path, tmp_path: Path, *options: str) -> np.ndarray:
+    """What the command stores of SENTENCES."""
+    (tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in SENTENCES))
+    given = ["encode", str(model), str(tmp_path / "text.txt"), str(tmp_path / "v.npy"), *options]
+    called = CliRunner().invoke(app, [*given, "--threads", "1", "--device", "cpu"])
+    if called.exception:
+        raise called.exception
+    assert not (tmp_path / "v.npy.checkpoint").exists()
+    return np.load(tmp_path / "v.npy")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    words = np.random.default_rng(1).integers(80, size=(LINES, 3))
+    path.write_text("".join(" ".join(f"a{word:02}" for word in row) + "\n" for row in words))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(models: dict[str, Path], text: Path) -> tuple[Path, int]:
+    """The vectors of the long text, and the MiB that they needed."""
+    output = text.with_name("whole.npy")
+    return output, peak(models["discriminant"], text, output)
+
+
+def test_memory_does_not_grow_with_the_text(
+    models: dict[str, Path], text: Path, whole: tuple[Path, int], tmp_path: Path
+) -> None:
+    (tmp_path / "short.txt").write_text("".join(text.read_text().splitlines(keepends=True)[: 2 * BLOCK]))
+    short = peak(models["discriminant"], tmp_path / "short.txt", tmp_path / "short.npy")
+    # The vectors alone are 24 MiB, and the sentences as much.
+    assert np.load(whole[0], mmap_mode="r").shape == (LINES, 32)
+    assert whole[1] - short < 20
+
+
+def test_stopped_and_killed_calls_go_on_and_give_the_same_bytes(
+    models: dict[str, Path], text: Path, whole: tuple[Path, int], tmp_path: Path
+) -> None:
+    output = tmp_path / "v.npy"
+    note = tmp_path / "v.npy.checkpoint/vectors.npy.json"
+    words = command(models["discriminant"], text, output)
+
+    def stopped_after(blocks: int, how: signal.Signals) -> tuple[int, str]:
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        deadline = time.monotonic() + 120
+        while not note.exists() or json.loads(note.read_text())["done"] < blocks * BLOCK:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(process.pid, how)
+        return process.wait(), process.communicate()[1]
+
+    status, said = stopped_after(1, signal.SIGINT)
+    assert status == 130
+    assert said.splitlines()[-1] == (
+        f"orthoglot: stopped: what is done is kept in {output}.checkpoint; the same command goes on from there"
+    )
+    before = json.loads(note.read_text())["done"]
+    status, _ = stopped_after(before // BLOCK + 2, signal.SIGKILL)
+    assert status == -signal.SIGKILL
+    assert not output.exists()
+    done = json.loads(note.read_text())["done"]
+    assert before < done < LINES
+    last = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert f"encode: resumed with {done} of {LINES} sentences done" in last.stderr
+    assert output.read_bytes() == whole[0].read_bytes()
+    assert [path.name for path in tmp_path.iterdir() if "checkpoint" in path.name] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ([], {}),
+        (["--part", "language"], {"part": "language"}),
+        (["--dim", "5"], {"dim": 5}),
+        (["--dtype", "float16"], {"dtype": "float16"}),
+        (["--dtype", "int8", "--dim", "12"], {"dtype": "int8", "dim": 12}),
+        (["--binary", "--dim", "12"], {"binary": True, "dim": 12}),
+    ],
+)
+def test_command_and_function_give_the_same(
+    options: list[str], same: dict[str, Any], models: dict[str, Path], tmp_path: Path
+) -> None:
+    stored = encoded(models["discriminant"], tmp_path, *options)
+    vectors = load(models["discriminant"], "cpu").encode(SENTENCES, **same)
+    assert stored.dtype == vectors.dtype
+    np.testing.assert_array_equal(stored, vectors)
+    about = json.loads((tmp_path / "v.npy.json").read_text())
+    assert about["options"].items() >= same.items()
+    assert about.get("scale") == (127 if "int8" in options else None)
+
+
+def test_bfloat16_is_another_model_with_nearly_the_same_vectors(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = models["discriminant"]
+    stored = encoded(folder, tmp_path, "--precision", "bfloat16")
+    model, exact = load(folder, "cpu", precision="bfloat16"), load(folder, "cpu")
+    np.testing.assert_array_equal(stored, model.encode(SENTENCES))
+    assert model.identity != exact.identity == load(folder, "cpu", "float32").identity
+    difference = np.abs(stored - exact.encode(SENTENCES)).max()
+    assert 0 < difference < 0.1 * np.abs(stored).max()
+    with pytest.raises(ConfigError, match="precision 'float16': unknown; known are float32, bfloat16"):
+        load(folder, "cpu", precision="float16")  # type: ignore[arg-type]
+
+
+def test_numbers_by_hand() -> None:
+    vectors = np.array([[3.0, -4.0, 12.0], [0.0, 0.0, 1.0]], dtype=np.float32)
+    np.testing.assert_allclose(compact(vectors, dim=2), [[0.6, -0.8], [0, 0]], rtol=1e-6)
+    assert compact(vectors, dim=2, dtype="int8").tolist() == [[76, -102], [0, 0]]  # 76.2, -101.6
+    assert compact(vectors, dtype="int8").tolist() == [[29, -39, 117], [0, 0, 127]]  # over 13
+    assert compact(vectors, binary=True).tolist() == [[0b10100000], [0b00100000]]
+    assert compact(vectors, dtype="float16").tolist() == vectors.tolist()
+    with pytest.raises(DataError, match=r"float16 does not hold vector 1 \(from 0\)"):
+        compact(vectors * np.array([[1], [1e6]], dtype=np.float32), dtype="float16")
+
+
+@pytest.mark.parametrize(("options", "blank"), [([], np.nan), (["--dtype", "int8"], 0), (["--binary"], 0)])
+def test_blank_lines_keep_their_rows_wherever_they_are(
+    options: list[str], blank: float, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = encoded(models["discriminant"], tmp_path, *options)[:3]
+    monkeypatch.setitem(globals(), "SENTENCES", ["", " ", SENTENCES[0], "", *SENTENCES[1:3], "\t", ""])
+    stored = encoded(models["discriminant"], tmp_path, *options)
+    np.testing.assert_allclose(stored[[2, 4, 5]], full, atol=1e-5)
+    np.testing.assert_array_equal(stored[[0, 1, 3, 6, 7]], np.full((5, full.shape[1]), blank))
+
+
+def test_standard_input_to_standard_output(models: dict[str, Path], tmp_path: Path) -> None:
+    words = command(models["discriminant"], "-", "-")
+    given = "".join(f"{line}\n" for line in SENTENCES).encode()
+    done = subprocess.run(words, input=given, capture_output=True, check=True)
+    (tmp_path / "v.npy").write_bytes(done.stdout)
+    with (tmp_path / "v.npy").open("rb") as file:
+        found = np.load(file)
+    np.testing.assert_array_equal(found, load(models["discriminant"], "cpu").encode(SENTENCES))
+
+
+def without_worth(folder: Path, tmp_path: Path) -> Path:
+    """The model as an earlier version fitted it."""
+    made = load_decomposer(folder)
+    weights = {name: array for name, array in made.weights.items() if name != WORTH}
+    (tmp_path / "old").mkdir()
+    replace(made, weights=weights).save(tmp_path / "old")
+    (tmp_path / "old/encoder").symlink_to(folder / "encoder")
+    return tmp_path / "old"
+
+
+REFUSED: list[tuple[Callable[[dict[str, Path], Path], Path], dict[str, Any], str]] = [
+    (lambda models, _: models["discriminant"], {"dim": 33}, "dim 33: the vectors have 32 dimensions"),
+    (lambda models, _: models["discriminant"], {"dim": 0}, "dim 0: the vectors have 32 dimensions"),
+    (
+        lambda models, _: models["discriminant"],
+        {"dim": 4, "part": "language"},
+        "dim: the language part of discriminant has its dimensions in no order of worth",
+    ),
+    (lambda models, _: models["centering"], {"dim": 4}, "the meaning part of centering has"),
+    (lambda models, tmp: without_worth(models["discriminant"], tmp), {"dim": 4}, "that this version fitted"),
+    (
+        lambda models, _: models["encoder"],
+        {"dim": 4, "part": "sentence"},
+        "dim: an encoder's own vector has",
+    ),
+    (
+        lambda models, _: models["discriminant"],
+        {"binary": True, "dtype": "int8"},
+        "binary vectors have one bit a dimension: give no dtype int8",
+    ),
+    (
+        lambda models, _: models["discriminant"],
+        {"dtype": "int4"},
+        "unknown; known are float32, float16, int8",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "options", "line"), REFUSED, ids=[line for *_, line in REFUSED])
+def test_what_cannot_be_is_refused_in_one_line(
+    model: Callable[[dict[str, Path], Path], Path],
+    options: dict[str, Any],
+    line: str,
+    models: dict[str, Path],
+    tmp_path: Path,
+) -> None:
+    opened = load(model(models, tmp_path), "cpu")
+    with pytest.raises(ConfigError, match=line):
+        opened.encode(["a00"], language="en", **options)
