@@ -53,9 +53,15 @@ def hits(x: np.ndarray, y: np.ndarray, *, binary: bool = False) -> np.ndarray:
     return np.mean(chances, axis=0)
 
 
-def cell(found: dict[str, np.ndarray]) -> str:
-    """The mean over languages in percent, with its interval."""
-    strata = {name: Scores(values, np.arange(len(values))) for name, values in found.items()}
+def cell(found: dict[str, np.ndarray], english: dict[str, list[str]]) -> str:
+    """The mean over languages in percent, with its interval, which knows what has the same English sentence."""
+    number = {
+        text: key for key, text in enumerate(sorted({one for texts in english.values() for one in texts}))
+    }
+    strata = {
+        name: Scores(values, np.array([number[text] for text in english[name]]))
+        for name, values in found.items()
+    }
     p = proportion(strata, confidence=0.95)
     return f"{100 * p.value:.1f} [{100 * p.low:.1f}, {100 * p.high:.1f}]"
 
@@ -79,17 +85,25 @@ def main() -> None:
     given = parser.parse_args()
     model = orthoglot.load(given.model, "cpu")
     given.cache.mkdir(parents=True, exist_ok=True)
-    sides = {}
-    for language in FITTED | OTHER:
-        sides[language] = [
+    texts = {language: read(given.data, language) for language in FITTED | OTHER}
+    english = {language: both[1] for language, both in texts.items()}
+    sides = {
+        language: [
             text_vectors(model, side, given.cache / f"{language}.{name}.npy", part="sentence")
-            for name, side in zip(("source", "target"), read(given.data, language), strict=True)
+            for name, side in zip(("source", "target"), both, strict=True)
         ]
+        for language, both in texts.items()
+    }
     meaning = {
         language: [model.decomposer.transform(side, "").meaning for side in both]
         for language, both in sides.items()
     }
-    results = {("encoder", 384): {language: hits(*both) for language, both in sides.items()}}
+    results = {
+        ("encoder's own, float32", dim): {
+            language: hits(*(side[:, :dim] for side in both)) for language, both in sides.items()
+        }
+        for dim in (384, 128)
+    }
     for form, how in FORMS.items():
         for dim in DIMENSIONS:
             results[form, dim] = {
@@ -106,7 +120,7 @@ def main() -> None:
     full = results["float32", 384]
     for (form, dim), found in results.items():
         size = dim // 8 if form == "binary" else dim if form == "int8" else 4 * dim
-        cells = [cell({name: found[name] for name in some}) for some in (FITTED, OTHER)]
+        cells = [cell({name: found[name] for name in some}, english) for some in (FITTED, OTHER)]
         lines.append(f"| {form} | {dim} | {size:,} | {' | '.join(cells)} | {gap(found, full)} |")
     sys.stdout.write("\n".join(lines) + "\n")
 
