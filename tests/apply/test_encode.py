@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ from typer.testing import CliRunner
 
 from orthoglot import load
 from orthoglot.apply.compact import compact
-from orthoglot.apply.text_vectors import BLOCK
+from orthoglot.apply.text_vectors import BLOCK, write_vectors
 from orthoglot.cli import app
 from orthoglot.decomposers.base import WORTH, load_decomposer
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.progress import Done
+from orthoglot.text.lines import Text
 
 SENTENCES = [side for pair in make_pairs(40) for side in pair]
 LINES = 200_000
@@ -114,6 +116,26 @@ def test_stopped_and_killed_calls_go_on_and_give_the_same_bytes(
     assert f"encode: resumed with {done} of {LINES} sentences done" in last.stderr
     assert output.read_bytes() == whole[0].read_bytes()
     assert [path.name for path in tmp_path.iterdir() if "checkpoint" in path.name] == []
+
+
+def test_a_blank_line_behind_the_last_block_before_a_stop_is_blank(tmp_path: Path) -> None:
+    calls = 0
+
+    def fragile(sentences: Sequence[str], _: Done) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise KeyboardInterrupt
+        return np.array([[float(one)] for one in sentences])
+
+    content, output = Text.of(["1", "2", "", "3", "", "4", "5"]), tmp_path / "v.npy"
+    with pytest.raises(KeyboardInterrupt):
+        write_vectors(fragile, content, output, "", block=2)
+    write_vectors(fragile, content, output, "", block=2)
+    np.testing.assert_array_equal(np.load(output)[:, 0], [1, 2, np.nan, 3, np.nan, 4, 5])
+    assert calls == 4
+    with pytest.raises(DataError, match="the text has become shorter: 1 of 2 sentences are left"):
+        write_vectors(fragile, replace(Text.of(["1", "2"]), lines=["1"]), output, "")
 
 
 @pytest.mark.parametrize(
