@@ -38,20 +38,29 @@ MEASURED = (
 )
 
 
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-c", MEASURED, "encode", *map(str, words), "--threads", "1", "--device", "cpu"]
+def command(model: Path, text: object, output: object) -> list[str]:
+    given = [str(text), "--model", str(model), "-o", str(output)]
+    return [sys.executable, "-c", MEASURED, "encode", *given, "--threads", "1", "--device", "cpu"]
 
 
-def peak(*words: object) -> int:
+def peak(model: Path, text: Path, output: Path) -> int:
     """MiB that the command needed."""
-    done = subprocess.run(command(*words), capture_output=True, text=True, check=True)
+    done = subprocess.run(command(model, text, output), capture_output=True, text=True, check=True)
     return int(done.stdout.split()[-1]) // 1024
 
 
 def encoded(model: Path, tmp_path: Path, *options: str) -> np.ndarray:
     """What the command stores of SENTENCES."""
     (tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in SENTENCES))
-    given = ["encode", str(model), str(tmp_path / "text.txt"), str(tmp_path / "v.npy"), *options]
+    given = [
+        "encode",
+        str(tmp_path / "text.txt"),
+        "--model",
+        str(model),
+        "-o",
+        str(tmp_path / "v.npy"),
+        *options,
+    ]
     called = CliRunner().invoke(app, [*given, "--threads", "1", "--device", "cpu"])
     if called.exception:
         raise called.exception

@@ -191,7 +191,7 @@ def test_weights_that_are_not_finite_give_no_pairs_and_no_vectors(
     output = tmp_path / "out.npy"
     words = {
         "mine": ["mine", source, target, "--model", str(damaged), "-o", str(output), "--threads", "1"],
-        "encode": ["encode", str(damaged), source, str(output), "--threads", "1"],
+        "encode": ["encode", source, "--model", str(damaged), "-o", str(output), "--threads", "1"],
     }
     done = CliRunner().invoke(app, words[command])
     assert isinstance(done.exception, DataError)

@@ -232,14 +232,21 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("one\n")
-    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    result = run(
+        "encode", str(tmp_path / "text.txt"), "--model", str(tmp_path), "-o", str(tmp_path / "o.npy")
+    )
     assert result.returncode == 2
     assert error_line(result).endswith(f"holds neither encoder.json nor decomposer.json; {NO_MODEL}")
-    result = run("encode", "absent", str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
+    result = run("encode", str(tmp_path / "text.txt"), "--model", "absent", "-o", str(tmp_path / "o.npy"))
     assert error_line(result) == f"orthoglot: absent: no such folder; {NO_MODEL}"
     (tmp_path / "config.json").write_text("{}")
-    result = run("encode", str(tmp_path), str(tmp_path / "text.txt"), str(tmp_path / "o.npy"))
-    assert f"but a checkpoint: give it to orthoglot fit --encoder {tmp_path};" in error_line(result)
+    result = run(
+        "encode", str(tmp_path / "text.txt"), "--model", str(tmp_path), "-o", str(tmp_path / "o.npy")
+    )
+    assert (
+        f"but a checkpoint of transformers: give it to orthoglot fit --encoder {tmp_path} --pooling mean;"
+        in error_line(result)
+    )
     assert not (tmp_path / "o.npy").exists()
 
 
@@ -252,7 +259,7 @@ FAULTS = {
     "a file on the way": ("{text}", "{text}/out", "cannot be written: {text} is a file", 2),
 }
 VERBS = {
-    "encode": "encode {model} {input} {output}",
+    "encode": "encode {input} --model {model} -o {output}",
     "mine": "mine {input} {text} --model {model} -o {output}",
     "calibrate": "calibrate {input} --model {model} -o {output}",
     "score": "score {input} --model {model} -o {output}",
@@ -302,7 +309,7 @@ EARLY = {
     "mine here.en here.en --model damaged --best 3 -o new": (
         "best: several pairs of a sentence need retrieval 'forward'"
     ),
-    "encode damaged here.en new.npy --binary --dtype int8": (
+    "encode here.en --model damaged -o new.npy --binary --dtype int8": (
         "--binary stores one bit a dimension: leave out --dtype int8"
     ),
     "calibrate here.en --model damaged --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
@@ -312,7 +319,7 @@ EARLY = {
 # An absent model comes before an absent text.
 EARLY |= dict.fromkeys(
     (
-        "encode model absent.txt new.npy",
+        "encode absent.txt --model model -o new.npy",
         "evaluate model --benchmark absent.tsv",
         "export model new",
         "mine absent.en absent.gn --model model -o new",
@@ -482,7 +489,9 @@ def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch
     # The others in this process: each new one takes seconds to import its libraries.
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("a01 a02\nb03\n")
-    called = CliRunner().invoke(app, ["encode", "model", "a.txt", "a.npy", "--language", "gn"])
+    called = CliRunner().invoke(
+        app, ["encode", "a.txt", "--model", "model", "-o", "a.npy", "--language", "gn"]
+    )
     assert "2 x 32 vectors" in called.output
     called = CliRunner().invoke(
         app, ["export", "model", "exported", "--part", "language", "--language", "gn"]
@@ -512,7 +521,7 @@ def test_fit_with_a_wrong_option_is_status_2(options: list[str], cause: str, tmp
 
 def test_control_characters_reach_neither_terminal_nor_log(tmp_path: Path) -> None:
     name = "red\x1b[31m\x9b\u202e.txt"
-    result = run("encode", str(tmp_path), name, str(tmp_path / "out.npy"), cwd=tmp_path)
+    result = run("encode", name, "--model", str(tmp_path), "-o", str(tmp_path / "out.npy"), cwd=tmp_path)
     assert result.returncode
     assert r"red\x1b[31m\x9b\u202e.txt" in error_line(result) or "\x1b" not in result.stderr
     assert not any(mark in result.stderr for mark in "\x1b\x9b\u202e")

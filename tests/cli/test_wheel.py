@@ -205,5 +205,5 @@ for name in {modules}:
     assert len(orthoglot("score en.txt gn.txt --model model --no-identify").splitlines()) == 50
     orthoglot("filter train.tsv --model model --no-identify --good dev.tsv -o good.tsv")
     assert (tmp_path / "good.tsv").stat().st_size
-    orthoglot("encode model en.txt vectors.npy")
+    orthoglot("encode en.txt --model model -o vectors.npy")
     assert (tmp_path / "vectors.npy").stat().st_size > 50 * 4

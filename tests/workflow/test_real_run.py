@@ -217,7 +217,15 @@ def test_folder_that_holds_no_model_is_refused(tmp_path: Path) -> None:
 
 def test_encode_verb_writes_the_same_vectors(decomposer: Path, ran: Workspace, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n".join(SENTENCES) + "\n")
-    ran.run("orthoglot", "encode", str(decomposer), str(tmp_path / "a.txt"), str(tmp_path / "a.npy"))
+    ran.run(
+        "orthoglot",
+        "encode",
+        str(tmp_path / "a.txt"),
+        "--model",
+        str(decomposer),
+        "-o",
+        str(tmp_path / "a.npy"),
+    )
     np.testing.assert_allclose(
         np.load(tmp_path / "a.npy"), orthoglot.load(decomposer).encode(SENTENCES), atol=1e-6
     )

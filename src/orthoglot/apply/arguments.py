@@ -73,7 +73,9 @@ def check_model(folder: Path) -> None:
         return
     fault = "holds neither encoder.json nor decomposer.json" if folder.is_dir() else "no such folder"
     if (folder / "config.json").is_file():
-        fault += f", but a checkpoint of transformers: give it to orthoglot fit --encoder {folder} --pooling"
+        fault += (
+            f", but a checkpoint of transformers: give it to orthoglot fit --encoder {folder} --pooling mean"
+        )
     raise ConfigError(f"{folder}: {fault}; a model is a folder that orthoglot fit --output wrote")
 
 

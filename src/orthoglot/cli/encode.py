@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 
 def encode(
-    model: options.ModelArgument,
     text: Annotated[
         Path, typer.Argument(help="UTF-8 text, a sentence per line, plain, .gz or .zst; - for stdin")
     ],
-    output: Annotated[
-        Path, typer.Argument(help="where the .npy array (lines, dimension) goes; - for standard output")
-    ],
+    output: Annotated[Path, options.output("the .npy array (lines, dimension) to write; - for stdout")],
+    model: options.ModelFolder = None,
     part: options.Part = None,
     dim: Annotated[
         int | None,
@@ -50,7 +48,7 @@ def encode(
 ) -> None:
     """Encode a text file.
 
-    Example: orthoglot encode models/mini/decomposers/ems-mini/seed/seed1 a.txt a.npy
+    Example: orthoglot encode a.txt -o a.npy --model my-labse
 
     A blank line keeps its row, which is NaN, or 0 with --dtype int8 and --binary. OUTPUT.json says how the vectors were
     made. An interrupted call goes on where it stopped.
