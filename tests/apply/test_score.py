@@ -310,6 +310,13 @@ def test_good_translations_decide_the_threshold(models: dict[str, Path], tmp_pat
     for loss, low in (("0.1", 4), ("0", 0)):
         result = run(models, "filter", *options, "--good", str(tmp_path / "dev.tsv"), "--loss", loss)
         assert len((tmp_path / "out.tsv").read_text().splitlines()) == 40 - low, result.stderr
+    # --columns are those of the pairs, not of the good ones.
+    lines = (tmp_path / "web.tsv").read_text().splitlines()
+    (tmp_path / "wide.tsv").write_text("".join(f"{number}\t{line}\n" for number, line in enumerate(lines)))
+    wide = [str(tmp_path / "wide.tsv"), "--columns", "2,3", *options[1:]]
+    result = run(models, "filter", *wide, "--good", str(tmp_path / "dev.tsv"), "--loss", "0.1")
+    assert result.exit_code == 0, result.exception
+    assert len((tmp_path / "out.tsv").read_text().splitlines()) == 36
     for given in ([], ["--threshold", "0", "--good", str(tmp_path / "dev.tsv")]):
         result = run(models, "filter", *options, *given)
         assert isinstance(result.exception, ConfigError)

@@ -36,7 +36,7 @@ def filter(
     good: Annotated[
         list[Path] | None,
         typer.Option(
-            help="good translations like yours, read as the others: they decide the threshold, by --loss"
+            help="good translations like yours, a file as above: they decide the threshold, by --loss"
         ),
     ] = None,
     loss: Annotated[
@@ -70,8 +70,7 @@ def filter(
 
     if (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
-    how = (source_language, target_language), options.columns_of(columns)
-    pairs = read(files, *how)
+    pairs = read(files, (source_language, target_language), options.columns_of(columns))
     for path in [output, rejected] if rejected else [output]:
         pairs.check_output(path)
 
@@ -84,7 +83,7 @@ def filter(
         return list(scores(some, model, device, threads, identify))
 
     if good:
-        known = scored_by(read(good, *how), good)
+        known = scored_by(read(good, pairs.languages), good)
         samples = [scored for scored in known if not _dropped(scored, drop_guesses)]
         threshold = quantile([scored.score for scored in samples if scored.score is not None], loss)
         if not as_json:
