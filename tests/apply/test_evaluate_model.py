@@ -109,7 +109,9 @@ def test_columns_of_a_benchmark_are_named(tmp_path: Path) -> None:
     gold = read(path, columns=["target", "source", "score"]).gold
     assert gold is not None
     assert gold.tolist() == [n / 9 for n in range(30)]
-    error = CliRunner().invoke(app, ["evaluate", "m", "--benchmark", str(path), "--columns", "1"]).exception
+    (tmp_path / "encoder.json").touch()
+    given = ["evaluate", str(tmp_path), "--benchmark", str(path), "--columns", "1"]
+    error = CliRunner().invoke(app, given).exception
     assert "write 2 or 3, by number" in str(error)
 
 
@@ -129,6 +131,7 @@ def test_the_command_prints_a_table_or_json(model: Path, tmp_path: Path) -> None
 
 
 def test_wrong_options_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "encoder.json").touch()
     for given, message in (
         ([str(tmp_path)], "give --benchmark"),
         (

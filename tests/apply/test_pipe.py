@@ -171,17 +171,20 @@ def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> N
         error = run("filter", table, "--threshold", "0.5", "-o", tmp_path / "none.tsv").exception
         assert isinstance(error, DataError)
         assert re.search(message, str(error))
-    write_tsv(table, PAIRS[:2])
-    error = run("filter", table, "--threshold", "0.5", "-o", tmp_path / "none.tsv").exception
+    # Scores of two models say nothing together: those of the good ones must be written as well.
+    table.write_text("source\ttarget\tscore\tflag\na\tb\t0.9\t\n")
+    good = write_tsv(tmp_path / "good.tsv", PAIRS[:2])
+    error = run("filter", table, "--good", good, "-o", tmp_path / "none.tsv").exception
     assert isinstance(error, ConfigError)
-    assert "has no columns score and flag of orthoglot score: give --model" in str(error)
+    assert "good.tsv has no columns score and flag of orthoglot score: give --model" in str(error)
     assert not (tmp_path / "none.tsv").exists()
 
 
 @pytest.mark.parametrize("columns", ["1", "1,2,3", "0,1", "1,", "-1,2"])
 def test_columns_that_are_not_two_are_refused(columns: str, tmp_path: Path) -> None:
     write_tsv(tmp_path / "a.tsv", PAIRS[:2])
-    given = [tmp_path / "a.tsv", f"--columns={columns}", "--model", "none"]
+    (tmp_path / "encoder.json").touch()
+    given = [tmp_path / "a.tsv", f"--columns={columns}", "--model", tmp_path]
     error = run("score", *given).exception
     assert isinstance(error, ConfigError | DataError)
     assert re.search(r"--columns .*: write 2, by number|no column -1", str(error))
