@@ -16,8 +16,8 @@ __all__ = ["Decomposer", "load", "mine", "score"]
 __version__ = "0.1.0"
 
 
-def load(folder: str | Path, device: str = "auto", precision: Precision = "float32") -> Model:
-    """Load a trained encoder or decomposer; see `orthoglot.apply.model.Model.load`."""
+def load(folder: str | Path | None = None, device: str = "auto", precision: Precision = "float32") -> Model:
+    """Load a trained encoder or decomposer, or the ready model; see `orthoglot.apply.model.Model.load`."""
     from orthoglot.apply.model import Model
 
     return Model.load(folder, device, precision)

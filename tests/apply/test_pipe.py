@@ -15,6 +15,7 @@ from small_checkpoint import make_pairs, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot.apply.fit import MADE
+from orthoglot.apply.scored import Level, levels
 from orthoglot.cli import app
 from orthoglot.corpora.prepare import read_split
 from orthoglot.errors import ConfigError, DataError
@@ -188,3 +189,52 @@ def test_columns_that_are_not_two_are_refused(columns: str, tmp_path: Path) -> N
     error = run("score", *given).exception
     assert isinstance(error, ConfigError | DataError)
     assert re.search(r"--columns .*: write 2, by number|no column -1", str(error))
+
+
+def test_levels_divide_the_scores_and_name_the_best_pair_that_goes() -> None:
+    scores = {number: number / 100 for number in range(100)}
+    found = levels(scores, 4)
+    assert [(level.threshold, level.kept, level.best_dropped) for level in found] == [
+        (0.2, 80, 19), (0.4, 60, 39), (0.6, 40, 59), (0.8, 20, 79),
+    ]  # fmt: skip
+    # All pairs with the score of a threshold stay; a threshold that all have drops nothing.
+    assert levels({0: 0.5, 1: 0.5, 2: 0.1, 3: 0.5}, 3) == [Level(0.5, 3, 2)]
+    assert levels({0: 0.5, 1: 0.5}, 3) == levels({}, 3) == []
+
+
+def test_a_dry_run_of_filter_shows_ten_thresholds_and_writes_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "scored.tsv"
+    rows = [f"source {n}\ttarget {n}\t{n / 100}\t{'copy' if n >= 90 else ''}" for n in range(100)]
+    table.write_text("\n".join(["source\ttarget\tscore\tflag", *rows]) + "\n")
+    done = run("filter", table, "--dry-run")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1 + 10 + 1
+    assert lines[1].split() == ["0.0800", "82", "0.0700", "source", "7", "target", "7"]
+    assert lines[-1] == "100 pairs: 90 without a flag"
+    assert [path.name for path in tmp_path.iterdir()] == ["scored.tsv"]
+    for given in (
+        ["--dry-run", "--threshold", "0.5"],
+        ["--dry-run", "-o", tmp_path / "o.tsv"],
+        ["--threshold", "0.5"],
+    ):
+        error = run("filter", table, *given).exception
+        assert isinstance(error, ConfigError)
+    kept = run("filter", table, "--threshold", "0.08", "-o", tmp_path / "kept.tsv")
+    assert "82 kept" in kept.stderr
+
+
+def test_score_draws_how_many_pairs_have_which_score(models: dict[str, Path], tmp_path: Path) -> None:
+    write_tsv(tmp_path / "pairs.tsv", [*PAIRS[:20], ("a01", "a01")])
+    run(
+        "score",
+        tmp_path / "pairs.tsv",
+        "--model",
+        models["discriminant"],
+        "-o",
+        tmp_path / "s.tsv",
+        "--plot",
+        tmp_path / "s.svg",
+    )
+    drawn = (tmp_path / "s.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert all(word in drawn for word in ("score", "pairs", "copy"))

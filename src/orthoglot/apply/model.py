@@ -72,20 +72,26 @@ class Model:
         return "meaning" if self.decomposer else "sentence"
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "auto", precision: Precision = "float32") -> Self:
+    def load(
+        cls, folder: str | Path | None = None, device: str = "auto", precision: Precision = "float32"
+    ) -> Self:
         """Open an encoder's folder (models/PRESET/encoders/NAME), a decomposer's, or one of sentence-transformers.
 
         A decomposer's folder is one that `orthoglot fit` or `orthoglot get` wrote, or .../decomposers/NAME/METHOD/SEED.
         Of sentence-transformers the library's modules run, with the model's default prompt before each sentence.
 
         Args:
-            folder: of either.
+            folder: of any of them; None for the ready model (`orthoglot.apply.ready.default`).
             device: "auto", "cpu", "cuda", "cuda:1".
             precision: "float32", or "bfloat16" for the encoder's network; vectors are float32 in any case.
         Raises:
             ConfigError: the folder is neither.
             DataError: as `opened`; or a result of the workflow that is not as its job wrote it.
         """
+        if folder is None:
+            from orthoglot.apply import ready
+
+            folder = ready.default()
         folder = Path(folder)
         if (folder / "encoder.json").is_file():
             check_whole(folder)

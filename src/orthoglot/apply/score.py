@@ -16,6 +16,7 @@ from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.progress import Done
+from orthoglot.report.plots import svg
 from orthoglot.text.keys import normalised
 
 # The score of a copy and of an untranslated sentence: no cosine is lower.
@@ -283,3 +284,25 @@ def _parts(
             found.append(model.parts(some, language=language, partner=partner))
         done(len(some))
     return Parts(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def picture(every: Sequence[Scored]) -> str:
+    """How many pairs have which score, as SVG: those without a flag, and those with one."""
+    values = [
+        {"score": scored.score, "flag": scored.flag or "none"} for scored in every if scored.score is not None
+    ]
+    return str(
+        svg(
+            {
+                "width": 480,
+                "height": 280,
+                "data": {"values": values},
+                "mark": "bar",
+                "encoding": {
+                    "x": {"field": "score", "type": "quantitative", "bin": {"maxbins": 50}, "title": "score"},
+                    "y": {"aggregate": "count", "type": "quantitative", "title": "pairs"},
+                    "color": {"field": "flag", "type": "nominal", "title": "flag"},
+                },
+            }
+        )
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Mapping
 from typing import NamedTuple
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
@@ -18,3 +20,28 @@ class Scored(NamedTuple):
     score: float | None
     flag: str
     similarity: float | None
+
+
+class Level(NamedTuple):
+    """A threshold, how many pairs have it or a higher score, and the number of the pair with the next lower score."""
+
+    threshold: float
+    kept: int
+    best_dropped: int
+
+
+def levels(scores: Mapping[int, float], count: int = 10) -> list[Level]:
+    """Thresholds, in rising order, between which there are equal numbers of pairs.
+
+    Args:
+        scores: by the pair's number.
+        count: of thresholds; equal scores leave fewer.
+    """
+    ranked = sorted((score, number) for number, score in scores.items())
+    found: dict[float, Level] = {}
+    for step in range(1, count + 1) if ranked else ():
+        threshold = ranked[len(ranked) * step // (count + 1)][0]
+        dropped = bisect_left(ranked, (threshold,))
+        if dropped:
+            found[threshold] = Level(threshold, len(ranked) - dropped, ranked[dropped - 1][1])
+    return list(found.values())

@@ -15,6 +15,9 @@ from orthoglot.cli import options
 from orthoglot.cli.score import ADDED, scores
 from orthoglot.errors import ConfigError, DataError
 
+# Characters of a sentence that the preview prints.
+SHOWN = 40
+
 if TYPE_CHECKING:
     from orthoglot.apply.scored import Scored
     from orthoglot.formats.pairs import Pairs
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 def filter(
     files: options.PairFiles,
-    output: options.PairsOutput,
+    output: Annotated[Path | None, options.output(options.PAIRS_OUTPUT)] = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -42,6 +45,13 @@ def filter(
     loss: Annotated[
         float, typer.Option(min=0, max=1, help="share of the --good ones that are below the threshold")
     ] = 0.05,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="write nothing; print how many pairs ten thresholds keep, and the best one that each drops",
+        ),
+    ] = False,
     drop_guesses: Annotated[
         bool,
         typer.Option(
@@ -64,15 +74,22 @@ def filter(
 
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
+    if dry_run and (output or rejected or good or threshold is not None):
+        raise ConfigError(
+            "--dry-run writes nothing at all thresholds: leave out --output, --threshold and the like"
+        )
+    if not dry_run and output is None:
+        raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
     options.check_outputs(output, rejected)
     options.check_model(model)
     from orthoglot.formats.pairs import listed, read
 
-    if (threshold is None) == (good is None):
+    if not dry_run and (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
     pairs = read(files, (source_language, target_language), options.columns_of(columns))
-    for path in [output, rejected] if rejected else [output]:
-        pairs.check_output(path)
+    for path in (output, rejected):
+        if path is not None:
+            pairs.check_output(path)
 
     # Scores of two models say nothing together: all files have the columns, or none is read by them.
     before = model is None and {*ADDED} <= {*pairs.names}
@@ -82,6 +99,9 @@ def filter(
             return scored_before(some, " ".join(map(str, paths)))
         return list(scores(some, model, device, threads, identify))
 
+    if dry_run:
+        _preview(pairs, scored_by(pairs, files), drop_guesses)
+        return
     if good:
         known = scored_by(read(good, pairs.languages), good)
         samples = [scored for scored in known if not _dropped(scored, drop_guesses)]
@@ -100,6 +120,7 @@ def filter(
     if rejected is not None:
         dropped = ((number, (every[number].score, reason)) for number, reason in enumerate(reasons) if reason)
         pairs.write(rejected, ("score", "reason"), dropped, others="reason")
+    assert output is not None
     pairs.write(output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
     guesses = Counter(
@@ -112,6 +133,28 @@ def filter(
     typer.echo(f"{len(every)} pairs: {listed(counts)}", err=True)
     if guesses:
         typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
+
+
+def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool) -> None:
+    """Print what ten thresholds would keep, and the best pair that each drops."""
+    from orthoglot.apply.scored import levels
+
+    flags = [_dropped(scored, guesses) for scored in every]
+    known = {
+        number: scored.score
+        for number, (scored, flag) in enumerate(zip(every, flags, strict=True))
+        if scored.score is not None and not flag
+    }
+    rows = [("threshold", "keeps", "goes, with its score", "", "")]
+    for level in levels(known):
+        source, target = (
+            side if len(side) <= SHOWN else f"{side[:SHOWN]}…" for side in pairs.pairs[level.best_dropped]
+        )
+        rows.append(
+            (f"{level.threshold:.4f}", str(level.kept), f"{known[level.best_dropped]:.4f}", source, target)
+        )
+    options.print_table(rows, right=(0, 1, 2))
+    typer.echo(f"{len(every)} pairs: {len(known)} without a flag")
 
 
 def scored_before(pairs: Pairs, name: str) -> list[Scored]:

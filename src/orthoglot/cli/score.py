@@ -25,6 +25,7 @@ def score(
     threshold: Annotated[
         float | None, typer.Option(help="leave out pairs with a lower score", callback=options.finite)
     ] = None,
+    plot: Annotated[Path | None, typer.Option(help="SVG to write: how many pairs have which score")] = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
     device: options.Device = "auto",
@@ -38,22 +39,29 @@ def score(
     Each pair gets two more columns: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank.
     A flag with a question mark is a guess. A blank line has no score.
     """
-    options.check_outputs(output)
+    options.check_outputs(output, plot)
     options.check_model(model)
     from orthoglot.formats.pairs import read
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns))
     pairs.check_output(output)
+    every = list(scores(pairs, model, device, threads, identify))
     pairs.write(
         output,
         ADDED,
         (
             (number, (scored.score, scored.flag))
-            for number, scored in enumerate(scores(pairs, model, device, threads, identify))
+            for number, scored in enumerate(every)
             if threshold is None or (scored.score is not None and scored.score >= threshold)
         ),
         others="flag" if threshold is None else "",
     )
+    if plot is not None:
+        from orthoglot import atomic
+        from orthoglot.apply.score import picture
+
+        with atomic.replacing(plot) as partial:
+            partial.write_text(picture(every), encoding="utf-8")
 
 
 def scores(
