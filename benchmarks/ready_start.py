@@ -28,16 +28,16 @@ from orthoglot.decomposers.moments import compute
 from orthoglot.fetching import files
 from orthoglot.fetching.lock import CACHE, LOCK
 
-DRAWS, SIZES, RESAMPLES = 5, (100, 400, 1000), 1000
+DRAWS, SIZES, RESAMPLES = 3, (100, 400), 1000
 MAFAND = "https://raw.githubusercontent.com/masakhane-io/lafand-mt/d441f8b063d63e95eafb72e84317359e27abf95e/data/text_files"
 FLORES = (
     "https://raw.githubusercontent.com/facebookresearch/LASER/8fc4b9a267f983635708f4b8317eb358a0966c8a/flores"
 )
 # The language of the news, its code and that of the translation there, and the names of both in FLORES.
 SETS = {
-    "en-tn": ("en", "tsn", "eng_Latn", "tsn_Latn"),
-    "en-tw": ("en", "twi", "eng_Latn", "twi_Latn"),
-    "fr-wo": ("fr", "wol", "fra_Latn", "wol_Latn"),
+    "fr-bm": ("fr", "bam", "fra_Latn", "bam_Latn"),
+    "fr-ee": ("fr", "ewe", "fra_Latn", "ewe_Latn"),
+    "fr-mos": ("fr", "mos", "fra_Latn", "mos_Latn"),
 }
 
 

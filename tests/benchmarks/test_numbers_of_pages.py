@@ -27,6 +27,7 @@ RECORDS = {
     "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
     "discriminant.md": (),
+    "../ready-model.md": ("ready-model.parquet", "evaluation/*.parquet"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
@@ -286,3 +287,24 @@ def test_the_pages_have_scores() -> None:
     counts = {page: sum(1 for _ in scores((RESULTS / page).read_text())) for page in RECORDS}
     assert counts["real.md"] > 200
     assert counts["evaluation.md"] > 150
+
+
+def test_the_table_of_the_authors_rate_is_what_its_command_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (command,) = re.findall(r"`python benchmarks/(score_table.py [^`]*rates[^`]*)`", read("real.md"))
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.argv", shlex.split(command))
+    score_table.main()
+    printed = [line.strip("| \n").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    heading = "| Method | Rate | Tatoeba: meaning ↑ | language ↓ | STS 2017 ↑ | MLQE ↑ |"
+    shown = {f"{method} at {rate}": cells for method, rate, *cells in table_rows("real.md", heading)}
+    assert shown == {method: cells for method, *cells in printed}
+
+
+def test_a_score_of_several_tasks_is_asked_for_by_one() -> None:
+    table = pd.read_parquet(RESULTS / "evaluation/seen.parquet")
+    table = spread(table[table["subset"] == "all"])
+    with pytest.raises(SystemExit, match="write one of them before it: tatoeba, paracrawl"):
+        score_table.cells(table, "tatoeba P@1")
+    assert score_table.cells(table, "tatoeba/tatoeba P@1")["original"].startswith("88.7 ")

@@ -11,7 +11,7 @@ from generated_records import over_seeds
 from typer.testing import CliRunner
 
 from orthoglot.cli import app
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import write_records
 
 MEANING = {"original": 80.0, "centering": 90.0, "meat": 85.0, "dream": 70.0}
@@ -77,3 +77,9 @@ def test_nothing_to_export_is_one_line(run: Path, monkeypatch: pytest.MonkeyPatc
     assert "one map holds none" in str(said.exception)
     alone = invoke(run, "--models", "models")
     assert "--models and --output go together" in str(alone.exception)
+
+
+def test_a_folder_without_a_report_is_one_line(tmp_path: Path) -> None:
+    error = CliRunner().invoke(app, ["summary", str(tmp_path)]).exception
+    assert isinstance(error, DataError)
+    assert "holds no report yet: run snakemake first" in str(error)

@@ -331,9 +331,12 @@ def test_many_pairs_leave_a_prior_of_another_kind() -> None:
 def test_candidates_with_a_prior_are_what_fit_and_apply_give() -> None:
     prior = Prior(summed(parted(50)[1]), SETTINGS)
     found = list(candidates(*gathered(), blocks(5), {}, prior))
-    assert len(found) == 6 + 33
-    assert [one.distance for one in found[:7]] == [0, 1, 2, 3, 4, 5, 6]
-    for one in found[:6]:
+    assert len(found) == 6 * 4 + 33
+    assert [one.settings["prior_share"] for one in found[:24:4]] == [1, 0.9, 0.7, 0.5, 0.3, 0.1]
+    # The nearest is the prior itself, and the farthest are fits without it.
+    assert min(found, key=lambda one: one.distance).settings == {**SETTINGS, "prior_share": 1.0}
+    assert max(one.distance for one in found[:24]) < min(one.distance for one in found[24:])
+    for one in found[:24]:
         weights = fit(*gathered(), **one.settings, prior=prior)
         for block, sides in zip(blocks(5), one.vectors, strict=True):
             ours = [apply(weights, side, ANY)[0] for side in block[:2]]

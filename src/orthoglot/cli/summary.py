@@ -35,6 +35,8 @@ def summary(
 
     if (models is None) != (output is None):
         raise ConfigError("--models and --output go together")
+    if not (results / "records.jsonl").is_file():
+        raise DataError(f"{results} holds no report yet: run snakemake first")
     records = read_records(results / "records.jsonl")
     rows = terminal.chosen(frame(records))
     if not rows:

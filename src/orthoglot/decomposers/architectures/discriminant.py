@@ -239,7 +239,7 @@ def candidates(
     """Meaning vectors of translations with every setting of the grid; a given setting has one value.
 
     The distance from the undivided vector counts steps on the grid, or, with a given setting, from its value. With a
-    prior its mixtures come first, with its own settings, and the distance is that from the prior.
+    prior its mixtures come first, with its shrinkage and mean and every power; the distance is that from the prior.
 
     Args:
         moments, pairs: of the training pairs.
@@ -253,11 +253,13 @@ def candidates(
         yield from _candidates(scatter, grid, blocks)
         return
     own = {name: [value] for name, value in prior.settings.items()}
+    powers = sorted(GRID["power"], key=lambda power: abs(power - prior.settings["power"]))
     for step, share in enumerate(SHARES):
-        for one in _candidates(scatter.mixed(prior.scatter, share), own, blocks):
-            yield one._replace(settings={**one.settings, "prior_share": share}, distance=step)
+        for one in _candidates(scatter.mixed(prior.scatter, share), {**own, "power": powers}, blocks):
+            settings = {**one.settings, "prior_share": share}
+            yield one._replace(settings=settings, distance=step + one.distance)
     for one in _candidates(scatter, grid, blocks):
-        yield one._replace(distance=len(SHARES) + one.distance)
+        yield one._replace(distance=len(SHARES) + len(powers) + one.distance)
 
 
 def _candidates(
