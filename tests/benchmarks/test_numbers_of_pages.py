@@ -27,7 +27,7 @@ RECORDS = {
     "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
     "discriminant.md": (),
-    "../ready-model.md": ("ready-model.parquet", "evaluation/*.parquet"),
+    "../ready-model.md": ("ready-model.parquet", "ready-start*.csv"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
@@ -46,6 +46,13 @@ def known(patterns: tuple[str, ...]) -> dict[str, set[tuple[str, ...]]]:
     """By method every value alone, with its interval, and with what other trainings change, as a page rounds them."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for file in (file for pattern in patterns for file in sorted(RESULTS.glob(pattern))):
+        if file.suffix == ".csv":
+            for row in pd.read_csv(file).to_dict("records"):
+                numbers = (row["p_at_1_gain"], row["p_at_1_low"], row["p_at_1_high"])
+                found.setdefault(row["method"], set()).update(
+                    [tuple(map(rounded, numbers)), (rounded(row["p_at_1"]),)]
+                )
+            continue
         table = pd.read_parquet(file)
         if "seed" in table:
             table = spread(table)
