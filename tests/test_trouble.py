@@ -25,5 +25,5 @@ def test_every_message_is_one_of_the_code() -> None:
 
 
 def test_every_exit_status_is_listed() -> None:
-    listed = {int(status) for status in re.findall(r"^\| (\d) \|", PAGE, flags=re.MULTILINE)}
+    listed = {int(status) for status in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
     assert listed == set(STATUS.values())
