@@ -140,7 +140,8 @@ class Plan:
             kind = folder.removeprefix("tables/")
             hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
             hint = hint if kind in ENCODER_PAPERS else closest(folder, self.jobs)
-            if other := {*Path(folder).parts[1:2]} & self.params.presets.keys() - {self.name}:
+            other = {*Path(folder).parts[1:2]} & self.params.presets.keys() - {self.name}
+            if other and kind == folder:
                 hint = f", a result of the preset {other.pop()}; the preset is {self.name} (--preset NAME)"
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         return self.jobs[folder]

@@ -101,7 +101,14 @@ def test_stopped_and_killed_calls_go_on_and_give_the_same_bytes(
     words = command(models["discriminant"], text, output)
 
     def stopped_after(blocks: int, how: signal.Signals) -> tuple[int, str]:
-        process = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        # Of a test run in the background children ignore Ctrl-C.
+        process = subprocess.Popen(
+            words,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         deadline = time.monotonic() + 120
         while not note.exists() or json.loads(note.read_text())["done"] < blocks * BLOCK:
             assert process.poll() is None

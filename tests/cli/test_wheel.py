@@ -202,7 +202,7 @@ for name in {modules}:
     mined = orthoglot("mine en.txt gn.txt --model model --calibration known.json -o -").splitlines()
     assert mined
     assert {line.count("\t") for line in mined} == {3}
-    assert len(orthoglot("score en.txt gn.txt --model model --no-identify").splitlines()) == 50
+    assert len(orthoglot("score en.txt gn.txt --model model --no-identify").splitlines()) == 1 + 50
     orthoglot("filter train.tsv --model model --no-identify --good dev.tsv -o good.tsv")
     assert (tmp_path / "good.tsv").stat().st_size
     orthoglot("encode en.txt --model model -o vectors.npy")

@@ -11,7 +11,7 @@ from orthoglot.fetching import licences
 from orthoglot.fetching.licences import UNKNOWN, terms
 
 # Licences of catalogue entries whose terms nobody states in one word.
-OPEN = {"none stated", "mixed by source", "public domain, by translation"}
+OPEN = {"none stated", "mixed by source"}
 
 
 def test_terms_are_looked_up_by_name() -> None:
