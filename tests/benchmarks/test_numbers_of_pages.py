@@ -27,7 +27,7 @@ RECORDS = {
     "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
     "discriminant.md": (),
-    "../ready-model.md": ("ready-model.parquet", "ready-start*.csv"),
+    "../ready-model.md": ("ready-model.parquet", "ready-start*.csv", "evaluation/whole.parquet"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
