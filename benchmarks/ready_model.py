@@ -9,9 +9,10 @@ import typer
 
 from orthoglot import config
 from orthoglot.apply import ready
+from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
 from orthoglot.decomposers.architectures.discriminant import Prior, Scatter
-from orthoglot.decomposers.base import load_decomposer, unit
-from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.base import load_decomposer
+from orthoglot.decomposers.moments import gather
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.training.decompose import collect, translations
 
@@ -26,13 +27,8 @@ def main() -> None:
     store = EmbeddingStore.open(Path(f"embeddings/{PRESET}/{encoder}"), fitted.identity)
     folders = sorted(Path(f"data/{PRESET}/bitext").iterdir())
     data = collect(store, folders, params.selected.embedding.train_pairs)
-    moments = Moments(fitted.dim, data.languages, products=True)
-    pairs = PairMoments(fitted.dim, products=True)
-    for source, target, languages in translations(data, data.train):
-        a, b = unit(source), unit(target)
-        moments.update(a, languages[0])
-        moments.update(b, languages[1])
-        pairs.update(a, b, languages)
+    blocks = translations(data, data.train)
+    moments, pairs, _ = gather(DISCRIMINANT, blocks, data.languages, fitted.dim)
     settings = {name: fitted.details[name] for name in ("shrinkage", "power", "centre")}
     corpora = params.corpora_of(PRESET)
     about = {

@@ -25,6 +25,7 @@ from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DIS
 from orthoglot.decomposers.architectures.discriminant import maps
 from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.moments import compute
+from orthoglot.encoders.folder import ENCODER
 from orthoglot.fetching import files
 from orthoglot.fetching.lock import CACHE, LOCK
 
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
-    remembered = Remembered(given.model / ready.ENCODER, given.cache)
+    remembered = Remembered(given.model / ENCODER, given.cache)
     prior = ready.load().prior
     table = []
     for name, (language, code, *flores) in SETS.items():

@@ -138,11 +138,13 @@ class Plan:
             raise ConfigError(self.refused[folder])
         if folder not in self.jobs:
             kind = folder.removeprefix("tables/")
-            hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
-            hint = hint if kind in ENCODER_PAPERS else closest(folder, self.jobs)
-            other = {*Path(folder).parts[1:2]} & self.params.presets.keys() - {self.name}
-            if other and kind == folder:
-                hint = f", a result of the preset {other.pop()}; the preset is {self.name} (--preset NAME)"
+            preset = folder.split("/")[1] if "/" in folder else ""
+            if kind in ENCODER_PAPERS:
+                hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
+            elif preset != self.name and preset in self.params.presets:
+                hint = f", a result of the preset {preset}; the preset is {self.name} (--preset NAME)"
+            else:
+                hint = closest(folder, self.jobs)
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")
         return self.jobs[folder]
 

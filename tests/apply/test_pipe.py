@@ -215,6 +215,7 @@ def test_a_dry_run_of_filter_shows_ten_thresholds_and_writes_nothing(tmp_path: P
     for given in (
         ["--dry-run", "--threshold", "0.5"],
         ["--dry-run", "-o", tmp_path / "o.tsv"],
+        ["--dry-run", "--json"],
         ["--threshold", "0.5"],
     ):
         error = run("filter", table, *given).exception

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,24 @@ def test_the_model_of_another_version_is_made_anew(home: Path, monkeypatch: pyte
     monkeypatch.setattr(ready, "installed_package", lambda name, version: None)
     assert ready.default() == ready.default() == home
     assert made == [home]
-    (home / META).write_text(json.dumps({"details": {"ready": "0" * 64}}))
-    assert ready.default() == home
-    assert made == [home, home]
+    for other in (json.dumps({"details": {"ready": "0" * 64}}), json.dumps({"details": 3}), "[]", "{"):
+        made.clear()
+        (home / META).write_text(other)
+        assert ready.default() == home
+        assert made == [home]
+
+
+def test_commands_of_a_pipe_make_the_model_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def get(folder: Path) -> None:
+        made.append(folder)
+        time.sleep(0.2)
+        folder.mkdir()
+        (folder / META).write_text(json.dumps({"details": {"ready": ready.load().sha256}}))
+
+    monkeypatch.setattr(ready, "get", get)
+    monkeypatch.setattr(ready, "installed_package", lambda name, version: None)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: ready.default(), range(4))) == [home] * 4
+    assert made == [home]

@@ -310,7 +310,7 @@ EARLY = {
         "best: several pairs of a sentence need retrieval 'forward'"
     ),
     "encode here.en --model damaged -o new.npy --binary --dtype int8": (
-        "--binary stores one bit a dimension: leave out --dtype int8"
+        "binary vectors have one bit a dimension: give no dtype int8"
     ),
     "calibrate here.en --model damaged --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
 }

@@ -14,7 +14,6 @@ from typing import Any
 from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
 from orthoglot.apply.measure import further, held_out, retrieval
-from orthoglot.apply.model import ENCODER
 from orthoglot.apply.ready import Ready
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
@@ -22,7 +21,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.folder import card, identity, locate
+from orthoglot.encoders.folder import ENCODER, card, identity, locate
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
 from orthoglot.languages import parse_pair

@@ -17,7 +17,7 @@ from orthoglot.apply.compact import check_dim, check_form, compact
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.encoders.base import Encoder
-from orthoglot.encoders.folder import identity
+from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError, DataError
@@ -26,7 +26,6 @@ from orthoglot.progress import Done
 from orthoglot.receipts import check_whole
 
 PARTS = ("sentence", "meaning", "language")
-ENCODER = "encoder"  # where a model folder that stands alone keeps its encoder
 
 
 def opened(folder: Path) -> tuple[Decomposer, Path]:
@@ -101,17 +100,13 @@ class Model:
                 link_folder(Checkpoint(str(folder.resolve()), prefix=_default_prompt(folder)), Path(place))
                 return cls._of_encoder(Path(place), device, precision)
         decomposer, home = opened(folder)
-        parts = [decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS))]
-        if precision != "float32":
-            parts.append(precision.encode())
+        parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
         made_by = hashlib.sha256(b"".join(parts)).hexdigest()
-        return cls(load_encoder(home, device, precision), decomposer, made_by)
+        return cls(load_encoder(home, device, precision), decomposer, _made_by(made_by, precision))
 
     @classmethod
     def _of_encoder(cls, folder: Path, device: str, precision: Precision) -> Self:
-        own = identity(folder)
-        made_by = own if precision == "float32" else hashlib.sha256(f"{own}{precision}".encode()).hexdigest()
-        return cls(load_encoder(folder, device, precision), None, made_by)
+        return cls(load_encoder(folder, device, precision), None, _made_by(identity(folder), precision))
 
     def encode(
         self,
@@ -200,6 +195,13 @@ class Model:
             return self.encoder.encode(texts, language or "", batch_tokens, progress or None)
         with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
             return self.encoder.encode(texts, language or "", batch_tokens, bar.update)
+
+
+def _made_by(identity: str, precision: Precision) -> str:
+    """The identity of a model that computes in a precision; that of its files with the usual one."""
+    return (
+        identity if precision == "float32" else hashlib.sha256(f"{identity}{precision}".encode()).hexdigest()
+    )
 
 
 def _default_prompt(folder: Path) -> str:

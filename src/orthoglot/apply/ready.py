@@ -8,8 +8,10 @@ languages, and the licences of the text.
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +24,7 @@ from orthoglot import config
 from orthoglot.atomic import building, replacing
 from orthoglot.decomposers.architectures.discriminant import Prior, Scatter, maps
 from orthoglot.decomposers.base import META, Decomposer
-from orthoglot.encoders.folder import identity
+from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.errors import ConfigError
 from orthoglot.packages import installed_package
@@ -30,7 +32,6 @@ from orthoglot.receipts import file_digest
 
 NAME = "small"
 FILE = Path(__file__).with_suffix(".safetensors")
-ENCODER = "encoder"
 COVARIANCES = ("total", "within", "spread")
 
 
@@ -89,9 +90,11 @@ def load(file: Path = FILE) -> Ready:
     return Ready(Prior(scatter, facts.pop("settings")), facts, file_digest(file))
 
 
-def get(folder: Path) -> None:
+def get(folder: Path) -> Ready:
     """Write the model folder: the encoder out of its package, which is downloaded if it is not installed, and its maps.
 
+    Returns:
+        What the maps were computed of.
     Raises:
         OfflineError: the package is neither installed nor to be had.
         DataError: its file is not the pinned one.
@@ -111,6 +114,7 @@ def get(folder: Path) -> None:
         Decomposer(
             "discriminant", "discriminant", name, identity(home), scatter.languages, dim, weights, details
         ).save(partial)
+    return ready
 
 
 def usual_folder() -> Path:
@@ -121,16 +125,36 @@ def usual_folder() -> Path:
 def default() -> Path:
     """The ready model's folder for commands without --model.
 
-    It is written anew if it is absent, or of another version of orthoglot, and the encoder's package is installed.
+    It is written anew if it is absent, damaged or of another version of orthoglot, and the encoder's package is
+    installed. Commands of a pipe wait for each other.
 
     Raises:
         ConfigError: it is absent, and so is the package.
     """
     folder = usual_folder()
-    if (folder / META).is_file():
-        details = json.loads((folder / META).read_text(encoding="utf-8"))["details"]
-        if details.get("ready") == file_digest(FILE):
-            return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{NAME}.lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        if not _is_current(folder):
+            _check_package()
+            get(folder)
+    return folder
+
+
+def _is_current(folder: Path) -> bool:
+    """Whether this version of orthoglot wrote the model."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        described = json.loads((folder / META).read_text(encoding="utf-8"))
+        return bool(described["details"]["ready"] == file_digest(FILE))
+    return False
+
+
+def _check_package() -> None:
+    """Refuse to go on where the encoder would have to be downloaded.
+
+    Raises:
+        ConfigError: its package is not installed.
+    """
     package = _encoder(load().about["encoder"]).package
     assert package is not None
     try:
@@ -139,8 +163,6 @@ def default() -> Path:
         raise ConfigError(
             f"no --model, and the ready model is not on this machine: orthoglot get {NAME} fetches its encoder"
         ) from error
-    get(folder)
-    return folder
 
 
 def _encoder(name: str) -> PretrainedSettings:

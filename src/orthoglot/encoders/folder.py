@@ -19,6 +19,8 @@ from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.settings import Count
 
+# Where the folder of a decomposer that stands alone keeps its encoder.
+ENCODER = "encoder"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 # What changes a vector: weights, their shapes, and how text becomes ids.
 DECISIVE = (

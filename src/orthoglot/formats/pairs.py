@@ -106,7 +106,7 @@ def read(
 
     Args:
         files: one or two, see `source_of`.
-        languages: of the two sides. A memory in two languages need not be told them.
+        languages: of the two sides. Those of a memory in two languages may be left out.
         columns: see `source_of`.
         widths: see `open_table`.
     Raises:

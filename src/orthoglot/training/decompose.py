@@ -17,6 +17,7 @@ from torch.optim import Adam
 
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
+from orthoglot.decomposers.architectures.discriminant import Prior
 from orthoglot.decomposers.base import ClosedForm, Decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Block, Moments, compute
@@ -70,7 +71,7 @@ def decompose(
     checkpoint: Path,
     output: Path,
     code: str = "",
-    prior: Any = None,
+    prior: Prior | None = None,
 ) -> Ending | None:
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
@@ -126,7 +127,7 @@ def fit_decomposer(
     seed: int,
     device: torch.device,
     checkpoint: Path | None,
-    prior: Any = None,
+    prior: Prior | None = None,
 ) -> tuple[Decomposer, History]:
     """A trained method with its history, or a closed form with none; the encoder stays unnamed.
 

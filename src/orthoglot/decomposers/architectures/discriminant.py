@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -70,8 +70,13 @@ class Scatter:
     languages: list[str]
 
     def __post_init__(self) -> None:
-        self.sizes, self.axes = np.linalg.eigh(self.squares - self.shared)
         self.directions = cache(self._directions)
+
+    @cached_property
+    def within(self) -> tuple[np.ndarray, np.ndarray]:
+        """The eigenvalues (D,) of S_w in rising order, and its eigenvectors (D, D) in columns."""
+        sizes, axes = np.linalg.eigh(self.squares - self.shared)
+        return sizes, axes
 
     @classmethod
     def of(cls, moments: Moments, pairs: PairMoments) -> Self:
@@ -129,15 +134,16 @@ class Scatter:
         Raises:
             DataError: the shrunk S_w has no inverse.
         """
-        dim = len(self.sizes)
-        sizes = (1 - shrinkage) * self.sizes + shrinkage * self.sizes.mean()
+        plain, axes = self.within
+        dim = len(plain)
+        sizes = (1 - shrinkage) * plain + shrinkage * plain.mean()
         # What float32 vectors leave in a direction without variance.
         if sizes[0] <= np.trace(self.squares) * np.finfo(np.float32).eps ** 2:
             raise DataError(
                 f"discriminant: the differences of translations do not fill their {dim} dimensions; more "
                 "sentences or a shrinkage above 0 would"
             )
-        whiten = self.axes / np.sqrt(sizes) @ self.axes.T
+        whiten = axes / np.sqrt(sizes) @ axes.T
         ratio, directions = np.linalg.eigh(whiten @ self.between(centre) @ whiten)
         return whiten @ directions, np.maximum(ratio, 0)
 
