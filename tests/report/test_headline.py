@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from generated_records import DEFINITIONS, DREAM, over_seeds, record
 
-from orthoglot.report.headline import Score, family, headline, sentences
+from orthoglot.report.headline import Score, best_first, family, headline, sentences
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.table import frame
 
@@ -49,6 +49,36 @@ def levels(
         changes.append(record(*compared, "p-P@1:original", 0.01, width=None))
         found += [replace(one, facts={"baseline_view": "sentence"}) for one in changes]
     return found
+
+
+def test_the_training_of_a_method_stands_beside_its_authors_rate() -> None:
+    values = {"original": 80.0, "centering": 82.0, "meat": 84.0}
+    stated = [
+        replace(one, facts={**one.facts, "training": "40 epochs at 0.001"}) if one.method == "meat" else one
+        for one in levels("e", "heldout", values)
+    ]
+    terms = frozenset(DEFINITIONS["meat"][2].split(","))
+
+    def trainings(authors: dict[frozenset[str], str]) -> list[str]:
+        return [row.training for row in headline(frame(stated), authors=authors)]
+
+    assert trainings({terms: "1e-05"}) == ["", "", "40 epochs at 0.001 (its authors: 1e-05)"]
+    # The authors' own rate, and a method whose authors are not known.
+    assert (
+        trainings({terms: "0.001"})
+        == trainings({frozenset({"x=1"}): "1e-05"})
+        == ["", "", "40 epochs at 0.001"]
+    )
+    assert [row.training for row in headline(frame(levels("e", "heldout", values)))] == [""] * 3
+
+
+def test_best_is_what_is_shown_to_gain_then_what_finds_most() -> None:
+    rows = headline(
+        frame(levels("e", "heldout", {"original": 80.0, "centering": 81.0, "meat": 84.0, "seed": 82.0}))
+    )
+    divided = [row._replace(tone="") if row.method == "meat" else row for row in rows[1:]]
+    assert [row.method for row in best_first(divided)] == ["seed", "centering", "meat"]
+    assert "by the meaning of seed" in sentences(rows[:1] + divided)[0][1]
 
 
 def test_the_undivided_ours_the_published_and_the_best_of_each_family() -> None:

@@ -1,14 +1,13 @@
-"""The table at the end of a run: never more lines than asked for, and the numbers of its rows."""
+"""The lines at the end of a run: a table of the first encoder, a sentence on each other one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from generated_records import over_seeds, record
 
-from orthoglot.report.headline import Row, Score
-from orthoglot.report.terminal import chosen, table
+from orthoglot.report.headline import Row, Score, headline
+from orthoglot.report.terminal import METHODS, screen, table
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.table import frame
 
@@ -36,43 +35,34 @@ def of(encoder: str, task: str = "heldout") -> list[Record]:
     return found
 
 
-@pytest.mark.parametrize("encoders", [1, 2, 3, 4, 9])
-def test_the_table_has_at_most_ten_lines_and_the_undivided_vector_of_each_encoder_shown(
-    encoders: int,
-) -> None:
-    records = [one for number in range(encoders) for one in of(f"encoder-{number}")]
-    rows = chosen(frame(records))
-    assert len(table(rows)) <= 10
-    shown = list(dict.fromkeys(row.encoder for row in rows))
-    assert len(shown) == min(encoders, 5)
-    for encoder in shown:
-        own = [row for row in rows if row.encoder == encoder]
-        assert own[0].method == "original"
-        assert encoder == shown[-1] or len(own) > 1
-    assert [row.method for row in rows if row.encoder == "encoder-0"][:1] == ["original"]
-
-
-def test_of_one_encoder_all_methods_are_shown_with_their_numbers() -> None:
-    rows = chosen(frame(of("e")))
-    assert {row.method for row in rows} == set(LEVELS)
-    lines = table(rows)
-    (meat,) = (line.split() for line in lines if "meat" in line and "encoder" not in line)
+def test_the_first_encoder_has_a_table_and_each_other_one_a_sentence() -> None:
+    records = [one for number in range(3) for one in of(f"encoder-{number}")]
+    lines = screen(headline(frame(records), most=METHODS))
+    assert lines[0] == "encoder-0 (heldout)"
+    assert {line.split()[0] for line in lines[2:7]} == set(LEVELS)
+    (meat,) = (line.split() for line in lines[2:7] if line.startswith("meat"))
     assert meat[:4] == ["meat", "84.0", "1.0", "+4.0"]
+    others = [line for line in lines[7:] if not line.startswith(" ")]
+    assert [line.split()[0] for line in others] == ["encoder-1", "encoder-2"]
+    assert all("84.0 % of translations by the meaning of meat" in line for line in others)
+    assert max(map(len, lines)) <= 100
 
 
-def test_a_line_by_hand() -> None:
-    assert table([WHOLE, SPLIT, SPLIT._replace(encoder="f")]) == [
-        "encoder      method    meaning ↑  language ↓  change [95 % interval]",
-        "e (heldout)  original       80.0           –                       –",
-        "             meat           84.0        12.3       +4.0 [+2.9, -0.0]",
-        "f (heldout)  meat           84.0        12.3       +4.0 [+2.9, -0.0]",
+def test_a_table_by_hand() -> None:
+    assert table([WHOLE, SPLIT]) == [
+        "e (heldout)",
+        "method    meaning ↑  language ↓  change [95 % interval]",
+        "original       80.0           –                       –",
+        "meat           84.0        12.3       +4.0 [+2.9, -0.0]",
     ]
 
 
-def test_a_column_for_the_probe_where_there_is_one() -> None:
+def test_columns_for_the_probe_and_the_training_where_there_are_any() -> None:
+    whole = WHOLE._replace(task="tatoeba", dataset="mini-tatoeba")
     probed = SPLIT._replace(task="tatoeba", dataset="mini-tatoeba", probe=Score(96.04, 95, 97))
-    assert table([WHOLE._replace(task="tatoeba", dataset="mini-tatoeba"), probed]) == [
-        "encoder           method    meaning ↑  language ↓  probe ↓  change [95 % interval]",
-        "e (mini-tatoeba)  original       80.0           –        –                       –",
-        "                  meat           84.0        12.3     96.0       +4.0 [+2.9, -0.0]",
+    assert table([whole, probed._replace(training="40 epochs at 0.001 (its authors: 1e-05)")]) == [
+        "e (mini-tatoeba)",
+        "method    meaning ↑  language ↓  probe ↓  change [95 % interval]  training",
+        "original       80.0           –        –                       –",
+        "meat           84.0        12.3     96.0       +4.0 [+2.9, -0.0]  40 epochs at 0.001 (its authors: 1e-05)",
     ]

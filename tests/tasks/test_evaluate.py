@@ -144,15 +144,17 @@ def test_a_record_says_how_a_method_departs_from_the_papers(
     assert records[0].facts["architecture"] == expected
 
 
-def test_a_record_says_which_code_and_text_its_method_comes_from(
+def test_a_record_says_which_code_text_and_training_its_method_comes_from(
     world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
     folder, settings = world.decomposer("dream", 9), settings.model_copy(update={"tasks": ["heldout"]})
-    replace(load_decomposer(folder), details={"code": "c0de", "text": "7e87"}).save(folder)
+    details = {"code": "c0de", "text": "7e87", "learning_rate": 1e-3, "max_epochs": 40}
+    replace(load_decomposer(folder), details=details).save(folder)
     found = [one.facts for one in run(world, settings, tmp_path / "out", [folder], "meat")]
+    assert {facts["training"] for facts in found} == {"40 epochs at 0.001"}
     assert {(facts["trained_code"], facts["trained_text"]) for facts in found} == {("c0de", "7e87")}
     undivided = run(world, settings, tmp_path / "original", [], "original")
-    assert "trained_text" not in undivided[0].facts
+    assert {"trained_text", "training"}.isdisjoint(undivided[0].facts)
 
 
 def test_what_another_pair_trains_on_is_neither_a_query_nor_a_candidate(

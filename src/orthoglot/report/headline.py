@@ -51,6 +51,7 @@ class Row(NamedTuple):
         tone: of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else "".
         probe: percent of sentences whose language a linear classifier reads from the meaning view, of the undivided
             vector from itself; better the nearer to chance. None without the task `language-probe`.
+        training: epochs at most and learning rate of a trained method, with its authors' rate if that is another.
     """
 
     encoder: str
@@ -64,9 +65,12 @@ class Row(NamedTuple):
     change: Score | None
     tone: str
     probe: Score | None = None
+    training: str = ""
 
 
-def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
+def headline(
+    records: pd.DataFrame, most: int = MOST, authors: Mapping[frozenset[str], str] | None = None
+) -> list[Row]:
     """Retrieval by the undivided vector, by ours, and by the published and the best method of each family.
 
     Every encoder has the same methods, in the same order. Best is the highest P@1 by meaning, rounded to 0.1, then the
@@ -76,6 +80,7 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
         records: as `orthoglot.statistics.table.frame` makes them.
         most: methods. Of more, the first of these are kept: undivided, ours, the best of each family by rank, the
             other published ones by rank.
+        authors: learning rate of a method's authors by its terms, "NAME=WEIGHT".
     Returns:
         Rows by encoder, then method; none if no encoder was scored by retrieval.
     """
@@ -87,6 +92,7 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
         for row in rows(scores.drop_duplicates("method"))
     }
     families = {method: family(stated) for method, stated in facts.items()}
+    trainings = {row.method: _training(row, authors or {}) for row in rows(scores.drop_duplicates("method"))}
     roles = _roles(scores, facts, families)
     kept = {method: role for method, role in roles.items() if method in list(roles)[:most]}
     order = list(dict.fromkeys([UNDIVIDED, OURS, *families.values()]))
@@ -109,9 +115,15 @@ def headline(records: pd.DataFrame, most: int = MOST) -> list[Row]:
                         change=None if change is None else _score(change),
                         tone="" if change is None else significance(change),
                         probe=probes.get((encoder, method)),
+                        training=trainings[method],
                     )
                 )
     return found
+
+
+def best_first(divided: Sequence[Row]) -> list[Row]:
+    """The rows of one encoder's methods, those that are shown to gain first, then by P@1 of the meaning."""
+    return sorted(divided, key=lambda row: (row.tone != "good", -row.meaning.value))
 
 
 def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
@@ -123,7 +135,7 @@ def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
         divided = [row for row in own if row.role != "undivided"]
         if not divided:
             continue
-        best = max(divided, key=lambda row: (row.tone == "good", row.meaning.value))
+        best = best_first(divided)[0]
         by_language = "" if best.language is None else f", and {best.language.value:.1f} % by language"
         if whole is None or best.change is None:
             line = f"finds most with {best.method}: {best.meaning.value:.1f} % of translations by meaning{by_language}."
@@ -181,6 +193,17 @@ def family(facts: Mapping[str, str]) -> str:
         return OURS
     hosts = [paper for paper in papers if paper not in ADDED]
     return " + ".join(hosts or papers).upper() or CLOSED_FORM
+
+
+def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
+    """As of `Row.training`."""
+    training = getattr(row, "training", None)
+    if not isinstance(training, str):  # a closed form, or records of an earlier version
+        return ""
+    rate = authors.get(frozenset(row.terms.split(",")))
+    return (
+        training if rate is None or training.endswith(f" at {rate}") else f"{training} (its authors: {rate})"
+    )
 
 
 def _roles(

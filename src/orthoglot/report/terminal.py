@@ -1,55 +1,51 @@
-"""The answer of a run in the few lines that fit a terminal."""
+"""The answer of a run in a few lines of a terminal: a table of the first encoder, a sentence on each other one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
-import pandas as pd
+from orthoglot.report.headline import Row, Score, sentences
 
-from orthoglot.report.headline import Row, Score, headline
-
-LINES = 10
-HEADS = ("encoder", "method", "meaning ↑", "language ↓")
-PROBE = "probe ↓"
+METHODS, WIDTH = 9, 100
 
 
-def chosen(records: pd.DataFrame, lines: int = LINES) -> list[Row]:
-    """Rows for a table of so many lines, its heading included: as many of each encoder as there is room for.
+def screen(found: Sequence[Row], confidence: float = 0.95) -> list[str]:
+    """Lines for the rows of `orthoglot.report.headline.headline`, at least one."""
+    first = found[0].encoder
+    lines = table([row for row in found if row.encoder == first], confidence)
+    for encoder, sentence in sentences(found):
+        if encoder != first:
+            lines += wrap(f"{encoder} {sentence}", WIDTH, subsequent_indent="  ")
+    return lines
 
-    At least the undivided vector and one method of an encoder; encoders without room are left out.
+
+def table(own: Sequence[Row], confidence: float = 0.95) -> list[str]:
+    """The rows of an encoder as aligned columns: P@1 by each view in percent, and the change of that by meaning.
+
+    Where the language of meaning vectors was probed, a column has that accuracy; where methods were trained, how.
     """
-    encoders = max(records["encoder"].nunique(), 1)
-    return headline(records, most=max((lines - 1) // encoders, 2))[: lines - 1]
-
-
-def table(rows: Sequence[Row], confidence: float = 0.95) -> list[str]:
-    """The rows as lines of aligned columns: P@1 by each view in percent, and the change of that by meaning.
-
-    Where the language of meaning vectors was probed, a column has that accuracy.
-    """
-    probed = any(row.probe for row in rows)
-    heads = [*HEADS, *[PROBE] * probed, f"change [{confidence:.0%} interval]".replace("%", " %")]
+    probed, trained = any(row.probe for row in own), any(row.training for row in own)
+    change = f"change [{confidence:.0%} interval]".replace("%", " %")
+    heads = ["method", "meaning ↑", "language ↓", *["probe ↓"] * probed, change, *["training"] * trained]
     cells = [heads]
-    encoder = ""
-    for row in rows:
-        name = (
-            ""
-            if row.encoder == encoder
-            else f"{row.encoder} ({row.task if row.dataset == 'test' else row.dataset})"
-        )
-        encoder = row.encoder
+    for row in own:
         levels = [row.meaning, row.language, *[row.probe] * probed]
-        change = "–" if row.change is None else _interval(row.change)
-        cells.append(
-            [name, row.method, *("–" if one is None else f"{one.value:.1f}" for one in levels), change]
-        )
+        gap = "–" if row.change is None else _interval(row.change)
+        numbers = ["–" if one is None else f"{one.value:.1f}" for one in levels]
+        cells.append([row.method, *numbers, gap, *[row.training] * trained])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    at_left = {0, len(heads) - trained}
+    first = own[0]
     return [
-        "  ".join(
-            cell.ljust(width) if place < 2 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in cells
+        f"{first.encoder} ({first.task if first.dataset == 'test' else first.dataset})",
+        *(
+            "  ".join(
+                cell.ljust(width) if place in at_left else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in cells
+        ),
     ]
 
 

@@ -196,8 +196,13 @@ def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
         "architecture": architecture,
         "partners": details.get("partners", "none"),
         "terms": ",".join(terms),
+        **({"training": _trained(details)} if "learning_rate" in details else {}),
         **{f"trained_{name}": details[name] for name in ("code", "text") if name in details},
     }
+
+
+def _trained(details: Mapping[str, Any]) -> str:
+    return f"{details['max_epochs']} epochs at {details['learning_rate']:g}"
 
 
 def _departures(architecture: str, details: Mapping[str, Any]) -> str:
