@@ -82,7 +82,7 @@ class Model:
         Args:
             folder: of any of them; None for the ready model (`orthoglot.apply.ready.default`).
             device: "auto", "cpu", "cuda", "cuda:1".
-            precision: "float32", or "bfloat16" for the encoder's network; vectors are float32 in any case.
+            precision: "float32"; "bfloat16" or "int8" for the network, see `EmbeddingSettings`; vectors are float32.
         Raises:
             ConfigError: the folder is neither.
             DataError: as `opened`; or a result of the workflow that is not as its job wrote it.

@@ -27,6 +27,7 @@ def align(
     threshold: options.Threshold = None,
     join: Annotated[int, typer.Option(min=1, help="most neighbouring sentences joined on one side")] = 3,
     numbers: options.Numbers = False,
+    precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
     checkpoint: options.Checkpoint = None,
@@ -60,7 +61,7 @@ def align(
     from orthoglot.progress import Meter
 
     folders = read_folders(source, target)
-    opened = options.open_model(model, device, threads, part)
+    opened = options.open_model(model, device, threads, part, precision)
     how: dict[str, Any] = {
         "margin": margin,
         "neighborhood": neighborhood,

@@ -38,9 +38,7 @@ def encode(
     binary: Annotated[
         bool, typer.Option("--binary", help="store one bit a dimension, packed by numpy.packbits")
     ] = False,
-    precision: Annotated[
-        Literal["float32", "bfloat16"], typer.Option(help="what the encoder computes in")
-    ] = "float32",
+    precision: options.PrecisionOption = "float32",
     language: options.Language = None,
     partner: options.Partner = None,
     device: options.Device = "auto",

@@ -33,6 +33,7 @@ def mine(
         typer.Option(help="file of orthoglot calibrate: its threshold, and a column with probabilities"),
     ] = None,
     numbers: options.Numbers = False,
+    precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
     memory: Annotated[
@@ -71,7 +72,7 @@ def mine(
     ours, theirs = (
         mining.distinct(lines, str(path)) for lines, path in zip(texts, (source, target), strict=True)
     )
-    opened = options.open_model(model, device, threads, part)
+    opened = options.open_model(model, device, threads, part, precision)
     known = Calibration.load(calibration) if calibration else None
     if known:
         given = (opened.model.identity, opened.part, margin, retrieval, neighborhood)

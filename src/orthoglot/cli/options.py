@@ -67,6 +67,10 @@ Identify = Annotated[
     bool,
     typer.Option("--identify/--no-identify", help="whether a language identifier checks the translations"),
 ]
+PrecisionOption = Annotated[
+    Literal["float32", "bfloat16", "int8"],
+    typer.Option(help="what the encoder computes in; int8 on a CPU, with the extra int8"),
+]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
 Licence = Annotated[str, typer.Option(help="of the encoder; as its README says if not given")]

@@ -211,10 +211,12 @@ def compute_dtype(precision: Precision, device: torch.device) -> torch.dtype:
     """The type that a precision computes in; warns where the processor only emulates it.
 
     Raises:
-        ConfigError: an unknown precision.
+        ConfigError: an unknown precision, or int8, which no PyTorch network computes in.
     """
     if precision not in get_args(Precision):
         raise ConfigError(f"precision {precision!r}: unknown; known are {', '.join(get_args(Precision))}")
+    if precision == "int8":
+        raise ConfigError("precision int8 is for encoders of the kind pretrained; others take bfloat16")
     if (
         precision == "bfloat16"
         and device.type == "cpu"

@@ -56,23 +56,31 @@ class PretrainedEncoder(TokenEncoder):
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> PretrainedEncoder:
         """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself).
 
+        With precision "int8" the network is an `orthoglot.encoders.int8.Int8Network`.
+
         Raises:
             ConfigError: more tokens than the model has positions; `pooler` without its weights; a checkpoint
-                that needs code of its own, which is never run.
+                that needs code of its own, which is never run; what `Int8Network` refuses.
             DataError: a damaged card; no safetensors weights, or some are missing.
             OfflineError: files are missing.
         """
         place, fields = stated(folder, "name", "languages", "pooling", "max_tokens", "prefix")
         name, max_tokens, target = fields["name"], fields["max_tokens"], resolve_device(device)
-        dtype = compute_dtype(precision, target)
+        dtype = torch.float32 if precision == "int8" else compute_dtype(precision, target)
         model, tokenizer = open_checkpoint(place, name, fields["pooling"], dtype)
         most = min(tokenizer.most, positions(model.config))
         if max_tokens > most:
             raise ConfigError(f"encoder {name}: max_tokens is {max_tokens}, but {place} takes at most {most}")
+        network = _pooling_in_float32(model.to(target).eval())
+        if precision == "int8":
+            # Imported here, as few use it.
+            from orthoglot.encoders.int8 import Int8Network
+
+            network = Int8Network(model, name)
         return cls(
             dim=model.config.hidden_size,
             tokenizer=tokenizer,
-            model=_pooling_in_float32(model.to(target).eval()),
+            model=network,
             device=target,
             **fields | {"languages": tuple(fields["languages"])},
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
 
 Pooling = Literal["cls", "pooler", "mean"]
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["float32", "bfloat16", "int8"]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from orthoglot.encoders.segmentation import SegmenterName
-from orthoglot.encoders.settings import EncoderEntry, Precision
+from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.languages import script
 from orthoglot.settings import Count, Language, Name, Positive, Settings, Share, Whole
 
@@ -152,7 +152,7 @@ class TrainingSettings(EncoderEntry):
     processes: Count = 1
     """Processes, one per GPU, that `torchrun` starts on this machine; each has `batch_size` pairs of a
     step."""
-    precision: Precision = "float32"
+    precision: Literal["float32", "bfloat16"] = "float32"
     """Of the matrix products; softmaxes, losses and the optimiser always use float32."""
     threads: Count = 2
     """CPU threads of a process."""
