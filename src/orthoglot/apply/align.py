@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,14 @@ class Texts(NamedTuple):
     near: Sequence[np.ndarray]
     lengths: Sequence[np.ndarray] | None
 
+    def between(self, start: int, stop: int) -> Texts:
+        """The texts of sentences start to stop - 1."""
+
+        def part(sizes: Sequence[np.ndarray]) -> list[np.ndarray]:
+            return [rows[start : max(stop - joined, start)] for joined, rows in enumerate(sizes)]
+
+        return Texts(part(self.vectors), part(self.near), self.lengths and part(self.lengths))
+
 
 def align(
     x: Sequence[np.ndarray],
@@ -61,12 +70,13 @@ def align(
     band: int = BAND,
     device: str = "cpu",
     threads: int = 1,
+    paragraphs: tuple[Sequence[int], Sequence[int]] = ((0,), (0,)),
 ) -> list[Link]:
     """Links in the order of both documents that maximise the sum of q * (margin - threshold).
 
     A link joins a sentences with b, a + b at most one more than the sizes of x: of two sizes, 1-1, 1-2 and 2-1. It
     counts once, whatever its size, so that joining must raise the margin. Other sentences are left out. The neighbours
-    are single sentences of the same document.
+    are single sentences of the same document. Paragraph p of x is linked with paragraph p of y alone.
 
     q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ: s is the shorter, l the longer. Lengths
     of y are first multiplied by r, the median of the ratios of lengths, x over y, of the sentences that are nearest to
@@ -84,6 +94,7 @@ def align(
         band: columns on each side.
         device: of the search for neighbours.
         threads: of that search on a CPU.
+        paragraphs: the first sentence of each, the same number of both sides, rising from 0.
     Raises:
         ConfigError: "absolute" without a threshold.
     Source: docs/papers.md#protocol-alignment.
@@ -91,22 +102,28 @@ def align(
     threshold = NEUTRAL.get(margin) if threshold is None else threshold
     if threshold is None:
         raise ConfigError(f"margin {margin} needs a threshold here")
-    n, m = len(x[0]), len(y[0])
-    if (n + 1) * (m + 1) <= cells or min(n, m) < 2:
-        low, high = np.zeros(n + 1, dtype=int), np.full(n + 1, m)
-    else:
-        halves = [[_halved(side[0])] for side in (x, y)]
-        rough = align(
-            *halves, neighborhood=neighborhood, cells=cells, band=band, device=device, threads=threads
-        )
-        low, high = _around(rough, n, m, band)
     first = search(x[0], y[0], neighborhood, device=device, threads=threads)[0]
     joined = _joined(len(x), first, lengths) if lengths else (None, None)
     sides = (
         Texts(x, _near(x, y[0], first.forward, device, threads), joined[0]),
         Texts(y, _near(y, x[0], first.backward, device, threads), joined[1]),
     )
-    return _search(*sides, margin, threshold, low, high)
+    links = []
+    edges = (pairwise([*starts, len(side[0])]) for starts, side in zip(paragraphs, (x, y), strict=True))
+    for (i, k), (j, last) in zip(*edges, strict=True):
+        n, m = k - i, last - j
+        part = sides[0].between(i, k), sides[1].between(j, last)
+        if (n + 1) * (m + 1) <= cells or min(n, m) < 2:
+            low, high = np.zeros(n + 1, dtype=int), np.full(n + 1, m)
+        else:
+            halves = [[_halved(side.vectors[0])] for side in part]
+            rough = align(
+                *halves, neighborhood=neighborhood, cells=cells, band=band, device=device, threads=threads
+            )
+            low, high = _around(rough, n, m, band)
+        for link in _search(*part, margin, threshold, low, high):
+            links.append(link._replace(source=i + link.source, target=j + link.target))
+    return links
 
 
 def margins(x: Texts, y: Texts, margin: Margin, a: int, b: int, rows: slice, columns: slice) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,20 +14,28 @@ from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_lines
+from orthoglot.text.sentences import joined, paragraphs, split
 
 PACKED = (".gz", ".zst")
 
 
 class Document(NamedTuple):
-    """One side of a document: its sentences in their order without blank lines, and their line numbers from 1."""
+    """One side of a document.
 
-    sentences: list[str]
-    lines: list[int]
+    Attributes:
+        sentences: in their order, none of them blank.
+        lines: number of each one's line, from 1.
+        paragraphs: the first sentence of each, from 0.
+    """
+
+    sentences: Sequence[str]
+    lines: Sequence[int]
+    paragraphs: Sequence[int] = (0,)
 
     def joined(self, size: int) -> list[str]:
         """Each sentence with the size - 1 after it as one text."""
         starts = range(len(self.sentences) - size + 1)
-        return [" ".join(self.sentences[start : start + size]) for start in starts]
+        return [joined(self.sentences[start : start + size]) for start in starts]
 
     def lengths(self) -> np.ndarray:
         """Bytes of each sentence in UTF-8."""
@@ -47,18 +56,24 @@ class Folders(NamedTuple):
     empty: list[str]
 
 
-def read_folders(source: Path, target: Path) -> Folders:
+def read_folders(
+    source: Path, target: Path, languages: tuple[str | None, str | None] = (None, None)
+) -> Folders:
     """Read the documents of two folders and the folders in them, in the order of their names.
 
     A name is the path within the folder without .gz or .zst; a file or folder that starts with a dot is left out.
 
+    Args:
+        source: a folder of texts, a sentence per line; lines without text are between paragraphs.
+        target: the same in the other language.
+        languages: of both, where a line is a paragraph that is split into sentences.
     Raises:
         DataError: two files of a folder have one name; no document is in both folders, or none with text in both.
     """
     files = _files(source), _files(target)
     pairs, empty = {}, []
     for name in sorted(files[0].keys() & files[1].keys()):
-        sides = _document(files[0][name]), _document(files[1][name])
+        sides = _document(files[0][name], languages[0]), _document(files[1][name], languages[1])
         if all(side.sentences for side in sides):
             pairs[name] = sides
         else:
@@ -104,8 +119,8 @@ def row_of(
     """A link for people: margin, both texts, the document's name and both sides' line numbers."""
     spans = slice(link.source, link.source + link.a), slice(link.target, link.target + link.b)
     both = list(zip(documents, spans, strict=True))
-    texts = [" ".join(document.sentences[span]) for document, span in both]
-    lines = [",".join(map(str, document.lines[span])) for document, span in both]
+    texts = [joined(document.sentences[span]) for document, span in both]
+    lines = [",".join(map(str, dict.fromkeys(document.lines[span]))) for document, span in both]
     return float(link.margin), texts[0], texts[1], printable(name), lines[0], lines[1]
 
 
@@ -127,9 +142,11 @@ def _files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _document(path: Path) -> Document:
-    lines = [(number, text) for number, line in enumerate(read_lines(path), 1) if (text := line.strip())]
-    return Document([text for _, text in lines], [number for number, _ in lines])
+def _document(path: Path, language: str | None) -> Document:
+    lines = read_lines(path)
+    blocks = list(split(lines, language) if language else paragraphs(lines))
+    numbers, texts = zip(*chain.from_iterable(blocks), strict=True) if blocks else ((), ())
+    return Document(texts, numbers, [0, *accumulate(map(len, blocks[:-1]))])
 
 
 def _split(vectors: Sequence[np.ndarray], documents: Sequence[Document]) -> Iterator[list[np.ndarray]]:

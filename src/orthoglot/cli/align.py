@@ -26,6 +26,9 @@ def align(
     neighborhood: options.Neighborhood = 8,
     threshold: options.Threshold = None,
     join: Annotated[int, typer.Option(min=1, help="most neighbouring sentences joined on one side")] = 3,
+    split: Annotated[
+        bool, typer.Option("--split", help="a line is a paragraph: split it as orthoglot split does")
+    ] = False,
     numbers: options.Numbers = False,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
@@ -48,9 +51,15 @@ def align(
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")
     from orthoglot.formats.pairs import check_output, write_rows
+    from orthoglot.text.sentences import check_language
 
     languages = source_language, target_language
     check_output(output, languages)
+    if split and None in languages:
+        raise ConfigError("--split needs --source-language and --target-language")
+    spoken = languages if split else (None, None)
+    for language in filter(None, spoken):
+        check_language(language)
 
     # Only now the libraries that take seconds.
     import numpy as np
@@ -60,7 +69,7 @@ def align(
     from orthoglot.apply.mine import COLUMNS, about_pairs, write_summary
     from orthoglot.progress import Meter
 
-    folders = read_folders(source, target)
+    folders = read_folders(source, target, spoken)
     opened = options.open_model(model, device, threads, part, precision)
     how: dict[str, Any] = {
         "margin": margin,
