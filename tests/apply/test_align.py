@@ -86,6 +86,30 @@ def test_no_other_alignment_has_a_higher_sum(
         assert link.margin > threshold
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("cells", [10**8, 1])
+def test_no_alignment_within_paragraphs_has_a_higher_sum(seed: int, cells: int) -> None:
+    rng = np.random.default_rng(seed)
+    starts = (
+        [0, *sorted(rng.choice([1, 2, 3, 4], 2, replace=False))],
+        [0, *sorted(rng.choice([1, 2, 3], 2, replace=False))],
+    )
+    x, y = document(seed, 5, 4, 3)
+    found = align(x, y, neighborhood=2, threshold=0.9, paragraphs=starts, cells=cells)
+
+    def within(links: Sequence[tuple[int, ...]]) -> bool:
+        number = [np.searchsorted(side, range(6), side="right") for side in starts]
+        return all(len({*number[0][i : i + a], *number[1][j : j + b]}) == 1 for i, j, a, b in links)
+
+    def total(links: Sequence[tuple[int, ...]]) -> float:
+        return sum(margin_of(x, y, link, "ratio", 2) - 0.9 for link in links)
+
+    links = [link[:4] for link in found]
+    assert within(links)
+    best = max(total(some) for some in alignments(5, 4, 3) if within(some))
+    assert total(links) == pytest.approx(best, abs=1e-4)
+
+
 def sides(kept: Sequence[tuple[int, ...]], n: int) -> tuple[Side, Side]:
     """n sentences at equal angles, and a side that consists of the joined sentences `kept`."""
     vectors = 0.3 + np.eye(n, dtype=np.float32)

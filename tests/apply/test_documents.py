@@ -6,17 +6,21 @@ import gzip
 import json
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import zstandard
 from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
-from orthoglot.apply.documents import read_folders
+from orthoglot.apply.align import Link
+from orthoglot.apply.documents import Document, links_of, read_folders, row_of
 from orthoglot.apply.model import Model
 from orthoglot.cli import app
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
 
 PAIRS = make_pairs(24)
@@ -83,12 +87,61 @@ def test_documents_are_aligned_in_their_order(run: Callable[..., Any], folders: 
     about = json.loads((folders / "pairs.tsv.json").read_text())
     assert about["documents"] == 2
     assert about["empty"] == ["empty.txt"]
+    assert about["paragraphs_not_matching"] == ["b/one.txt"]
     assert about["source"] == {"sentences": 24, "left_out": 1, "unmatched": ["only\\there.txt"]}
     assert about["target"] == {"sentences": 22, "left_out": 0, "unmatched": ["there.txt"]}
     assert about["kinds"] == {"1-1": 21, "2-1": 1}
     assert about["pairs"] == 22 == sum(about["margins"]["counts"])
     assert not (folders / "pairs.tsv.checkpoint").exists()
     assert run() == (0, [row[:3] for row in rows])
+
+
+def test_lines_are_split_into_sentences(run: Callable[..., Any], tmp_path: Path) -> None:
+    ends = (3, 4, 9, 12)
+    for side, code, signs in ((0, "en", "!!!!"), (1, "gn", "!!,!")):
+        texts = [f"{pair[side]}{signs[n % 4]}" for n, pair in enumerate(PAIRS[:12])]
+        write(tmp_path / code, "a.txt", [" ".join(texts[i:j]) for i, j in pairwise((0, *ends))])
+    languages = ["--source-language", "en", "--target-language", "gn"]
+    status, rows = run("--split", "--numbers", *languages)
+    assert status == 0
+    links = {row[1]: (row[2], row[4], row[5]) for row in rows}
+    assert links[f"{SOURCES[0]}!"] == (f"{TARGETS[0]}!", "1", "1")
+    assert links[f"{SOURCES[3]}!"] == (f"{TARGETS[3]}!", "2", "2")
+    # A comma in place of the seventh exclamation mark: one sentence of two.
+    assert links[f"{SOURCES[6]}! {SOURCES[7]}!"] == (f"{TARGETS[6]}, {TARGETS[7]}!", "3", "3")
+    error, rows = run("--split")
+    assert isinstance(error, ConfigError)
+    assert str(error) == "--split needs --source-language and --target-language"
+    assert rows == []
+
+
+@pytest.mark.parametrize(
+    ("starts", "matching", "crossing"),
+    [
+        (([0, 10], [0, 11]), True, False),
+        (([0, 5], [0, 15]), False, True),
+        (([0, 10], [0]), False, True),
+        (([0], [0]), True, True),
+    ],
+)
+def test_paragraphs_count_unless_fewer_sentences_are_linked(
+    starts: tuple[list[int], list[int]], matching: bool, crossing: bool
+) -> None:
+    """20 sentences that are the same on both sides; in the first case, the eleventh is in another paragraph."""
+    vectors = [unit(0.3 + np.eye(20, dtype=np.float32))]
+    sides = [Document(["word"] * 20, range(20), paragraphs) for paragraphs in starts]
+    links, found = links_of((sides[0], sides[1]), vectors, vectors)
+    assert found == matching
+    assert [(link.source, link.target) for link in links] == [
+        (i, i) for i in range(20) if crossing or i != 10
+    ]
+
+
+def test_joined_chinese_sentences_have_no_blank_between_them() -> None:
+    both = Document(["今天下雨。", "我在家。"], [1, 2]), Document(["It rains.", "I stay."], [1, 2])
+    assert [side.joined(2) for side in both] == [["今天下雨。我在家。"], ["It rains. I stay."]]
+    row = row_of("a", both, Link(0, 0, 2, 2, 1.5))
+    assert row == (1.5, "今天下雨。我在家。", "It rains. I stay.", "a", "1,2", "1,2")
 
 
 def test_options_of_the_alignment(run: Callable[..., Any], folders: Path) -> None:

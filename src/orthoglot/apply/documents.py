@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from orthoglot.apply.align import Link
+from orthoglot.apply.align import Link, align
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.errors import DataError
@@ -17,6 +17,7 @@ from orthoglot.text.bitext import read_lines
 from orthoglot.text.sentences import joined, paragraphs, split
 
 PACKED = (".gz", ".zst")
+MATCHING = 0.95  # docs/results/alignment.md#paragraphs
 
 
 class Document(NamedTuple):
@@ -111,6 +112,24 @@ def document_vectors(
             else vectors[0][:0]
         )
     return _split(vectors, documents)
+
+
+def links_of(
+    documents: tuple[Document, Document], x: Sequence[np.ndarray], y: Sequence[np.ndarray], **how: Any
+) -> tuple[list[Link], bool]:
+    """Links of two documents (see `align`), and whether none leaves its paragraph.
+
+    With as many paragraphs on both sides, paragraph n is linked with paragraph n. If that links fewer than 95 % as many
+    sentences as are linked without paragraphs, these do not match, and do not count.
+    """
+    lengths = documents[0].lengths(), documents[1].lengths()
+    starts = documents[0].paragraphs, documents[1].paragraphs
+    links = align(x, y, lengths=lengths, **how)
+    if len(starts[0]) != len(starts[1]) or len(starts[0]) == 1:
+        return links, len(starts[0]) == len(starts[1])
+    within = align(x, y, lengths=lengths, paragraphs=starts, **how)
+    linked, kept = (sum(link.a + link.b for link in some) for some in (links, within))
+    return (within, True) if kept >= MATCHING * linked else (links, False)
 
 
 def row_of(

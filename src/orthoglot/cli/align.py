@@ -39,7 +39,7 @@ def align(
 
     Example: orthoglot align en gn --model my-labse -o pairs.tsv
 
-    The sentences of a pair stand in the same order in both documents.
+    The sentences of a pair stand in the same order in both documents. Lines without text are between paragraphs.
     """
     for path in (source, target):
         if path.is_file():
@@ -64,8 +64,7 @@ def align(
     # Only now the libraries that take seconds.
     import numpy as np
 
-    from orthoglot.apply.align import align as linked
-    from orthoglot.apply.documents import document_vectors, printable, read_folders, row_of
+    from orthoglot.apply.documents import document_vectors, links_of, printable, read_folders, row_of
     from orthoglot.apply.mine import COLUMNS, about_pairs, write_summary
     from orthoglot.progress import Meter
 
@@ -78,7 +77,7 @@ def align(
         **opened.search,
     }
     rows: list[tuple[float, str, str, str, str, str]] = []
-    kinds, paired = Counter[str](), [0, 0]
+    kinds, paired, not_matching = Counter[str](), [0, 0], list[str]()
     with options.vectors_folder(checkpoint, output) as work:
         sides = [
             document_vectors(
@@ -95,7 +94,9 @@ def align(
         ]
         with Meter(total=len(folders.pairs), label="align", unit="documents") as meter:
             for (name, pair), x, y in zip(folders.pairs.items(), *sides, strict=True):
-                for link in linked(x, y, lengths=(pair[0].lengths(), pair[1].lengths()), **how):
+                links, matching = links_of(pair, x, y, **how)
+                not_matching += [] if matching else [printable(name)]
+                for link in links:
                     rows.append(row_of(name, pair, link))
                     kinds[f"{link.a}-{link.b}"] += 1
                     paired = [paired[0] + link.a, paired[1] + link.b]
@@ -105,6 +106,7 @@ def align(
         summary: dict[str, Any] = {
             "documents": len(folders.pairs),
             "empty": [*map(printable, folders.empty)],
+            "paragraphs_not_matching": not_matching,
         }
         for side, name in enumerate(("source", "target")):
             total = sum(len(pair[side].sentences) for pair in folders.pairs.values())
@@ -122,5 +124,7 @@ def align(
         write_summary(output, summary)
     unmatched = sum(map(len, folders.unmatched))
     without = f"; {unmatched} files without a partner" if unmatched else ""
+    if not_matching:
+        without += f"; paragraphs do not match in {len(not_matching)} of {len(folders.pairs)} documents"
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
     typer.echo(f"{len(rows)} pairs: {output}{without}{about}", err=True)
