@@ -1,6 +1,6 @@
 """Alignment of sentences against known answers: documents of which sentences were joined and left out by chance.
 
-python benchmarks/alignment.py MODEL --shared ../shared --work FOLDER [--output FILE.csv] [--dev]
+python benchmarks/alignment.py MODEL --shared ../shared --work FOLDER [--output FILE.csv] [--dev] [--paragraphs]
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 import pandas as pd
 
 from orthoglot import load
-from orthoglot.apply.align import align
-from orthoglot.apply.documents import Document
+from orthoglot.apply.align import Link, align
+from orthoglot.apply.documents import Document, links_of
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import unit
+from orthoglot.tasks.margins import Margin
 
 SEED = 1
 SIZES = 1, 2, 3
@@ -32,6 +33,7 @@ LANGUAGES = {
 }
 # Books of the New Testament; the articles of NTREX are halved by their order.
 BOOKS = {"dev": ("MRK",), "test": ("ACT", "HEB")}
+Side = Sequence[np.ndarray]
 Gold = list[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
@@ -163,6 +165,43 @@ def interval(counts: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def by_margins(
+    texts: Sequence[Sequence[str]], x: Side, y: Side, gold: Gold, draws: np.random.Generator
+) -> dict[str, list[Link]]:
+    """Links of a document by either margin."""
+    lengths = Document(texts[0], []).lengths(), Document(texts[1], []).lengths()
+    some = len(x[0]) and len(y[0])
+    margins: tuple[Margin, ...] = ("ratio", "distance")
+    return {margin: align(x, y, lengths=lengths, margin=margin) if some else [] for margin in margins}
+
+
+def by_paragraphs(
+    texts: Sequence[Sequence[str]], x: Side, y: Side, gold: Gold, draws: np.random.Generator
+) -> dict[str, list[Link]]:
+    """Links of a document with paragraphs of one to four right links, and with wrong ones.
+
+    Wrong ones: the English side lacks the start of a paragraph, the other side that of the next, or of any other.
+    With fewer than four paragraphs, all ways are as without.
+    """
+    lengths = Document(texts[0], []).lengths(), Document(texts[1], []).lengths()
+    whole = align(x, y, lengths=lengths) if len(x[0]) and len(y[0]) else []
+    cuts = list(np.cumsum(draws.integers(1, 5, len(gold))))
+    starts = [(0, 0), *((gold[cut][0][0], gold[cut][1][0]) for cut in cuts if cut < len(gold))]
+    ways = {"whole": whole}
+    near = int(draws.integers(1, max(len(starts) - 1, 2)))
+    first, second = draws.permutation(np.arange(1, max(len(starts), 3)))[:2]
+    for way, (one, other) in {"right": (0, 0), "next": (near, near + 1), "any": (first, second)}.items():
+        sides = (
+            [i for n, (i, _) in enumerate(starts) if n != one or not n],
+            [j for n, (_, j) in enumerate(starts) if n != other or not n],
+        )
+        short = len(starts) < 4
+        ways[f"{way}, always"] = whole if short else align(x, y, lengths=lengths, paragraphs=sides)
+        both = Document(texts[0], [], sides[0]), Document(texts[1], [], sides[1])
+        ways[f"{way}, if matching"] = whole if short else links_of(both, x, y)[0]
+    return ways
+
+
 def main() -> None:
     """Print a row for each text, language, part of the vectors and margin, and write them as records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -171,6 +210,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="vectors, kept")
     parser.add_argument("--output", type=Path, help="records, CSV")
     parser.add_argument("--dev", action="store_true")
+    parser.add_argument("--languages", nargs="+", default=["de", "ru", "zh", "sw"], help="beside English")
+    parser.add_argument("--paragraphs", action="store_true", help="right and wrong ones, instead of margins")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     model, part = load(given.model, device="cpu"), "dev" if given.dev else "test"
@@ -179,14 +220,15 @@ def main() -> None:
         text = disturbed(list(rows(corpus, part, given.shared)), SEED)
         gold = _of_documents(text, text.gold)
         vectors = {}
-        for language, sentences in text.sentences.items():
+        for language in ["en", *given.languages]:
+            sentences = text.sentences[language]
             for size in SIZES:
                 joined = Document(sentences, []).joined(size)
                 file = given.work / f"{corpus}.{part}.{language}.{size}.npy"
                 vectors[language, size] = text_vectors(
                     model, joined, file, part="sentence", language=language
                 )
-        for other in [language for language in text.sentences if language != "en"]:
+        for other in given.languages:
             ways = {"lengths (Gale and Church)": [gale_church(*both) for both in _texts(text, other)]}
             for view in ("sentence", "meaning"):
                 sides = {
@@ -194,19 +236,16 @@ def main() -> None:
                     for language, pair in (("en", other), (other, "en"))
                     for size in SIZES
                 }
-                for margin in ("ratio", "distance"):
-                    found = []
-                    for ((i, j), (k, last)), both in zip(
-                        pairwise(text.starts), _texts(text, other), strict=True
-                    ):
-                        x = [sides["en", size][i : max(k - size + 1, i)] for size in SIZES]
-                        y = [sides[other, size][j : max(last - size + 1, j)] for size in SIZES]
-                        lengths = tuple(Document(side, []).lengths() for side in both)
-                        links = align(x, y, lengths=lengths, margin=margin) if len(x[0]) and len(y[0]) else []
-                        found.append(
-                            [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in links]
-                        )
-                    ways[f"{view}, {margin}"] = found
+                draws = np.random.default_rng(SEED)
+                for ((i, j), (k, last)), both, right in zip(
+                    pairwise(text.starts), _texts(text, other), gold, strict=True
+                ):
+                    x = [sides["en", size][i : max(k - size + 1, i)] for size in SIZES]
+                    y = [sides[other, size][j : max(last - size + 1, j)] for size in SIZES]
+                    found = by_paragraphs if given.paragraphs else by_margins
+                    for way, links in found(both, x, y, right, draws).items():
+                        linked = [(tuple(range(s, s + a)), tuple(range(t, t + b))) for s, t, a, b, _ in links]
+                        ways.setdefault(f"{view}, {way}", []).append(linked)
             for way, found in ways.items():
                 counts = scores(found, gold)
                 precision, recall, middle = f1(counts)

@@ -259,16 +259,40 @@ def test_the_table_of_all_methods_is_what_the_command_beside_it_prints(
     assert "\n".join(rows) in page
 
 
-def test_the_table_of_alignment_is_its_records() -> None:
-    records = pd.read_csv(RESULTS / "alignment.csv").groupby(["text", "pair"], sort=False)
-    ways = ["lengths (Gale and Church)", "sentence, ratio", "meaning, ratio", "meaning, distance"]
+PARAGRAPHS = (
+    "whole",
+    "right, if matching",
+    "next, always",
+    "next, if matching",
+    "any, always",
+    "any, if matching",
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "ways", "names"),
+    [
+        (
+            "alignment.csv",
+            ["lengths (Gale and Church)", "sentence, ratio", "meaning, ratio", "meaning, distance"],
+            {"bible": "Acts and Hebrews", "ntrex": "NTREX"},
+        ),
+        (
+            "alignment.paragraphs.csv",
+            [f"meaning, {way}" for way in PARAGRAPHS],
+            {"bible": "Mark", "ntrex": "Articles of NTREX"},
+        ),
+    ],
+)
+def test_the_tables_of_alignment_are_their_records(file: str, ways: list[str], names: dict[str, str]) -> None:
+    records = pd.read_csv(RESULTS / file).groupby(["text", "pair"], sort=False)
     page = (RESULTS / "alignment.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith(("| Acts", "| NTREX"))]
+    starts = tuple(f"| {name} |" for name in names.values())
+    rows = [line for line in page.splitlines() if line.startswith(starts)]
     for row, ((text, pair), of_pair) in zip(rows, records, strict=True):
         by_way = of_pair.set_index("way").loc[ways]
         cells = [f"{one.f1:.1f} [{one.low:.1f}, {one.high:.1f}]" for one in by_way.itertuples()]
-        name = {"bible": "Acts and Hebrews", "ntrex": "NTREX"}[text]
-        assert row == f"| {' | '.join([name, pair, *cells])} |"
+        assert row == f"| {' | '.join([names[text], pair, *cells])} |"
 
 
 @pytest.mark.parametrize("task", peers.TASKS)
