@@ -25,17 +25,18 @@ import regex
 
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.languages import unicode_scripts
-from orthoglot.text.characters import CharacterTable, code_points, counts, lengths
+from orthoglot.text.characters import CharacterTable, code_points, counts, lengths, texts_with
 
 # White space is no harm; U+FFFD stands where bytes could not be read.
 _CONTROL = regex.compile(r"[\p{Cc}\ufffd--\s]", regex.VERSION1)
 _CONTROLS = CharacterTable(lambda character: bool(_CONTROL.match(character)), np.uint8)
 _DIGITS = re.compile(r"\d+")
+_DIGIT = CharacterTable(str.isdecimal, np.uint8)
 _LETTER_OF_A_SCRIPT = regex.compile(r"[\p{L}--[\p{Script=Common}\p{Script=Inherited}]]", regex.VERSION1)
 # The first and the second side of pairs; the languages of the sides.
 Sides = tuple[Sequence[str], Sequence[str]]
 Languages = tuple[str, str]
-OURS = 2
+OURS, FOREIGN = 2, 1
 logger = logging.getLogger(__name__)
 
 
@@ -162,7 +163,10 @@ class Numbers(Filter):
 
         A number is a run of decimal digits of any script; it counts as often as it stands there.
         """
-        return np.fromiter(map(_shared_numbers, *sides), float, len(sides[0]))
+        first, second = (texts_with(_DIGIT[code_points("".join(side))] > 0, lengths(side)) for side in sides)
+        shares, rows = np.ones(len(sides[0])), np.union1d(first, second)
+        shares[rows] = [_shared_numbers(sides[0][row], sides[1][row]) for row in rows.tolist()]
+        return shares
 
 
 class Language(Filter):
@@ -227,35 +231,41 @@ FILTERS: Mapping[str, Callable[[Any, Languages], Filter]] = {
 
 
 def _shared_numbers(source: str, target: str) -> float:
-    ours, theirs = (
-        Counter(one.lstrip("0") for one in map(_decimal, _DIGITS.findall(side))) for side in (source, target)
-    )
-    total = ours.total() + theirs.total()
-    return 2 * (ours & theirs).total() / total if total else 1.0
+    first, second = _DIGITS.findall(source), _DIGITS.findall(target)
+    if first == second:
+        return 1.0
+    ours, theirs = Counter(map(_number, first)), Counter(map(_number, second))
+    return 2 * (ours & theirs).total() / (len(first) + len(second))
 
 
-def _decimal(digits: str) -> str:
-    return "".join(str(unicodedata.digit(digit)) for digit in digits)
+def _number(digits: str) -> str:
+    if not digits.isascii():
+        digits = "".join(str(unicodedata.digit(digit)) for digit in digits)
+    return digits.lstrip("0")
 
 
 def _shares_in_script(texts: Sequence[str], language: str) -> np.ndarray:
+    shares = np.ones(len(texts))
     if not language:
-        return np.ones(len(texts))
-    kinds, sizes = _script_letters(language)[code_points("".join(texts))], lengths(texts)
-    letters = counts(kinds > 0, sizes)
-    return np.where(letters > 0, counts(kinds == OURS, sizes) / np.maximum(letters, 1), 1.0)
+        return shares
+    letters, sizes = _script_letters(language), lengths(texts)
+    rows = texts_with(letters[code_points("".join(texts))] == FOREIGN, sizes)
+    kinds, sizes = letters[code_points("".join([texts[row] for row in rows.tolist()]))], sizes[rows]
+    ours = counts(kinds == OURS, sizes)
+    shares[rows] = ours / (ours + counts(kinds == FOREIGN, sizes))
+    return shares
 
 
 @cache
 def _script_letters(language: str) -> CharacterTable:
-    """`OURS` for letters of the language's scripts, 1 for those of another script, 0 for other characters."""
+    """`OURS` for letters of the language's scripts, `FOREIGN` for those of another, 0 for other characters."""
     scripts = "".join(rf"\p{{Script={name}}}" for name in unicode_scripts(language))
     ours = regex.compile(f"[{scripts}]")
 
     def number(character: str) -> int:
         if not _LETTER_OF_A_SCRIPT.match(character):
             return 0
-        return OURS if ours.match(character) else 1
+        return OURS if ours.match(character) else FOREIGN
 
     return CharacterTable(number, np.uint8)
 

@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import zstandard
+from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
@@ -308,14 +308,14 @@ def unpacked(path: Path) -> Iterator[bytes]:
         with nullcontext(_standard_input()) if str(path) == "-" else path.open("rb") as raw:
             magic = raw.peek(4)[:4]
             if magic[:2] == b"\x1f\x8b":
-                with gzip.open(raw) as file:
+                with igzip.open(raw) as file:
                     yield from iter(lambda: file.read(CHUNK_BYTES), b"")
                 return
             chunks = iter(lambda: raw.read(CHUNK_BYTES), b"")
             yield from _unpacked_zst(chunks) if magic == b"\x28\xb5\x2f\xfd" else chunks
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
-    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+    except (EOFError, gzip.BadGzipFile, isal_zlib.error, zstandard.ZstdError) as error:  # type: ignore[misc]
         raise DataError(f"{path} is truncated or corrupt: {error}") from error
 
 

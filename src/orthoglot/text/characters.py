@@ -56,3 +56,8 @@ def counts(marked: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     ends = np.cumsum(sizes)
     found: np.ndarray = before[ends] - before[ends - sizes]
     return found
+
+
+def texts_with(marked: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The numbers of the texts that have a marked character (n,) int64, ascending; arguments as of `counts`."""
+    return np.unique(np.searchsorted(np.cumsum(sizes), np.flatnonzero(marked), side="right"))

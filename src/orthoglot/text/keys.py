@@ -23,11 +23,9 @@ class _LeftOut(dict[str, bool]):
 _NOT_ALPHANUMERIC = regex.compile(r"[^\p{L}\p{N}\p{M}]+")
 _IS_LEFT_OUT = _LeftOut()
 _ASCII_REST = bytes(code for code in range(128) if not chr(code).isalnum())
+_ASCII_REST_OF_LINES = _ASCII_REST.replace(b"\n", b"")
 # Sentences whose characters are looked at together.
 AT_ONCE = 2_000
-# In a table of keys: what cannot be said of a character without its neighbours, or is several characters.
-_NOT_ALONE = 0xFFFFFFFE
-_LINE_FEED = 10
 
 
 def normalised(text: str) -> str:
@@ -46,36 +44,28 @@ def normalised_all(texts: Sequence[str]) -> list[str]:
     keys: list[str] = []
     for start in range(0, len(texts), AT_ONCE):
         some = texts[start : start + AT_ONCE]
-        whole = "\n".join(some)
-        if whole.count("\n") != len(some) - 1:
+        if "\n" in "".join(some):
             keys += map(normalised, some)
             continue
-        found = _KEYS[code_points(whole)]
-        not_alone = np.flatnonzero(found == _NOT_ALONE)
-        ends = np.flatnonzero(found == _LINE_FEED) if len(not_alone) else not_alone
-        some_keys = found[(found != 0) & (found != _NOT_ALONE)].tobytes().decode("utf-32-le").split("\n")
-        for row in np.unique(np.searchsorted(ends, not_alone)).tolist():
-            some_keys[row] = normalised(some[row])
-        keys += some_keys
+        plain = "\n".join([text for text in some if text.isascii()])
+        plain_keys = iter(plain.lower().encode().translate(None, _ASCII_REST_OF_LINES).decode().split("\n"))
+        whole = "\n".join([unicodedata.normalize("NFKC", text) for text in some if not text.isascii()])
+        folded = _FOLDED[code_points(whole)]
+        if (folded == _SEVERAL).any():
+            folded = _FOLDED[code_points(whole.casefold())]
+        other_keys = iter(folded[folded != 0].tobytes().decode("utf-32-le").split("\n"))
+        keys += [next(plain_keys if text.isascii() else other_keys) for text in some]
     return keys
 
 
-def _key(character: str) -> int:
-    """The code point that `normalised` makes of a character wherever it stands, 0 if none, or `_NOT_ALONE`.
-
-    Marks and the letters of Hangul combine with what is before them; so may anything beyond the first plane. A line
-    feed, which divides texts, stays.
-    """
-    if character == "\n":
-        return _LINE_FEED
-    composed = unicodedata.normalize("NFKC", character)
-    if any(
-        one >= "\U00010000" or "\u1100" <= one <= "\u11ff" or unicodedata.category(one)[0] == "M"
-        for one in composed
-    ):
-        return _NOT_ALONE
-    key = normalised(character)
-    return _NOT_ALONE if len(key) > 1 else ord(key or "\0")
+def _folded(character: str) -> int:
+    """The code point that a character of a text in NFKC is in keys, 0 if left out, `_SEVERAL` if it becomes several."""
+    folded = character.casefold()
+    if len(folded) > 1:
+        return _SEVERAL
+    # A line feed divides texts.
+    return 0 if folded != "\n" and _IS_LEFT_OUT[folded] else ord(folded)
 
 
-_KEYS = CharacterTable(_key, np.uint32)
+_SEVERAL = 0xFFFFFFFE
+_FOLDED = CharacterTable(_folded, np.uint32)
