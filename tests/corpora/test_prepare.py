@@ -17,7 +17,7 @@ from opus_server import write_zip
 
 from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.benchmarks.kinds.nway import NWAY
-from orthoglot.corpora import pair_spool, spool
+from orthoglot.corpora import spool
 from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
@@ -309,7 +309,7 @@ def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
 ) -> None:
     monkeypatch.setattr(bitext, "BLOCK", block)
     monkeypatch.setattr(spool, "SHARD", 23)
-    monkeypatch.setattr(pair_spool, "BLOCK", block)
+    monkeypatch.setattr(spool, "WAITING", block)
     drawn = random.Random(seed)
     pairs = [
         SentencePair(*(" ".join(drawn.choices(WORDS, k=drawn.randint(0, 3))) for _ in range(2)))

@@ -8,69 +8,73 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO
 
 import numpy as np
 import zstandard
 
-from orthoglot.text.hashes import hashes
+from orthoglot.text.hashes import passing_hashes
 
 SHARD = 1_000_000  # lines of a shard
 # Parts that a corpus is divided into by the first byte of a hash; one of them is in memory at a time.
 PARTS = 256
+WAITING = (
+    1 << 23
+)  # bytes of all parts that are in memory before they are written: small corpora need no files
 LEVEL = 2  # twice as fast as 3, for files 6 % larger
 
 
 class Parts:
-    """Files in a new folder, one for each first byte of a hash; a context manager while they are written."""
+    """What belongs to each first byte of a hash, in files of a new folder but for the last 8 MiB."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._paths = [folder / f"{number:02x}" for number in range(PARTS)]
-        self._open = ExitStack()
-        self._files: list[BinaryIO] = [self._open.enter_context(path.open("wb")) for path in self._paths]
+        self._waiting: list[list[bytes]] = [[] for _ in self._paths]
+        self._size = 0
 
-    def __enter__(self) -> Parts:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
-
-    def add(self, keys: np.ndarray, content: Sequence[bytes] | np.ndarray) -> None:
+    def add(self, keys: np.ndarray, content: np.ndarray | Sequence[str]) -> None:
         """Append what belongs to each hash (N,) uint64 to its part, in order."""
-        part = (keys >> np.uint64(56)).astype(np.int64)
+        part = (keys >> np.uint64(56)).astype(np.uint8)
         order = np.argsort(part, kind="stable")
-        bounds = np.searchsorted(part[order], np.arange(PARTS + 1))
-        for number in np.flatnonzero(np.diff(bounds)):
-            rows = order[bounds[number] : bounds[number + 1]]
-            if isinstance(content, np.ndarray):
-                self._files[number].write(content[rows].tobytes())
-            else:
-                self._files[number].writelines(content[row] for row in rows)
+        ends = np.cumsum(np.bincount(part, minlength=PARTS)).tolist()
+        rows = content[order] if isinstance(content, np.ndarray) else [content[row] for row in order.tolist()]
+        for waiting, start, end in zip(self._waiting, [0, *ends], ends, strict=False):
+            some = rows[start:end]
+            waiting.append(some.tobytes() if isinstance(some, np.ndarray) else "".join(some).encode())
+            self._size += len(waiting[-1])
+        if self._size > WAITING:
+            for path, waiting in zip(self._paths, self._waiting, strict=True):
+                with path.open("ab") as file:
+                    file.writelines(waiting)
+                waiting.clear()
+            self._size = 0
 
     def __iter__(self) -> Iterator[bytes]:
         """The content of each part, which is removed from disk when the next one is asked for."""
-        for path in self._paths:
-            yield path.read_bytes()
-            path.unlink()
+        for path, waiting in zip(self._paths, self._waiting, strict=True):
+            yield (path.read_bytes() if path.exists() else b"") + b"".join(waiting)
+            path.unlink(missing_ok=True)
 
 
 class Column:
     """Rows of a file, read when a slice of them is asked for; unlike a memory map, they take no memory afterwards."""
 
-    def __init__(self, path: Path, dtype: np.dtype, width: int = 1) -> None:
-        self._path, self._dtype, self._width = path, dtype, width
+    def __init__(self, path: Path, dtype: np.dtype, field: str = "") -> None:
+        self._path, self._dtype, self._field = path, dtype, field
 
     def __getitem__(self, rows: slice) -> np.ndarray:
-        """The rows from `start` to `stop`, (n,) or (n, width)."""
-        size, count = self._dtype.itemsize * self._width, rows.stop - rows.start
+        """The rows from `start` to `stop`, or their field."""
         with self._path.open("rb") as file:
-            file.seek(rows.start * size)
-            found = np.fromfile(file, self._dtype, count * self._width)
-        return found if self._width == 1 else found.reshape(-1, self._width)
+            file.seek(rows.start * self._dtype.itemsize)
+            found = np.fromfile(file, self._dtype, rows.stop - rows.start)
+        return found[self._field] if self._field else found
+
+
+def repeated(keys: np.ndarray) -> np.ndarray:
+    """The places of those keys (N,) that have an equal one before them."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    return order[1:][ordered[1:] == ordered[:-1]]
 
 
 class Firsts:
@@ -89,20 +93,16 @@ class Firsts:
     def add(self, texts: Sequence[str]) -> None:
         """The next texts of the stream."""
         rows = np.empty(len(texts), dtype=self._ROW)
-        rows["key"] = hashes(texts)
+        rows["key"] = passing_hashes(texts, len(texts))
         rows["row"] = np.arange(self._count, self._count + len(texts))
         self._count += len(texts)
         self._parts.add(rows["key"], rows)
 
     def clear_repeated(self, kept: np.ndarray) -> None:
         """Set `kept` (N,) to False for each text that has an equal one before it; ends the stream."""
-        with self._parts:
-            pass
         for content in self._parts:
             rows = np.frombuffer(content, dtype=self._ROW)
-            rows = rows[np.argsort(rows["key"], kind="stable")]
-            repeated = rows["key"][1:] == rows["key"][:-1]
-            kept[rows["row"][1:][repeated]] = False
+            kept[rows["row"][repeated(rows["key"])]] = False
 
 
 class Shards:

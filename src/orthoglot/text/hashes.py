@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -20,6 +20,14 @@ def hashes_of_bytes(texts: Iterable[bytes], person: bytes = b"") -> np.ndarray:
     """The same of texts in UTF-8."""
     found = b"".join([blake2b(text, digest_size=8, person=person).digest() for text in texts])
     return np.frombuffer(found, dtype=">u8").astype(np.uint64)
+
+
+def passing_hashes(values: Iterable[Hashable], count: int) -> np.ndarray:
+    """Python's 64 bits of `count` values (N,) uint64: others in another process, so for no file that stays.
+
+    An eighth of the time of `hashes`, as nothing is encoded.
+    """
+    return np.fromiter(map(hash, values), np.int64, count).view(np.uint64)
 
 
 def bins_of(values: np.ndarray) -> np.ndarray:
