@@ -99,6 +99,12 @@ def test_from_tmx_to_tmx(models: dict[str, Path], tmp_path: Path) -> None:
     rows = [line.split("\t") for line in run("score", tmp_path / "in.tmx", *model).stdout.splitlines()]
     assert re.findall(r'<prop type="score">(.*?)</prop>', output.read_text()) == [row[2] for row in rows[1:]]
     assert re.sub(r'<prop type="(score|flag)">.*?</prop>', "", output.read_text()) == memory(pairs)
+    # Scored once more, scores and flags are replaced, and nothing else is: not even a variant's own score.
+    once = output.read_text().replace('creationid="me">', 'creationid="me"><prop type="score">7</prop>')
+    stale = re.sub(r'(?<="score">)-?[01]|(?<="flag">)copy', "9<!-- > -->", once)
+    (tmp_path / "stale.tmx").write_text(stale)
+    assert run("score", tmp_path / "stale.tmx", "-o", output, *model).exit_code == 0
+    assert output.read_text() == once != stale
     # A table has no languages, which TMX needs.
     write_tsv(tmp_path / "in.tsv", PAIRS[:3])
     refused = run("score", tmp_path / "in.tsv", "-o", output, *model)

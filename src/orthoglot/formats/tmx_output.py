@@ -73,16 +73,19 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
 
     Args:
         path: of a file that `orthoglot.formats.kinds.tmx` reads.
-        kept: number of each unit that stays, from 0, and what is added to it as <prop>.
+        kept: number of each unit that stays, from 0, and what is added to it as <prop>, in place of its <prop> of
+            the same type.
     Raises:
         DataError: the file is missing or not well-formed, or a unit is within another one.
     """
     parser: Any = expat.ParserCreate()
-    # What the parser meets: the byte where it begins, its kind, and a tag's name or a text.
-    events: list[tuple[int, str, str]] = []
+    # What the parser meets: the byte where it begins, its kind, a tag's name or a text, and the tag's type.
+    events: list[tuple[int, str, str, str]] = []
 
     def note(kind: str) -> Callable[..., None]:
-        return lambda text="", *_: events.append((parser.CurrentByteIndex, kind, text))
+        return lambda text="", values={}, *_: events.append(
+            (parser.CurrentByteIndex, kind, text, values.get("type", ""))
+        )
 
     parser.StartElementHandler, parser.EndElementHandler = note("start"), note("end")
     parser.CharacterDataHandler, parser.DefaultHandler = note("text"), note("other")
@@ -96,7 +99,8 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
         return part
 
     unit, inside, blank, added, encoding = -1, False, False, "", ""
-    skipped = ended = False
+    skipped = ""  # the element that is left out
+    ended = in_variant = False
     for part in chain(parts(path), [b""]):
         encoding = encoding or WIDE.get(part[:2], "ascii")
         rest += part
@@ -104,10 +108,10 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
             parser.Parse(part, not part)
         except FAULTS as error:
             raise DataError(f"{path}: not well-formed XML: {error}") from error
-        for place, kind, text in events:
+        for place, kind, text, type_ in events:
             if skipped:
                 before(place)
-                skipped, ended = not ended, False
+                skipped, ended = "" if ended else skipped, False
             if added:
                 yield (tag := before(place))
                 if not tag.endswith("/>".encode(encoding)):
@@ -123,14 +127,17 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
             if begins and inside:
                 raise DataError(f"{path}: a <tu> within a <tu>")
             unit, inside = unit + begins, inside != (begins or ends)
-            if begins and unit not in kept:
-                skipped = True
+            in_variant = inside and not begins and (in_variant or (name, kind) == ("tuv", "start"))
+            replaced = name == "prop" and kind == "start" and inside and not in_variant
+            if (begins and unit not in kept) or (replaced and not skipped and type_ in kept[unit]):
                 if blank:
                     before(place)
+                yield before(place)
+                skipped = name
             elif begins:
                 added = _props(kept[unit], prefix and f"{prefix}:")
-            ended = ends and skipped
-            if not skipped or begins:
+            ended = kind == "end" and name == skipped
+            if not skipped:
                 yield before(place)
             blank = False
         events.clear()
