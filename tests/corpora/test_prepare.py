@@ -323,7 +323,11 @@ def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
             "sources": [
                 {"name": name, "kind": "local", "paths": [str(tmp_path / f"{name}.tsv.gz")]} for name in "ab"
             ],
-            "cleaning": {"max_ratio": 2.5, "drop_duplicates": seed != 2},
+            "cleaning": {
+                "max_ratio": 2.5,
+                "drop_duplicates": seed != 2,
+                "near_duplicates": 0.75 * (seed in (3, 5)),
+            },
             "splits": {
                 "seed": seed,
                 "valid": 0.2,

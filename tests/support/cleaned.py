@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -24,6 +25,17 @@ def accepted_by(one: Filter, pair: SentencePair, keys: tuple[str, str]) -> bool:
     return bool(one.accepts(one.scores(alone(keys if one.of_keys else pair)))[0])
 
 
+@cache
+def _threes(text: str) -> set[str]:
+    return {f"\t{text}\t"[place : place + 3] for place in range(len(text))}
+
+
+def jaccard(first: str, second: str) -> float:
+    """Of the sequences of three characters that two texts have between tabs, the share that both have."""
+    ours, theirs = map(_threes, (first, second))
+    return len(ours & theirs) / len(ours | theirs)
+
+
 def clean(
     pairs: Iterable[SentencePair],
     settings: CleaningSettings,
@@ -35,6 +47,7 @@ def clean(
 ) -> list[SentencePair]:
     """The pairs that stay in their order; `counts` gets "kept" and the reasons of the others."""
     accepted, seen = [], set()
+    different: list[str] = []
     judges = cleaning.make_filters(settings, (source, target))
     for read in pairs:
         pair = SentencePair(
@@ -49,10 +62,17 @@ def clean(
                 overlaps.update({name for key in keys for name in banned.get(key, ())})
         if not reason and settings.drop_duplicates and keys in seen:
             reason = "duplicate"
+        text = "\t".join(keys)
+        if not reason and 0 < settings.near_duplicates <= max(
+            (jaccard(text, one) for one in different), default=0
+        ):
+            reason = "near_duplicate"
+            seen.add(keys)
         if reason:
             counts[reason] += 1
         else:
             seen.add(keys)
+            different.append(text)
             accepted.append(pair)
     lengths = np.array([[*map(len, pair)] for pair in accepted], dtype=float).reshape(-1, 2)
     rows = np.arange(len(accepted))

@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,6 +59,14 @@ def filter(
             "--drop-guesses", help="drop what the language parts alone take for another language, too"
         ),
     ] = False,
+    near_duplicates: Annotated[
+        float | None,
+        typer.Option(
+            min=0.7,
+            max=1,
+            help="drop a pair that is so similar to a better one, 0.8 for example: Jaccard similarity",
+        ),
+    ] = None,
     rejected: Annotated[
         Path | None, typer.Option(help="the other pairs, likewise, with further columns: score, reason")
     ] = None,
@@ -74,10 +83,10 @@ def filter(
 
     Prints how many pairs came in, how many were kept, and how many were dropped for which reason.
     """
-    if dry_run and (output or rejected or good or as_json or threshold is not None):
+    if dry_run and (output or rejected or good or as_json or near_duplicates or threshold is not None):
         raise ConfigError(
             "--dry-run prints a table of thresholds and writes nothing: leave out --output, --rejected, --threshold, "
-            "--good and --json"
+            "--good, --near-duplicates and --json"
         )
     if not dry_run and output is None:
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
@@ -118,6 +127,8 @@ def filter(
         or ("" if scored.score is not None and scored.score >= threshold else "low_score")
         for scored in every
     ]
+    if near_duplicates:
+        _mark_near_duplicates(pairs, every, near_duplicates, reasons)
     if rejected is not None:
         dropped = ((number, (every[number].score, reason)) for number, reason in enumerate(reasons) if reason)
         pairs.write(rejected, ("score", "reason"), dropped, others="reason")
@@ -134,6 +145,20 @@ def filter(
     typer.echo(f"{len(every)} pairs: {listed(counts)}", err=True)
     if guesses:
         typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
+
+
+def _mark_near_duplicates(
+    pairs: Pairs, every: Sequence[Scored], threshold: float, reasons: list[str]
+) -> None:
+    """Give this reason to each pair without one that is a near-duplicate of one with a better score, or earlier."""
+    from orthoglot.corpora.near_duplicates import find_near_duplicates
+    from orthoglot.text.keys import normalised
+
+    passed = [number for number, reason in enumerate(reasons) if not reason]
+    passed.sort(key=lambda number: every[number].score or 0.0, reverse=True)
+    texts = ["\t".join(map(normalised, pairs.pairs[number])) for number in passed]
+    for number in compress(passed, find_near_duplicates(texts, threshold)):
+        reasons[number] = "near_duplicate"
 
 
 def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool) -> None:

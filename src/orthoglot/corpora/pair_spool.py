@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from orthoglot.atomic import reserve
 from orthoglot.corpora.cleaning import drop_dissimilar
 from orthoglot.corpora.filters import Sides
+from orthoglot.corpora.near_duplicates import NearDuplicates
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.spool import Column, Parts, Shards, repeated
 from orthoglot.text.characters import lengths
 from orthoglot.text.hashes import passing_hashes
-from orthoglot.text.keys import normalised
+from orthoglot.text.keys import key_of_line, normalised
 from orthoglot.text.splitting import SPLITS, Split, SplitSettings, split_and_order
 
 # Of a pair: where it comes, what its duplicates have in common, characters of its sides, its split.
@@ -44,7 +46,7 @@ class PairSpool:
         self._count += len(rows)
 
     def choose(self, dropped: Counter[str]) -> np.ndarray:
-        """Which pairs stay (N,) bool, part after part, after duplicates and the ratio of lengths."""
+        """Which pairs stay (N,) bool, part after part, after duplicates, near ones too, and the ratio of lengths."""
         if not self._count:
             return np.zeros(0, dtype=bool)
         kept = np.memmap(self._folder / "kept", dtype=bool, mode="w+", shape=self._count)
@@ -59,6 +61,13 @@ class PairSpool:
                     kept[start + repeated(keys)] = False
                 start += len(keys)
         left = _counted("duplicate", kept, self._count, dropped)
+        if threshold := self._cleaning.near_duplicates:
+            similar = NearDuplicates(self._folder / "similar", threshold)
+            for content in self._lines.contents():
+                similar.add([*map(key_of_line, content.splitlines())])
+            lines = chain.from_iterable(content.splitlines() for content in self._lines.contents())
+            similar.clear_similar(kept, lines, key_of_line)
+            left = _counted("near_duplicate", kept, left, dropped)
         if not self._cleaning.opusfilter:
             sizes = Column(self._folder / "all", ROW, "sizes")
             drop_dissimilar(sizes, kept, self._cleaning.max_ratio)

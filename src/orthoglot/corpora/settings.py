@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from orthoglot.settings import Count, Settings
 
@@ -25,6 +25,9 @@ class CleaningSettings(Settings):
     """Whether a pair with the same text on both sides is dropped."""
     drop_duplicates: bool = True
     """Whether a pair that came before is dropped."""
+    near_duplicates: PartOfOne = 0.0
+    """Similarity of a pair that is dropped with one before it, from 0.7; 0.8 is usual; 0 to keep all. See
+    `orthoglot.corpora.near_duplicates.similarity`."""
     drop_controls: bool = False
     """Whether a pair with control characters or U+FFFD is dropped; if not, control characters become spaces."""
     min_script: PartOfOne = 0.0
@@ -35,8 +38,8 @@ class CleaningSettings(Settings):
     """Probability of its language at least that py3langid gives each side; 0 to not ask it. A language that it does
     not know is accepted."""
     opusfilter: str = ""
-    """File of OpusFilter with filters that judge in place of those of this class; only benchmarks and
-    `drop_duplicates` count as well. Needs the extra `opusfilter`."""
+    """File of OpusFilter with filters that judge in place of those of this class; only benchmarks,
+    `drop_duplicates` and `near_duplicates` count as well. Needs the extra `opusfilter`."""
 
     @model_validator(mode="after")
     def _one_set_of_filters(self) -> Self:
@@ -44,6 +47,13 @@ class CleaningSettings(Settings):
         if self.opusfilter and (more := [name for name in names if getattr(self, name)]):
             raise ValueError(f"opusfilter judges in place of {', '.join(more)}: name filters in its file")
         return self
+
+    @field_validator("near_duplicates")
+    @classmethod
+    def _similar_at_least(cls, value: float) -> float:
+        if 0 < value < 0.7:
+            raise ValueError(f"near_duplicates is {value}: give 0.7 to 1, or 0 to keep all")
+        return value
 
     @model_validator(mode="after")
     def _range_is_not_empty(self) -> Self:

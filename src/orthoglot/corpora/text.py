@@ -17,6 +17,7 @@ from pydantic import Field
 from orthoglot.atomic import reserve
 from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.corpora.cleaning import Banned, Cleaner
+from orthoglot.corpora.near_duplicates import NearDuplicates
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.spool import SHARD, Firsts, Shards, shards
@@ -24,7 +25,7 @@ from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 from orthoglot.text.bitext import BLOCK, blocks, read_lines
-from orthoglot.text.keys import normalised
+from orthoglot.text.keys import key_of_line, normalised
 from orthoglot.text.splitting import Split
 
 HELD_OUT: tuple[Split, ...] = ("valid", "test")
@@ -105,10 +106,14 @@ def _write_new(
 ) -> int:
     """Write the sentences in their order, those with the key of an earlier one left out; how many there are."""
     firsts, count = Firsts(spool / "firsts"), 0
+    threshold = settings.near_duplicates
+    similar = NearDuplicates(spool / "similar", threshold) if threshold else None
     with (spool / "text").open("wb") as file:
         for sentences, keys in cleaned:
             file.write("".join(f"{sentence}\n" for sentence in sentences).encode())
             firsts.add(keys)
+            if similar:
+                similar.add(keys)
             count += len(sentences)
     new = np.ones(count, dtype=bool) if not count else np.memmap(spool / "new", bool, "w+", shape=count)
     if count:
@@ -116,14 +121,17 @@ def _write_new(
     new[:] = True
     if settings.drop_duplicates:
         firsts.clear_repeated(new)
+    distinct = int(np.count_nonzero(new))
+    if similar:
+        with (spool / "text").open("rb") as file:
+            similar.clear_similar(new, file, key_of_line)
     written = Shards(output, "text", "txt")
     with (spool / "text").open("rb") as file:
         for start in range(0, count, BLOCK):
             lines = islice(file, BLOCK)
             written.write([line[:-1] for line in compress(lines, new[start : start + BLOCK].tolist())])
     written.close()
-    if written.count < count:
-        dropped["duplicate"] += count - written.count
+    dropped.update(+Counter(duplicate=count - distinct, near_duplicate=distinct - written.count))
     return written.count
 
 

@@ -39,6 +39,11 @@ def normalised(text: str) -> str:
     return key
 
 
+def key_of_line(line: bytes) -> str:
+    """The keys of the sentences of a line, with a tab between them as there."""
+    return "\t".join(map(normalised, line.decode().split("\t")))
+
+
 def normalised_all(texts: Sequence[str]) -> list[str]:
     """`normalised` of each text, several times as fast."""
     keys: list[str] = []
