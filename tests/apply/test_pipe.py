@@ -187,6 +187,33 @@ def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> N
     assert not (tmp_path / "none.tsv").exists()
 
 
+def test_of_two_near_duplicates_the_better_one_passes(tmp_path: Path) -> None:
+    text = (
+        "the quick brown fox jumps over the lazy dog and runs away {}\t敏捷的棕色狐狸跳过了懒狗然后跑开了{}"
+    )
+    rows = [
+        (text.format(1, 1), 0.7),
+        (text.format(2, 2), 0.8),
+        (text.format(2, 2), 0.8),
+        (text.format(3, 3), 0.3),
+    ]
+    rows += [(text.format(4, "完全不同的一个译文在这里而且它很长很长很长很长"), 0.6)]
+    lines = ["source\ttarget\tscore\tflag", *(f"{pair}\t{score}\t" for pair, score in rows)]
+    (tmp_path / "scored.tsv").write_text("".join(f"{line}\n" for line in lines))
+    kept, rejected = tmp_path / "kept.tsv", tmp_path / "rejected.tsv"
+    given = [tmp_path / "scored.tsv", "--threshold", "0.5", "-o", kept, "--rejected", rejected]
+    done = run("filter", *given, "--near-duplicates", "0.8")
+    assert "5 pairs: 2 kept, 1 low_score, 2 near_duplicate" in done.stderr
+    assert [line.split("\t")[2] for line in kept.read_text().splitlines()] == ["score", "0.8", "0.6"]
+    assert [line.split("\t")[-1] for line in rejected.read_text().splitlines()] == [
+        "reason", "near_duplicate", "near_duplicate", "low_score",
+    ]  # fmt: skip
+    assert "5 pairs: 4 kept" in run("filter", *given).stderr
+    assert run("filter", *given, "--near-duplicates", "0.5").exit_code == 2
+    refused = run("filter", tmp_path / "scored.tsv", "--dry-run", "--near-duplicates", "0.8")
+    assert isinstance(refused.exception, ConfigError)
+
+
 @pytest.mark.parametrize("columns", ["1", "1,2,3", "0,1", "1,", "-1,2"])
 def test_columns_that_are_not_two_are_refused(columns: str, tmp_path: Path) -> None:
     write_tsv(tmp_path / "a.tsv", PAIRS[:2])

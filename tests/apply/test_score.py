@@ -275,11 +275,11 @@ def test_a_line_per_pair_on_standard_output(models: dict[str, Path], tmp_path: P
     assert [f"{one['score']:.6f}" for one in found] == [row[2] for row in rows[:30]]
 
 
-def test_progress_counts_two_sentences_of_each_pair(models: dict[str, Path]) -> None:
+def test_progress_counts_the_bytes_of_both_sides(models: dict[str, Path]) -> None:
     told: list[int] = []
-    pairs = [*PAIRS[:30], ("", PAIRS[0][1])]
+    pairs = [*PAIRS[:30], ("", "ñandutí"), ("same", "same")]
     list(score(load(models["discriminant"], device="cpu"), pairs, block=10, done=told.append))
-    assert sum(told) == 2 * len(pairs)
+    assert sum(told) == sum(len(side.encode()) for pair in pairs for side in pair)
     assert len(told) >= 2 * 4
 
 

@@ -23,7 +23,10 @@ ROOT = Path(__file__).parents[2]
 # Extras that bring versions of their own, which no test has seen together with the others.
 APART = ("gpu", "mteb", "opusfilter")
 # Modules that are for the users of an extra alone.
-OF_AN_EXTRA = {"src/orthoglot/apply/mteb_model.py": "mteb"}
+OF_AN_EXTRA = {
+    "src/orthoglot/apply/mteb_model.py": "mteb",
+    "src/orthoglot/apply/opusfilter_class.py": "opusfilter",
+}
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +192,10 @@ for name in {modules}:
         except ImportError as error:
             print(name, error.name)
 """
-    assert run("python", "-c", lacking).splitlines() == ["orthoglot.apply.mteb_model mteb"]
+    assert run("python", "-c", lacking).splitlines() == [
+        "orthoglot.apply.mteb_model mteb",
+        "orthoglot.apply.opusfilter_class opusfilter",
+    ]
 
     write_checkpoint(tmp_path / "weights", offset=0.05)
     write_tsv(tmp_path / "train.tsv", make_pairs(400, 1))

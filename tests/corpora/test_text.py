@@ -73,6 +73,20 @@ def test_every_sentence_is_kept_or_counted_and_what_is_held_out_goes(
     assert [path.read_bytes() for path in shards] == [(again / path.name).read_bytes() for path in shards]
 
 
+def test_a_sentence_much_like_an_earlier_one_goes_if_asked_for(tmp_path: Path) -> None:
+    sentence = "Ko'ápe oĩ peteĩ ñe'ẽ 1"
+    lines = [sentence, "ambue", sentence.upper(), sentence.replace("1", "2"), "Ambue!"]
+    asked = settings(write_lines(tmp_path / "own", lines))
+    asked = asked.model_copy(update={"cleaning": asked.cleaning.model_copy(update={"near_duplicates": 0.7})})
+    (tmp_path / "gn").mkdir()
+    prepare_text(asked, [], [], tmp_path / "gn")
+    assert list(stream_text(tmp_path / "gn")) == lines[:2]
+    assert json.loads((tmp_path / "gn/counts.json").read_text())["dropped"] == {
+        "duplicate": 2,
+        "near_duplicate": 1,
+    }
+
+
 def test_a_held_out_sentence_that_a_benchmark_has_is_counted_as_the_benchmarks(tmp_path: Path) -> None:
     pairs = [bitext(tmp_path, "es-gn", test=[("uno", "both")])]
     benchmark = tmp_path / "benchmark"

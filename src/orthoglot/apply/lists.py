@@ -14,6 +14,7 @@ from orthoglot.apply.mine import distinct
 from orthoglot.apply.mine import mine as mine_vectors
 from orthoglot.apply.model import Model
 from orthoglot.apply.score import score as score_pairs
+from orthoglot.apply.score import text_bytes
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import DataError
@@ -121,7 +122,7 @@ def score(
         )
     opened = _opened(model, device)
     pairs = list(zip(source, target, strict=True))
-    bar = tqdm(total=2 * len(pairs), desc="score", unit=" sentences", disable=not progress)
+    bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
         found = list(score_pairs(opened, pairs, (source_language, target_language), done=bar.update))
     score, flag, similarity = zip(*found, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +82,7 @@ def score(
         languages: of the two sides, where the model needs them, and for the identifier, which else takes those of a
             model of one language pair, or the language that most sentences of the first block seem to be in.
         block: pairs in memory at once.
-        done: gets how many more sentences are encoded, of two for each pair.
+        done: gets how many more of the `text_bytes` are done.
         identify: whether the identifier is asked.
     """
     guarded, sides = _guards(model, len(pairs)), None
@@ -112,8 +112,13 @@ def score(
             cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
             for row, cosine in zip(rows, cosines.tolist(), strict=True):
                 found[row] = Scored(LEAST if flags[row] in NONE else cosine, flags[row], cosine)
-        done(2 * (len(some) - len(rows)))
+        done(text_bytes(pair for pair, one in zip(some, found, strict=True) if one.score is None))
         yield from found
+
+
+def text_bytes(texts: Iterable[Sequence[str]]) -> int:
+    """Bytes of UTF-8 of lists of sentences: a long sentence may take a hundred times as long as a short one."""
+    return sum(len(sentence.encode()) for sentences in texts for sentence in sentences)
 
 
 def identified(found: Mapping[str, float], source: frozenset[str], target: frozenset[str]) -> str:
@@ -282,7 +287,7 @@ def _parts(
             found.append(Parts(vectors, vectors, np.zeros_like(vectors)))
         else:
             found.append(model.parts(some, language=language, partner=partner))
-        done(len(some))
+        done(text_bytes([some]))
     return Parts(*map(np.concatenate, zip(*found, strict=True)))
 
 

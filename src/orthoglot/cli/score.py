@@ -69,8 +69,9 @@ def scores(
 ) -> Iterator[Scored]:
     """The scores of pairs by the model of a folder, with progress on standard error."""
     from orthoglot.apply.score import score as scoring
+    from orthoglot.apply.score import text_bytes
     from orthoglot.progress import Meter
 
     model = options.open_model(folder, device, threads).model
-    with Meter(total=2 * len(pairs.pairs), label="score", unit="sentences") as meter:
+    with Meter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:
         yield from scoring(model, pairs.pairs, pairs.languages, done=meter.add, identify=identify)

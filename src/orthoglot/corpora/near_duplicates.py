@@ -66,8 +66,8 @@ class NearDuplicates:
     Texts that share no band of MinHash are not compared, see `bands_of`; nothing else goes. The result depends on
     nothing but the texts and their order.
 
-    The disk takes 16 bytes for each text and band, memory a 256th of that, and about 1 kB for each text that shares a
-    band with another one.
+    The disk takes 16 bytes for each text and band. Memory holds a 256th of that, and the texts that share a band with
+    another one: about 350 bytes for each text of the stream (docs/benchmarks/corpora.md).
 
     Args:
         folder: a new one.

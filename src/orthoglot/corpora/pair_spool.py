@@ -64,8 +64,8 @@ class PairSpool:
         if threshold := self._cleaning.near_duplicates:
             similar = NearDuplicates(self._folder / "similar", threshold)
             for content in self._lines.contents():
-                similar.add([*map(key_of_line, content.splitlines())])
-            lines = chain.from_iterable(content.splitlines() for content in self._lines.contents())
+                similar.add([*map(key_of_line, content.split(b"\n")[:-1])])
+            lines = chain.from_iterable(content.split(b"\n")[:-1] for content in self._lines.contents())
             similar.clear_similar(kept, lines, key_of_line)
             left = _counted("near_duplicate", kept, left, dropped)
         if not self._cleaning.opusfilter:
