@@ -280,7 +280,11 @@ def test_a_new_testament_in_many_languages(shared_data: Path, tmp_path: Path) ->
 def in_memory(settings: PrepareSettings, pairs: list[SentencePair]) -> dict[str, list[SentencePair]]:
     """What `prepare` keeps, with everything in memory: cleaned, divided, sorted by hash, limited."""
     splits: dict[str, list[SentencePair]] = {split: [] for split in SPLITS}
-    for pair in clean(pairs, settings.cleaning, *settings.pair.split("-"), {}, Counter()):
+
+    def part(key: str) -> int:
+        return int(split_and_order([key], settings.splits)[1][0]) >> 56
+
+    for pair in clean(pairs, settings.cleaning, *settings.pair.split("-"), {}, Counter(), part=part):
         splits[split_of(pair.source, settings.splits)].append(pair)
     for split, cap in (("train", "max_train"), ("valid", "max_valid"), ("test", "max_test")):
         members = sorted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import numpy as np
@@ -44,10 +44,13 @@ def clean(
     banned: Mapping[str, Iterable[str]],
     counts: Counter[str],
     overlaps: Counter[str] | None = None,
+    part: Callable[[str], int] = lambda key: 0,
 ) -> list[SentencePair]:
-    """The pairs that stay in their order; `counts` gets "kept" and the reasons of the others."""
+    """The pairs that stay in their order; `counts` gets "kept" and the reasons of the others.
+
+    Of near-duplicates the first stays, in the order of a number that `part` makes of the source's key.
+    """
     accepted, seen = [], set()
-    different: list[str] = []
     judges = cleaning.make_filters(settings, (source, target))
     for read in pairs:
         pair = SentencePair(
@@ -62,18 +65,22 @@ def clean(
                 overlaps.update({name for key in keys for name in banned.get(key, ())})
         if not reason and settings.drop_duplicates and keys in seen:
             reason = "duplicate"
-        text = "\t".join(keys)
-        if not reason and 0 < settings.near_duplicates <= max(
-            (jaccard(text, one) for one in different), default=0
-        ):
-            reason = "near_duplicate"
-            seen.add(keys)
         if reason:
             counts[reason] += 1
         else:
             seen.add(keys)
-            different.append(text)
             accepted.append(pair)
+    if settings.near_duplicates:
+        different: list[str] = []
+        near = set()
+        texts = ["\t".join(map(normalised, pair)) for pair in accepted]
+        for row in sorted(range(len(texts)), key=lambda row: part(normalised(accepted[row].source))):
+            if max((jaccard(texts[row], one) for one in different), default=0) >= settings.near_duplicates:
+                near.add(row)
+            else:
+                different.append(texts[row])
+        counts["near_duplicate"] += len(near)
+        accepted = [pair for row, pair in enumerate(accepted) if row not in near]
     lengths = np.array([[*map(len, pair)] for pair in accepted], dtype=float).reshape(-1, 2)
     rows = np.arange(len(accepted))
     while len(rows) and not settings.opusfilter:
