@@ -9,7 +9,6 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -17,7 +16,7 @@ from torch import Generator, Tensor, nn
 
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.objectives import TERMS
-from orthoglot.objectives.cosine import Vectors
+from orthoglot.objectives.cosine import Vectors, lazy
 
 Term = Callable[["Pairs"], Tensor]
 
@@ -44,17 +43,17 @@ class Pairs:
     active: Tensor
     n_languages: int
 
-    @cached_property
+    @lazy
     def sentence(self) -> Vectors:
         """Sentence vectors."""
         return Vectors(self.parts.sentence)
 
-    @cached_property
+    @lazy
     def meaning(self) -> Vectors:
         """Meaning vectors."""
         return Vectors(self.parts.meaning)
 
-    @cached_property
+    @lazy
     def language(self) -> Vectors:
         """Language vectors."""
         return Vectors(self.parts.language)
@@ -87,27 +86,27 @@ class Pairs:
         """Sum over the two sides of the mean over rows with a `peer` of values (2B,); 0 for a side without."""
         return values @ self._peer_weights
 
-    @cached_property
+    @lazy
     def _others(self) -> Tensor:
         return self.other.clamp(min=0)
 
-    @cached_property
+    @lazy
     def _peers(self) -> Tensor:
         return self.peer.clamp(min=0)
 
-    @cached_property
+    @lazy
     def _translations(self) -> Tensor:
         return torch.arange(len(self.language_id), device=self.language_id.device).roll(len(self.active))
 
-    @cached_property
+    @lazy
     def _active_weights(self) -> Tensor:
         return self._weights(torch.cat([self.active, self.active]))
 
-    @cached_property
+    @lazy
     def _other_weights(self) -> Tensor:
         return self._weights(self.other >= 0)
 
-    @cached_property
+    @lazy
     def _peer_weights(self) -> Tensor:
         return self._weights(self.peer >= 0)
 

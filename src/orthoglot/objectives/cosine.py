@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):  # noqa: N801 (a decorator)
+    """As `functools.cached_property`, whose lock in Python 3.11 `torch.compile` cannot trace."""
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self.function = function
+
+    def __get__(self, owner: Any, kind: type) -> T:
+        value = owner.__dict__[self.function.__name__] = self.function(owner)
+        return value
 
 
 class Vectors:
@@ -19,7 +33,7 @@ class Vectors:
         self.rows = rows
         self._gathered: dict[int, Vectors] = {}
 
-    @cached_property
+    @lazy
     def inverse_length(self) -> Tensor:
         """1 / |row| (R,). A zero row has 0, so that its cosines are 0 and their gradients are finite."""
         length = torch.linalg.vector_norm(self.rows, dim=1)

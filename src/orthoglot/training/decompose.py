@@ -30,6 +30,7 @@ from orthoglot.objectives import check_method
 from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
+from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.gathering import fits, gathered
 from orthoglot.training.loop import Update, fit
@@ -373,10 +374,16 @@ def train(
         )
         objective(pairs(some[0]))["total"].backward()
 
+    steps = updates(maps, objective, recipe.learning_rate)
+    # Neither a checkpoint nor an early end changes the choice, so that a resumed training repeats it.
+    epochs = min(recipe.max_epochs, recipe.patience + 1)
+    if device.type == "cpu" and 2 * epochs * len(data.train) * dim >= PAYS_FROM:
+        steps[-1].loss = compiled(objective, pairs(batches("train", 0)[0]), f"{name}, seed {seed}")
+
     fit_maps = partial(
         fit,
         model=nn.ModuleList([maps, objective]),
-        updates=updates(maps, objective, recipe.learning_rate),
+        updates=steps,
         # The maps do not move between a discriminator's update and theirs, so both use the same parts.
         batches=lambda epoch, first: map(pairs, batches("train", epoch)[first:]),
         validate=validate,
