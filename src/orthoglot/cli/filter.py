@@ -72,6 +72,7 @@ def filter(
     ] = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
+    precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
     identify: options.Identify = True,
@@ -107,7 +108,7 @@ def filter(
     def scored_by(some: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
         if before:
             return scored_before(some, " ".join(map(str, paths)))
-        return list(scores(some, model, device, threads, identify))
+        return list(scores(some, model, device, threads, precision, identify))
 
     if dry_run:
         _preview(pairs, scored_by(pairs, files), drop_guesses)

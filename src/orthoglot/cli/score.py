@@ -12,6 +12,7 @@ from orthoglot.cli import options
 
 if TYPE_CHECKING:
     from orthoglot.apply.scored import Scored
+    from orthoglot.encoders.settings import Precision
     from orthoglot.formats.pairs import Pairs
 
 ADDED = ("score", "flag")
@@ -28,6 +29,7 @@ def score(
     plot: Annotated[Path | None, typer.Option(help="SVG to write: how many pairs have which score")] = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
+    precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
     identify: options.Identify = True,
@@ -45,7 +47,7 @@ def score(
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns))
     pairs.check_output(output)
-    every = list(scores(pairs, model, device, threads, identify))
+    every = list(scores(pairs, model, device, threads, precision, identify))
     pairs.write(
         output,
         ADDED,
@@ -65,13 +67,13 @@ def score(
 
 
 def scores(
-    pairs: Pairs, folder: Path | None, device: str, threads: int | None, identify: bool
+    pairs: Pairs, folder: Path | None, device: str, threads: int | None, precision: Precision, identify: bool
 ) -> Iterator[Scored]:
     """The scores of pairs by the model of a folder, with progress on standard error."""
     from orthoglot.apply.score import score as scoring
     from orthoglot.apply.score import text_bytes
     from orthoglot.progress import Meter
 
-    model = options.open_model(folder, device, threads).model
+    model = options.open_model(folder, device, threads, precision=precision).model
     with Meter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:
         yield from scoring(model, pairs.pairs, pairs.languages, done=meter.add, identify=identify)
