@@ -3,6 +3,7 @@
     python benchmarks/corpora.py                                             # 200,000 pairs, twice at once, 5 rounds
     python benchmarks/corpora.py --opusfilter VENV/bin/opusfilter
     python benchmarks/corpora.py --memory 100000 1000000 5000000
+    python benchmarks/corpora.py --before CHECKOUT/src --texts FOLDER        # ours against an earlier one, CPU seconds
 
 The text is drawn from a seed: words of 2 to 11 Latin or Cyrillic letters, 4 to 24 a sentence; of a hundred pairs two
 are repeated, one is a copy, one has a side that is far too long. Each way gets the same text, in processes of its own,
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -30,6 +32,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -37,6 +40,7 @@ WAYS = ("ours", "opus_read, XML", "opus_read, Moses", "OpusFilter")
 ALPHABETS = {"en": "abcdefghijklmnopqrstuvwxyz", "ru": "абвгдежзиклмнопрстуфхцчшыэюя"}
 DOCUMENT = 1_000
 CLEANING = {"min_characters": 2, "max_characters": 400, "max_ratio": 4.0}
+MORE_CLEANING = {"min_script": 0.5, "min_numbers": 0.5}
 SPLITS = {"seed": 1, "valid": 0.01, "test": 0.02, "max_train": 0, "max_valid": 500, "max_test": 1000}
 
 
@@ -216,6 +220,57 @@ def compared(count: int, ways: list[str], rounds: int, jobs: int, folder: Path, 
         sys.stdout.flush()
 
 
+def timed(folder: Path, more: bool) -> None:
+    """Print CPU seconds, pairs and a digest of what is written, for a folder with a Moses zip or NAME.en-de.tsv.gz."""
+    import zstandard
+
+    from orthoglot.corpora.prepare import PrepareSettings, prepare
+
+    sources = defaultdict(list)
+    for path in sorted(folder.glob("*.tsv.gz")):
+        name, pair, *_ = path.name.split(".")
+        sources[pair].append({"name": name, "kind": "local", "paths": [str(path)]})
+    for path in folder.glob("*_moses_*.zip"):
+        sources["en-ru"].append({"name": "X", "kind": "opus", "paths": [str(path)]})
+    seconds, count, digest = 0.0, 0, hashlib.sha256()
+    for pair, some in sources.items():
+        cleaning = CLEANING | MORE_CLEANING if more else CLEANING
+        values = {"pair": pair, "sources": some, "cleaning": cleaning, "splits": SPLITS}
+        settings = PrepareSettings.model_validate(values)
+        with tempfile.TemporaryDirectory() as place:
+            started = time.process_time()
+            prepare(settings, [], Path(place))
+            seconds += time.process_time() - started
+            count += sum(json.loads((Path(place) / "counts.json").read_text())["in"].values())
+            for path in sorted(Path(place).iterdir()):
+                with zstandard.open(path) if path.suffix == ".zst" else path.open("rb") as file:
+                    digest.update(path.name.encode() + file.read())
+    sys.stdout.write(json.dumps([seconds, count, digest.hexdigest()]))
+
+
+def against(before: Path, folders: list[Path], rounds: int) -> None:
+    """Print microseconds of CPU for a pair, least and median, by an earlier source and by this one, in turns."""
+    now = Path(__file__).parents[1] / "src"
+    for folder in folders:
+        for more in (False, True):
+            found: dict[Path, list[float]] = {before: [], now: []}
+            digests = set()
+            for _ in range(rounds):
+                for source, times in found.items():
+                    given = [sys.executable, __file__, "--timed", str(folder), *["--more"][: int(more)]]
+                    environment = os.environ | {"PYTHONPATH": str(source.resolve())}
+                    printed = subprocess.run(given, check=True, capture_output=True, env=environment).stdout
+                    seconds, count, digest = json.loads(printed)
+                    times.append(seconds / count * 1e6)
+                    digests.add(digest)
+            cells = [folder.name, f"{count:,}", "script and numbers too" if more else "five filters"]
+            cells += [f"{min(times):.1f}, {statistics.median(times):.1f}" for times in found.values()]
+            least, middle = (what(found[before]) / what(found[now]) for what in (min, statistics.median))
+            cells += [f"{least:.2f}, {middle:.2f}", "same" if len(digests) == 1 else "DIFFERENT"]
+            sys.stdout.write(f"| {' | '.join(cells)} |\n")
+            sys.stdout.flush()
+
+
 def memory(counts: list[int], folder: Path) -> None:
     """Print our peak resident size, and seconds, for each number of pairs."""
     for count in counts:
@@ -260,10 +315,23 @@ def main() -> None:
     parser.add_argument("--opusfilter", default="", help="its executable; left out if not given")
     parser.add_argument("--memory", type=int, nargs="*", help="numbers of pairs; nothing else is measured")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "corpora-benchmark")
+    parser.add_argument(
+        "--before", type=Path, help="the folder src of an earlier checkout; nothing else is measured"
+    )
+    parser.add_argument(
+        "--texts", type=Path, nargs="*", default=[], help="folders of NAME.en-de.tsv.gz, with --before"
+    )
     parser.add_argument("--ours", nargs=2, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--timed", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--more", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.ours:
         sys.stdout.write(str(ours(*given.ours)))
+    elif given.timed:
+        timed(given.timed, given.more)
+    elif given.before:
+        write(given.pairs, given.folder / str(given.pairs))
+        against(given.before, [given.folder / str(given.pairs), *given.texts], given.rounds)
     elif given.memory is not None:
         memory(given.memory, given.folder)
     else:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from isal import isal_zlib
 
 from orthoglot.errors import DataError
-from orthoglot.text.archives import MAX_MEMBERS, extract
+from orthoglot.text.archives import MAX_MEMBERS, extract, opened
 
 TEXT = "".join(f"line {number} of a text\n" for number in range(500)).encode()
 
@@ -49,6 +50,13 @@ def test_one_file_of_an_archive_is_written(kind: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no file a/four\.txt"):
         extract(path, "a/four.txt", tmp_path / "none")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out", path.name]
+
+
+def test_members_of_a_zip_are_inflated_by_isal(tmp_path: Path) -> None:
+    zipped(tmp_path / "x.zip", {"one.txt": TEXT})
+    with opened(tmp_path / "x.zip") as archive, archive.open("one.txt") as file:
+        assert isinstance(vars(file)["_decompressor"], type(isal_zlib.decompressobj()))
+        assert file.read() == TEXT
 
 
 def test_names_in_tar_may_begin_with_a_dot(tmp_path: Path) -> None:

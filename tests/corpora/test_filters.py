@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import regex
 from cleaned import accepted_by, alone, clean
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ from orthoglot.corpora.filters import (
 )
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.languages import canonical, script, unicode_scripts
-from orthoglot.text.bitext import SentencePair
+from orthoglot.text.bitext import SentencePair, read_pairs
 from orthoglot.text.keys import normalised
 
 EN_RU = ("en", "ru")
@@ -92,6 +94,43 @@ def test_share_in_a_script_is_that_by_the_names_of_the_letters(text: str, langua
     ours = [name for name in letters if name.split()[0] in {named[one] for one in unicode_scripts(language)}]
     wanted = len(ours) / len(letters) if letters else 1.0
     assert scored(Script(0.5, ("", language)), ("", text)) == pytest.approx(wanted)
+
+
+def plain_shares(source: str, target: str) -> tuple[float, float]:
+    """What `Numbers` and `Script` (of Hindi and English) score, without their tests of many texts at once."""
+    ours, theirs = (
+        Counter("".join(str(unicodedata.digit(one)) for one in digits).lstrip("0") for digits in found)
+        for found in (re.findall(r"\d+", side) for side in (source, target))
+    )
+    total = ours.total() + theirs.total()
+    shares = [1.0]
+    for side, name in ((source, "Devanagari"), (target, "Latin")):
+        letters = regex.findall(r"(?V1)[\p{L}--[\p{Script=Common}\p{Script=Inherited}]]", side)
+        if letters:
+            shares.append(
+                sum(bool(regex.match(rf"\p{{Script={name}}}", one)) for one in letters) / len(letters)
+            )
+    return 2 * (ours & theirs).total() / total if total else 1.0, min(shares)
+
+
+def assert_shares_are_plain(pairs: list[tuple[str, str]]) -> None:
+    sides = [one for one, _ in pairs], [other for _, other in pairs]
+    plain = [plain_shares(*pair) for pair in pairs]
+    assert Numbers(0.5).scores(sides).tolist() == [numbers for numbers, _ in plain]
+    assert Script(0.5, ("hi", "en")).scores(sides).tolist() == [script for _, script in plain]
+
+
+MIXED = st.text(st.sampled_from("ab 07१२٣-नमे東Я²"), max_size=6)
+
+
+@given(st.lists(st.tuples(MIXED, MIXED), max_size=8))
+def test_looking_for_digits_and_foreign_letters_first_changes_no_score(pairs: list[tuple[str, str]]) -> None:
+    assert_shares_are_plain(pairs)
+
+
+def test_nor_does_it_on_real_text(shared_data: Path) -> None:
+    pairs = read_pairs([shared_data / "parallel/tico19.en-hi.tsv.gz"])
+    assert_shares_are_plain([(target, source) for source, target in pairs])
 
 
 def test_language_is_the_probability_of_the_worse_side() -> None:

@@ -42,7 +42,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
 
     A line is source TAB target; lines are in the order of a hash of the source. Memory holds the keys of the
     benchmarks, 20,000 pairs, a 256th of the text and of its hashes, and 200 bytes for each held-out pair. The disk
-    holds the text twice more, with 50 bytes for each pair. `near_duplicates` takes more, see `NearDuplicates`.
+    holds the text once more, with 50 bytes for each pair. `near_duplicates` takes more, see `NearDuplicates`.
 
     Args:
         settings: see the class.

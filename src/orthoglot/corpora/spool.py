@@ -17,8 +17,7 @@ from orthoglot.text.hashes import passing_hashes
 SHARD = 1_000_000  # lines of a shard
 # Parts that a corpus is divided into by the first byte of a hash; one of them is in memory at a time.
 PARTS = 256
-# Bytes of all parts that are in memory before they are written: small corpora need no files.
-WAITING = 1 << 23
+WAITING = 1 << 23  # bytes that parts keep in memory before they write them: small corpora need no files
 # 64 bits of something, and the number of the text that has it.
 ROW = np.dtype([("key", "<u8"), ("row", "<i8")])
 LEVEL = 2  # twice as fast as 3, for files 6 % larger
@@ -28,7 +27,7 @@ class Parts:
     """What belongs to each first byte of a hash, in files of a new folder but for the last 8 MiB."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir()
+        self._folder = folder
         self._paths = [folder / f"{number:02x}" for number in range(PARTS)]
         self._waiting: list[list[bytes]] = [[] for _ in self._paths]
         self._size = 0
@@ -44,6 +43,7 @@ class Parts:
             waiting.append(some.tobytes() if isinstance(some, np.ndarray) else "".join(some).encode())
             self._size += len(waiting[-1])
         if self._size > WAITING:
+            self._folder.mkdir(exist_ok=True)
             for path, waiting in zip(self._paths, self._waiting, strict=True):
                 with path.open("ab") as file:
                     file.writelines(waiting)
@@ -52,8 +52,9 @@ class Parts:
 
     def contents(self) -> Iterator[bytes]:
         """The content of each part."""
+        written = self._folder.exists()
         for path, waiting in zip(self._paths, self._waiting, strict=True):
-            yield (path.read_bytes() if path.exists() else b"") + b"".join(waiting)
+            yield (path.read_bytes() if written else b"") + b"".join(waiting)
 
     def __iter__(self) -> Iterator[bytes]:
         """The content of each part, which is removed from disk when the next one is asked for."""

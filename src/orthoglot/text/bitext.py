@@ -13,7 +13,8 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import chain, islice
+from itertools import chain, islice, starmap
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
@@ -55,7 +56,7 @@ class Table(NamedTuple):
     def pairs(self) -> Iterator[SentencePair]:
         """The sentences of each row."""
         source, target, *_ = self.places
-        return (SentencePair(row[source], row[target]) for row in self.rows)
+        return starmap(SentencePair, map(itemgetter(source, target), self.rows))
 
 
 class LeftOut(NamedTuple):
@@ -83,7 +84,7 @@ def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
             files have different numbers of lines.
     """
     if len(files) == 1:
-        return map(SentencePair._make, read_rows(files[0], 2))
+        return starmap(SentencePair, read_rows(files[0], 2))
     source, target = files
     return aligned(read_lines(source), read_lines(target), str(source), str(target))
 
@@ -196,14 +197,16 @@ def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
         DataError: the file is missing, empty, truncated or not UTF-8; a line has not `columns` columns (0: as
             many as the first one).
     """
-    number = 0
-    for number, line in enumerate(read_lines(path), 1):
-        row = line.split("\t")
-        columns = columns or len(row)
-        if len(row) != columns:
-            raise DataError(f"{path}: line {number} has {len(row)} columns, not {columns}")
-        yield row
-    if not number:
+    lines, done = read_lines(path), 0
+    while rows := [line.split("\t") for line in islice(lines, LINES)]:
+        columns = columns or len(rows[0])
+        sizes = [*map(len, rows)]
+        if sizes.count(columns) < len(sizes):
+            place, size = next((place, size) for place, size in enumerate(sizes) if size != columns)
+            raise DataError(f"{path}: line {done + place + 1} has {size} columns, not {columns}")
+        yield from rows
+        done += len(rows)
+    if not done:
         raise DataError(f"{path} is empty")
 
 

@@ -23,9 +23,9 @@ def hashes_of_bytes(texts: Iterable[bytes], person: bytes = b"") -> np.ndarray:
 
 
 def passing_hashes(values: Iterable[Hashable], count: int) -> np.ndarray:
-    """Python's 64 bits of `count` values (N,) uint64: others in another process, so for no file that stays.
+    """Python's own 64-bit hash of `count` values (N,) uint64: it differs between processes, so no file may keep it.
 
-    An eighth of the time of `hashes`, as nothing is encoded.
+    Nothing is encoded, so it is several times as fast as `hashes`, and faster than xxh3.
     """
     return np.fromiter(map(hash, values), np.int64, count).view(np.uint64)
 
