@@ -17,7 +17,7 @@ Pair = Sequence[str]
 CHUNK = 100_000
 
 
-class MeaningFilter(FilterABC):  # type: ignore[misc]
+class MeaningFilter(FilterABC):
     """Keeps what `orthoglot filter` keeps: translations that score well and have no flag but a guess.
 
     Args:
@@ -47,7 +47,7 @@ class MeaningFilter(FilterABC):  # type: ignore[misc]
     ) -> None:
         super().__init__(name=name, workdir=workdir)
         self.threshold = threshold
-        self.languages = languages
+        self.source, self.target = languages
         self.identify = identify
         self.model = Model.load(model and Path(workdir, model), device)
 
@@ -55,9 +55,9 @@ class MeaningFilter(FilterABC):  # type: ignore[misc]
         """The cosine of the meaning parts of each pair; -1 with a flag that is no guess, a blank side among them."""
         for chunk in grouper(pairs, CHUNK):
             both = [(source, target) for source, target in chunk]
-            for one in score(self.model, both, tuple(self.languages), identify=self.identify):
-                flagged = one.score is None or (one.flag and not one.flag.endswith(GUESS))
-                yield LEAST if flagged else one.score
+            for one in score(self.model, both, (self.source, self.target), identify=self.identify):
+                flagged = one.flag and not one.flag.endswith(GUESS)
+                yield LEAST if one.score is None or flagged else one.score
 
     def accept(self, score: float) -> bool:
         """Whether the score is the threshold or more."""
