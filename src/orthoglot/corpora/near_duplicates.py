@@ -67,7 +67,7 @@ class NearDuplicates:
     nothing but the texts and their order.
 
     The disk takes 16 bytes for each text and band. Memory holds a 256th of that, and the texts that share a band with
-    another one: about 350 bytes for each text of the stream (docs/benchmarks/corpora.md).
+    another one: about 300 bytes for each text of the stream (docs/benchmarks/corpora.md).
 
     Args:
         folder: a new one.
