@@ -1,8 +1,9 @@
 """What the encoder's precision costs and gains on a CPU: docs/benchmarks/encode.md.
 
-    python benchmarks/precision.py ENCODER data/PRESET/benchmarks/tatoeba-112 data/PRESET/benchmarks/sts17 ...
+    python benchmarks/precision.py MODEL data/PRESET/benchmarks/tatoeba-112 data/PRESET/benchmarks/sts17 ...
 
-ENCODER is an encoder folder; the others are test sets as the workflow writes them. P@1 is of both ways, within a
+MODEL is a folder as of `orthoglot.load`: of an encoder its own vectors are measured, of others the meaning parts. The
+others are test sets as the workflow writes them. P@1 is of both ways, within a
 language; a correlation is Spearman's of cosines and scores; of several languages, the mean. A gap to float32 is paired;
 its interval is a bootstrap's over sentence pairs, 1,000 draws, seed 1. Each language is encoded in all precisions in
 turn, in one thread.
@@ -21,13 +22,13 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
+import orthoglot
 from orthoglot.benchmarks.collected import read_all
 from orthoglot.decomposers.base import unit
-from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import Precision
 from orthoglot.tasks.retrieval import hits
 
-DRAWS, BATCH_TOKENS, USUAL = 1000, 2048, "float32"
+DRAWS, USUAL = 1000, "float32"
 PRECISIONS = get_args(Precision)
 Sides = list[np.ndarray]
 
@@ -69,7 +70,7 @@ def main() -> None:
     """Encode all sets in all precisions, print two tables."""
     torch.set_num_threads(1)
     folder, *sets = map(Path, sys.argv[1:])
-    encoders = {precision: load_encoder(folder, "cpu", precision) for precision in PRECISIONS}
+    models = {precision: orthoglot.load(folder, "cpu", precision) for precision in PRECISIONS}
     seconds: dict[str, float] = defaultdict(float)
     count: Counter[str] = Counter()
     cosines: dict[str, list[np.ndarray]] = defaultdict(list)
@@ -81,9 +82,9 @@ def main() -> None:
             scores = np.array(pairs.gold) if pairs.gold else None
             statistic = percent if scores is None else correlation
             vectors: dict[str, Sides] = {}
-            for precision, encoder in encoders.items():
+            for precision, model in models.items():
                 start = time.process_time()
-                vectors[precision] = [encoder.encode(text, "", BATCH_TOKENS) for _, text in pairs.sides()]
+                vectors[precision] = [model.encode(text) for _, text in pairs.sides()]
                 seconds[precision] += time.process_time() - start
                 found[precision].append(columns_of(vectors[precision], scores))
                 both = zip(vectors[precision], vectors[USUAL], strict=True)

@@ -123,6 +123,9 @@ def test_the_class_refuses_what_it_does_not_know(filter_class: Any, tmp_path: Pa
         filter_class(treshold=0.5)
     with pytest.raises(ConfigError, match="no such folder"):
         filter_class(threshold=0.5, model="absent", workdir=str(tmp_path))
+    for threshold in (-1, float("nan"), "high"):
+        with pytest.raises(ConfigError, match="give a number above -1"):
+            filter_class(threshold=threshold)
 
 
 def test_opusfilter_runs_the_class_that_the_page_configures(
@@ -178,9 +181,13 @@ def test_the_plug_in_of_opuscleaner_is_a_pipe(
     # A name with a blank, a quote and a command of the shell stays a name.
     odd = tmp_path / "my 'model'; $(touch broken)"
     odd.symlink_to(models["discriminant"])
-    done = run(table(PAIRS), MODEL=odd, THRESHOLD=THRESHOLD, SRCLANG=LANGUAGES[0], TGTLANG=LANGUAGES[1])
+    languages = {"SRCLANG": LANGUAGES[0], "TGTLANG": LANGUAGES[1]}
+    done = run(table(PAIRS), MODEL=odd, THRESHOLD=THRESHOLD, **languages)
     assert (done.returncode, done.stdout) == (0, kept), done.stderr
     assert not (tmp_path / "broken").exists()
+    # Without a line feed at the end the last pair counts as well.
+    first = kept.splitlines(keepends=True)[0]
+    assert run(first.rstrip("\n"), MODEL=odd, THRESHOLD=THRESHOLD, **languages).stdout == first
     # What an earlier filter left nothing of is no error; what is no model is.
     assert (run("").returncode, run("").stdout) == (0, "")
     failed = run(table(PAIRS), MODEL=tmp_path / "absent")

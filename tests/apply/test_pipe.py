@@ -209,6 +209,11 @@ def test_of_two_near_duplicates_the_better_one_passes(tmp_path: Path) -> None:
         "reason", "near_duplicate", "near_duplicate", "low_score",
     ]  # fmt: skip
     assert "5 pairs: 4 kept" in run("filter", *given).stderr
+    # Signs alone have nothing in common.
+    signs = "source\ttarget\tscore\tflag\n!!!\t???\t0.9\t\n:)\t:(\t0.8\t\n"
+    (tmp_path / "signs.tsv").write_text(signs)
+    passed = run("filter", tmp_path / "signs.tsv", "--threshold", "0.5", "--near-duplicates", "1", "-o", kept)
+    assert "2 pairs: 2 kept" in passed.stderr
     assert run("filter", *given, "--near-duplicates", "0.5").exit_code == 2
     refused = run("filter", tmp_path / "scored.tsv", "--dry-run", "--near-duplicates", "0.8")
     assert isinstance(refused.exception, ConfigError)

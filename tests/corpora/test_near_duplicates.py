@@ -125,6 +125,25 @@ def test_parts_blocks_and_rows_that_went_before_change_nothing_else(
     assert not kept[~before].any()
 
 
+def test_sentences_of_a_template_are_not_all_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = random.Random(1)
+    words = ["".join(drawn.choices(ALPHABETS[0], k=18)) for _ in range(300)]
+    texts = [f"the weather report of the station {word} is given here every day at noon" for word in words]
+    compared: list[float] = []
+
+    def counted(first: str, second: str) -> float:
+        compared.append(similarity(first, second))
+        return compared[-1]
+
+    monkeypatch.setattr(near_duplicates, "similarity", counted)
+    assert not find_near_duplicates(texts, 0.8).any()
+    everything, compared[:] = len(compared), []
+    monkeypatch.setattr(near_duplicates, "COMPARED", 2)
+    assert not find_near_duplicates(texts, 0.8).any()
+    bands, _ = bands_of(0.8)
+    assert 0 < len(compared) <= 2 * bands * len(texts) < everything
+
+
 def test_nothing_is_no_error_and_low_thresholds_are_refused() -> None:
     assert find_near_duplicates([], 0.8).tolist() == []
     assert find_near_duplicates(["a", "b"], 0.8).tolist() == [False, False]

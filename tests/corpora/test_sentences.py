@@ -63,6 +63,8 @@ def test_lines_are_paragraphs_or_go_on_up_to_one_without_text() -> None:
         [(5, "Three.")],
     ]
     assert list(split(["今天下", "雨。", ""], "zh", wrapped=True)) == [[(1, "今天下雨。")]]
+    (((_, mixed),),) = split(["使用 Linux", "kernel 很", "好。"], "zh", wrapped=True)
+    assert mixed == "使用 Linux kernel 很好。"
     assert list(paragraphs(text[1:])) == [[(1, "came\u2028late.")], [(4, "Three.")]]
     with pytest.raises(ConfigError, match="unknown language"):
         list(split(text, "klingon"))

@@ -11,6 +11,7 @@ from opusfilter.util import grouper
 from orthoglot.apply.model import Model
 from orthoglot.apply.score import LEAST, score
 from orthoglot.apply.scored import GUESS
+from orthoglot.errors import ConfigError
 
 Pair = Sequence[str]
 # Pairs that are scored together, as many as OpusFilter's pipeline gives; their languages are learnt from the first.
@@ -46,6 +47,9 @@ class MeaningFilter(FilterABC):
         workdir: str = "",
     ) -> None:
         super().__init__(name=name, workdir=workdir)
+        # Also not a number; text of a configuration is none.
+        if not isinstance(threshold, int | float) or not threshold > LEAST:
+            raise ConfigError(f"threshold {threshold}: give a number above -1, which pairs with a flag have")
         self.threshold = threshold
         self.source, self.target = languages
         self.identify = identify

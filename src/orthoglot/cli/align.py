@@ -118,7 +118,14 @@ def align(
         summary |= {
             "kinds": dict(sorted(kinds.items())),
             **about_pairs([row[1:3] for row in rows], np.array([row[0] for row in rows])),
-            "options": {"part": opened.part, "languages": languages, "join": join, **how},
+            "options": {
+                "part": opened.part,
+                "languages": languages,
+                "join": join,
+                "split": split,
+                **how,
+                "precision": precision,
+            },
             "model": opened.model.identity,
         }
         write_summary(output, summary)

@@ -151,13 +151,20 @@ def filter(
 def _mark_near_duplicates(
     pairs: Pairs, every: Sequence[Scored], threshold: float, reasons: list[str]
 ) -> None:
-    """Give this reason to each pair without one that is a near-duplicate of one with a better score, or earlier."""
+    """Give this reason to each pair without one that is a near-duplicate of one with a better score, or earlier.
+
+    A pair with a side without letters and digits is like no other.
+    """
     from orthoglot.corpora.near_duplicates import find_near_duplicates
     from orthoglot.text.keys import normalised
 
-    passed = [number for number, reason in enumerate(reasons) if not reason]
-    passed.sort(key=lambda number: every[number].score or 0.0, reverse=True)
-    texts = ["\t".join(map(normalised, pairs.pairs[number])) for number in passed]
+    keys = {
+        number: sides
+        for number, reason in enumerate(reasons)
+        if not reason and all(sides := [*map(normalised, pairs.pairs[number])])
+    }
+    passed = sorted(keys, key=lambda number: every[number].score or 0.0, reverse=True)
+    texts = ["\t".join(keys[number]) for number in passed]
     for number in compress(passed, find_near_duplicates(texts, threshold)):
         reasons[number] = "near_duplicate"
 

@@ -78,7 +78,8 @@ def mine(
         given = (opened.model.identity, opened.part, margin, retrieval, neighborhood)
         if given != (known.model, known.part, known.margin, known.retrieval, known.neighborhood):
             raise ConfigError(
-                f"{calibration}: made with another model, part, margin, retrieval or neighborhood"
+                f"{calibration}: made with another model, part, margin, retrieval or neighborhood, or in float32 "
+                "where --precision differs"
             )
         threshold = known.threshold if threshold is None else threshold
     shared: dict[str, Any] = {"part": opened.part, "languages": languages}
@@ -119,7 +120,7 @@ def mine(
             **mining.about_pairs(
                 [(ours.sentences[i], theirs.sentences[j]) for i, j, *_ in mined], pairs.margins
             ),
-            "options": {**shared, **how},
+            "options": {**shared, **how, "precision": precision},
             "model": opened.model.identity,
             **facts,
         }

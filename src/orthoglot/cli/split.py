@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +32,14 @@ def split(
     from orthoglot.text.bitext import read_lines, write_lines
 
     sentences.check_language(language)
-    paragraphs = list(sentences.split(read_lines(text), language, wrapped=wrapped))
-    texts = ([*[""] * (number > 0), *(one for _, one in some)] for number, some in enumerate(paragraphs))
-    write_lines(output, chain.from_iterable(texts))
-    total = sum(map(len, paragraphs))
-    typer.echo(f"{total} sentences of {len(paragraphs)} paragraphs: {output}", err=True)
+    total = paragraphs = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal total, paragraphs
+        for paragraph in sentences.split(read_lines(text), language, wrapped=wrapped):
+            yield from [""] * (paragraphs > 0)
+            yield from (sentence for _, sentence in paragraph)
+            total, paragraphs = total + len(paragraph), paragraphs + 1
+
+    write_lines(output, lines())
+    typer.echo(f"{total} sentences of {paragraphs} paragraphs: {output}", err=True)

@@ -22,6 +22,9 @@ PERMUTATIONS = 128
 RECALL = 0.99
 SEED = 1
 AT_ONCE = 2_000  # texts whose shingles are in memory
+# Texts of a band that the next one is compared with, the last that stay. Sentences of one template share bands though
+# they are less similar than the threshold: compared with all, they take a time that grows with the square of the text.
+COMPARED = 64
 # An odd number, for a hash of whole numbers by multiplication.
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
@@ -63,8 +66,8 @@ class NearDuplicates:
     """Which texts of a stream are near-duplicates, decided after all have been read.
 
     Text by text in their order, one goes if its similarity with an earlier one that stays is the threshold or more.
-    Texts that share no band of MinHash are not compared, see `bands_of`; nothing else goes. The result depends on
-    nothing but the texts and their order.
+    Texts that share no band of MinHash are not compared, see `bands_of`, and of a band the last 64 that stay are;
+    nothing else goes. The result depends on nothing but the texts and their order.
 
     The disk takes 16 bytes for each text and band. Memory holds a 256th of that, and the texts that share a band with
     another one: about 300 bytes for each text of the stream (docs/benchmarks/corpora.md).
@@ -102,7 +105,7 @@ class NearDuplicates:
         candidates[shared["row"]] = True
         numbers, starts = np.unique(shared["row"], return_index=True)
         places = pairwise([*starts.tolist(), len(shared)])
-        stay: defaultdict[int, list[str]] = defaultdict(list)  # by band: the texts that stay
+        stay: defaultdict[int, list[str]] = defaultdict(list)  # by band: the last texts that stay
         chosen = compress(lines, candidates)
         for number, place, line in zip(numbers.tolist(), places, chosen, strict=True):
             keys = shared["key"][slice(*place)].tolist()
@@ -112,7 +115,7 @@ class NearDuplicates:
                 kept[number] = False
             else:
                 for key in keys:
-                    stay[key].append(ours)
+                    stay[key] = [*stay[key][1 - COMPARED :], ours]
 
     def _shared(self, kept: np.ndarray) -> np.ndarray:
         """The bands of two texts or more, by text."""

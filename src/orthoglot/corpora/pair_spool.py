@@ -24,7 +24,7 @@ ROW = np.dtype([("order", "<u8"), ("key", "<u8"), ("sizes", "<i4", 2), ("split",
 
 
 class PairSpool:
-    """Pairs in the order of a hash of their sources.
+    """Pairs in 256 parts by the first byte of a hash of their sources, within a part in the order of reading.
 
     Memory holds one block of pairs and a 256th of the corpus; the disk its text and about 50 bytes for each pair.
     """

@@ -27,7 +27,8 @@ class CleaningSettings(Settings):
     """Whether a pair that came before is dropped."""
     near_duplicates: PartOfOne = 0.0
     """Similarity of a pair that is dropped with one that stays, from 0.7; 0.8 is usual; 0 to keep all. Of a text the
-    first stays, of pairs the first by a hash of the source. See `orthoglot.corpora.near_duplicates.similarity`."""
+    first stays, of pairs the first in one of 256 parts by a hash of the source. See
+    `orthoglot.corpora.near_duplicates.similarity`."""
     drop_controls: bool = False
     """Whether a pair with control characters or U+FFFD is dropped; if not, control characters become spaces."""
     min_script: PartOfOne = 0.0

@@ -18,6 +18,8 @@ FAMILIES = ("bert", "roberta", "xlm-roberta")
 class Int8Network:
     """Stands in for the transformers model of an encoder that is used on a CPU.
 
+    It computes in as many threads as PyTorch has when it is made.
+
     A matrix has one scale a row, W = diag(s) Q with |Q| <= 127; so have the states that it is multiplied with. Sums are
     in 32-bit integers; softmax, LayerNorm, biases and the pooling after the last layer are in float32.
 
@@ -36,7 +38,7 @@ class Int8Network:
         config = model.config
         if config.model_type not in FAMILIES or config.hidden_act != "gelu":
             raise ConfigError(
-                f"encoder {name}: precision int8 is for networks of the families {', '.join(FAMILIES)}"
+                f"encoder {name}: precision int8 is for networks of the families {', '.join(FAMILIES)} with GELU"
             )
         if model.device.type != "cpu":
             raise ConfigError(f"encoder {name}: precision int8 is for the CPU; give device cpu, or bfloat16")

@@ -45,9 +45,9 @@ def split(lines: Iterable[str], language: str, *, wrapped: bool = False) -> Iter
         ConfigError: an unknown language.
     """
     language = canonical(language)
-    between = " " if has_spaces(language) else ""
+    spaces = has_spaces(language)
     for block in paragraphs(lines):
-        whole = [(block[0][0], between.join(text for _, text in block))] if wrapped else block
+        whole = [(block[0][0], _unwrapped([text for _, text in block], spaces))] if wrapped else block
         for line, text in whole:
             if found := _sentences(text, language):
                 yield [(line, sentence) for sentence in found]
@@ -69,6 +69,15 @@ def joined(sentences: Sequence[str]) -> str:
     text = " ".join(sentences)
     count = len(_CHINESE_OR_JAPANESE.findall(text))
     return "".join(sentences) if count > len(_OTHER_WORD.findall(text)) else text
+
+
+def _unwrapped(lines: Sequence[str], spaces: bool) -> str:
+    """One text of lines, without a blank where a language without blanks goes on: not between two words of ASCII."""
+    text = ""
+    for line in lines:
+        blank = text and (spaces or (text[-1].isascii() and line[0].isascii()))
+        text += " " * bool(blank) + line
+    return text
 
 
 def _sentences(paragraph: str, language: str) -> list[str]:
