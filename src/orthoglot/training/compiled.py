@@ -33,7 +33,7 @@ def compiled(objective: Objective, batch: Pairs, label: str) -> Callable[[Pairs]
     try:
         loss(batch)["total"].backward()
     except Exception as error:  # what the batch itself causes, the objective raises again
-        logger.info("%s: not compiled (%s)", label, str(error).partition("\n")[0])
+        logger.info("%s: not compiled (%s)", label, " ".join(str(error).split())[:500])
         return objective
     logger.info("%s: the objective is compiled", label)
     return loss
