@@ -276,11 +276,11 @@ def test_a_line_per_pair_on_standard_output(models: dict[str, Path], tmp_path: P
 
 
 def test_progress_counts_the_bytes_of_both_sides(models: dict[str, Path]) -> None:
-    told: list[int] = []
+    counted: list[int] = []
     pairs = [*PAIRS[:30], ("", "ñandutí"), ("same", "same")]
-    list(score(load(models["discriminant"], device="cpu"), pairs, block=10, done=told.append))
-    assert sum(told) == sum(len(side.encode()) for pair in pairs for side in pair)
-    assert len(told) >= 2 * 4
+    list(score(load(models["discriminant"], device="cpu"), pairs, block=10, done=counted.append))
+    assert sum(counted) == sum(len(side.encode()) for pair in pairs for side in pair)
+    assert len(counted) >= 2 * 4
 
 
 def test_what_was_filtered_and_why(models: dict[str, Path], tmp_path: Path) -> None:

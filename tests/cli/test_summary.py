@@ -77,6 +77,9 @@ def test_nothing_to_export_is_one_line(run: Path, monkeypatch: pytest.MonkeyPatc
     said = invoke(run, "--models", str(run / "models"), "--output", str(run / "model"))
     assert isinstance(said.exception, ConfigError)
     assert "one map holds none" in str(said.exception)
+    elsewhere = invoke(run, "--models", str(run / "absent"), "--output", str(run / "model"))
+    assert isinstance(elsewhere.exception, ConfigError)
+    assert "absent holds no such decomposer" in str(elsewhere.exception)
     alone = invoke(run, "--models", "models")
     assert "--models and --output go together" in str(alone.exception)
 

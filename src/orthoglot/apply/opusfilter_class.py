@@ -47,7 +47,7 @@ class MeaningFilter(FilterABC):
         workdir: str = "",
     ) -> None:
         super().__init__(name=name, workdir=workdir)
-        # Also not a number; text of a configuration is none.
+        # Of NaN no comparison is true.
         if not isinstance(threshold, int | float) or not threshold > LEAST:
             raise ConfigError(f"threshold {threshold}: give a number above -1, which pairs with a flag have")
         self.threshold = threshold

@@ -91,6 +91,9 @@ def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> t
     refused: dict[str, str] = {}
     for row in best_first([row for row in rows if row.encoder == encoder and row.role != "undivided"]):
         seeds = sorted((models / "decomposers" / encoder / row.method).glob("seed*"))
+        if not seeds:
+            refused[row.method] = f"{models} holds no such decomposer"
+            continue
         try:
             export(seeds[0], output, records=records)
         except ConfigError as error:

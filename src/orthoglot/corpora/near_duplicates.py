@@ -36,7 +36,7 @@ def shingles(text: str) -> frozenset[str]:
     No words are needed, so languages without blanks between words are treated like others.
     """
     text = f"\t{text}\t"
-    return frozenset(map("".join, zip(text, text[1:], text[2:], strict=False)))
+    return frozenset([text[start : start + 3] for start in range(len(text) - 2)])
 
 
 def similarity(first: str, second: str) -> float:

@@ -13,7 +13,7 @@ from orthoglot.corpora.cleaning import drop_dissimilar
 from orthoglot.corpora.filters import Sides
 from orthoglot.corpora.near_duplicates import NearDuplicates
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.corpora.spool import Column, Parts, Shards, repeated
+from orthoglot.corpora.spool import Column, Parts, Shards, counted, repeated
 from orthoglot.text.characters import lengths
 from orthoglot.text.hashes import passing_hashes
 from orthoglot.text.keys import key_of_line, normalised
@@ -60,18 +60,18 @@ class PairSpool:
                 if self._cleaning.drop_duplicates:  # in the same part, as their sources have the same hash
                     kept[start + repeated(keys)] = False
                 start += len(keys)
-        left = _counted("duplicate", kept, self._count, dropped)
+        left = counted("duplicate", kept, self._count, dropped)
         if threshold := self._cleaning.near_duplicates:
             similar = NearDuplicates(self._folder / "similar", threshold)
             for content in self._lines.contents():
                 similar.add([*map(key_of_line, content.split(b"\n")[:-1])])
             lines = chain.from_iterable(content.split(b"\n")[:-1] for content in self._lines.contents())
             similar.clear_similar(kept, lines, key_of_line)
-            left = _counted("near_duplicate", kept, left, dropped)
+            left = counted("near_duplicate", kept, left, dropped)
         if not self._cleaning.opusfilter:
             sizes = Column(self._folder / "all", ROW, "sizes")
             drop_dissimilar(sizes, kept, self._cleaning.max_ratio)
-        _counted("ratio", kept, left, dropped, always=True)
+        counted("ratio", kept, left, dropped, always=True)
         return kept
 
     def write(self, kept: np.ndarray, dropped: Counter[str], output: Path) -> dict[Split, int]:
@@ -106,16 +106,6 @@ class PairSpool:
             for one in shards.values():
                 one.close()
         return {split: one.count for split, one in shards.items()}
-
-
-def _counted(
-    reason: str, kept: np.ndarray, before: int, dropped: Counter[str], *, always: bool = False
-) -> int:
-    """How many stay; those that went since `before` are counted."""
-    left = int(np.count_nonzero(kept))
-    if always or left < before:
-        dropped[reason] += before - left
-    return left
 
 
 def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int]) -> tuple[list[bytes], int]:

@@ -5,8 +5,10 @@ What is here keeps a small part of a corpus in memory, whatever its size.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +40,7 @@ class Parts:
         order = np.argsort(part, kind="stable")
         ends = np.cumsum(np.bincount(part, minlength=PARTS)).tolist()
         rows = content[order] if isinstance(content, np.ndarray) else [content[row] for row in order.tolist()]
-        for waiting, start, end in zip(self._waiting, [0, *ends], ends, strict=False):
+        for waiting, (start, end) in zip(self._waiting, pairwise([0, *ends]), strict=True):
             some = rows[start:end]
             waiting.append(some.tobytes() if isinstance(some, np.ndarray) else "".join(some).encode())
             self._size += len(waiting[-1])
@@ -82,6 +84,16 @@ def repeated(keys: np.ndarray) -> np.ndarray:
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     return order[1:][ordered[1:] == ordered[:-1]]
+
+
+def counted(
+    reason: str, kept: np.ndarray, before: int, dropped: Counter[str], *, always: bool = False
+) -> int:
+    """How many stay; those that went since `before` are counted."""
+    left = int(np.count_nonzero(kept))
+    if always or left < before:
+        dropped[reason] += before - left
+    return left
 
 
 class Firsts:

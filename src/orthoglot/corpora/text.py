@@ -20,7 +20,7 @@ from orthoglot.corpora.cleaning import Banned, Cleaner
 from orthoglot.corpora.near_duplicates import NearDuplicates
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.corpora.spool import SHARD, Firsts, Shards, shards
+from orthoglot.corpora.spool import SHARD, Firsts, Shards, counted, shards
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
@@ -121,17 +121,17 @@ def _write_new(
     new[:] = True
     if settings.drop_duplicates:
         firsts.clear_repeated(new)
-    distinct = int(np.count_nonzero(new))
+    left = counted("duplicate", new, count, dropped)
     if similar:
         with (spool / "text").open("rb") as file:
             similar.clear_similar(new, file, key_of_line)
+        counted("near_duplicate", new, left, dropped)
     written = Shards(output, "text", "txt")
     with (spool / "text").open("rb") as file:
         for start in range(0, count, BLOCK):
             lines = islice(file, BLOCK)
             written.write([line[:-1] for line in compress(lines, new[start : start + BLOCK].tolist())])
     written.close()
-    dropped.update(+Counter(duplicate=count - distinct, near_duplicate=distinct - written.count))
     return written.count
 
 
