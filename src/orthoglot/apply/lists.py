@@ -124,7 +124,8 @@ def score(
     pairs = list(zip(source, target, strict=True))
     bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
-        found = list(score_pairs(opened, pairs, (source_language, target_language), done=bar.update))
+        languages = (source_language, target_language)
+        found = list(score_pairs(opened, pairs, languages, done=bar.update, judged=True))
     score, flag, similarity = zip(*found, strict=True)
     return Scores(np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
 

@@ -18,7 +18,7 @@ Role = Literal["undivided", "ours", "published", "best"]
 ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
-OUR_ARCHITECTURES = frozenset({"discriminant", "turned_discriminant"})
+OUR_ARCHITECTURES = frozenset({"discriminant", "turned_discriminant", "plda"})
 # A loss that is in none of the papers.
 OUR_TERMS = "contrastive"
 # What is added to the terms of a paper's method.

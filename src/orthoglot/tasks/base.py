@@ -149,6 +149,7 @@ class Vectors:
         # A task may have a side that methods take for text of another language: `orthoglot.tasks.suite.qe`.
         self._languages = {side: language for side, (_, language) in sides.items()}
         self._languages |= getattr(task, "taken_for", {})
+        self._judged = getattr(task, "judged", False)
         self._models = models
         self.seeds = list(models)
         self.views: tuple[View, ...] = VIEWS if all(models.values()) else ("sentence",)
@@ -158,7 +159,12 @@ class Vectors:
         codes = self._languages.values()
         return {
             side: view(
-                self._stored[side], self._models[seed], code, name, other(codes, code) if paired else None
+                self._stored[side],
+                self._models[seed],
+                code,
+                name,
+                other(codes, code) if paired else None,
+                judged=self._judged,
             )
             for side, code in self._languages.items()
         }
@@ -208,7 +214,13 @@ class PairTask:
 
 
 def view(
-    vectors: np.ndarray, decomposer: Decomposer | None, language: str, name: View, partner: str | None = None
+    vectors: np.ndarray,
+    decomposer: Decomposer | None,
+    language: str,
+    name: View,
+    partner: str | None = None,
+    *,
+    judged: bool = False,
 ) -> np.ndarray:
     """One view of sentence vectors of one language.
 
@@ -218,6 +230,7 @@ def view(
         language: canonical code; closed-form decomposers need it.
         name: which view.
         partner: the other language of the pair, if it is about a pair.
+        judged: meaning parts as `Decomposer.judged` has them.
     Returns:
         (N, D) float32.
     Raises:
@@ -228,7 +241,8 @@ def view(
     if decomposer is None:
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
     parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
-    return np.asarray(parts.meaning if name == "meaning" else parts.language, dtype=np.float32)
+    meaning = decomposer.judged(parts.meaning) if judged else parts.meaning
+    return np.asarray(meaning if name == "meaning" else parts.language, dtype=np.float32)
 
 
 def other(languages: Iterable[str], language: str) -> str | None:

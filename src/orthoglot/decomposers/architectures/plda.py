@@ -1,0 +1,198 @@
+"""Probabilistic linear discriminant analysis of translations, whose cosines keep how much a sentence says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from orthoglot.decomposers.architectures.discriminant import Scatter
+from orthoglot.decomposers.base import QUALITY, WORTH, ClosedForm, Languages, Split, Weights
+from orthoglot.decomposers.choice import Candidate
+from orthoglot.decomposers.moments import Block, Moments, PairMoments
+from orthoglot.errors import DataError
+from orthoglot.settings import Settings
+
+SHRINKAGES = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
+
+
+class PldaSettings(Settings):
+    """Settings of PLDA."""
+
+    shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share by which PLDA moves the covariance of differences towards a multiple of the identity; chosen by
+    cross-validation if it is null."""
+
+
+class Model:
+    """x - mean = meaning + difference, both normal, with covariances S_b and S_w; a translation has the same meaning.
+
+    Attributes:
+        mean: of all training vectors (D,).
+        within: S_w = E[(a - b) (a - b)^T] / 2 over training translations (a, b) of unit vectors (D, D).
+        between: S_b of `_between` (D, D).
+        total: covariance of all training vectors (D, D); `spread`: that of a language's, the mean over languages.
+        languages: K.
+    Source: Ioffe, "Probabilistic Linear Discriminant Analysis", ECCV 2006; docs/papers.md#plda.
+    """
+
+    def __init__(self, moments: Moments, pairs: PairMoments) -> None:
+        scatter = Scatter.of(moments, pairs)
+        self.mean, self.spread, self.languages = scatter.mean, scatter.spread, len(moments.languages)
+        self.within = scatter.squares - scatter.shared
+        self.total = scatter.squares - np.outer(self.mean, self.mean)
+        self.between = _between(scatter.shared - np.outer(self.mean, self.mean), pairs)
+
+    @cached_property
+    def _axes(self) -> tuple[np.ndarray, np.ndarray]:
+        sizes, axes = np.linalg.eigh(self.within)
+        return sizes, axes
+
+    def directions(self, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
+        """W U (D, D) and w (D,) in falling order, negative ones as 0: W S_w' W = I, W S_b W = U diag(w) U^T.
+
+        Raises:
+            DataError: S_w' = (1 - s) S_w + s (tr S_w / D) I has no inverse.
+        """
+        plain, axes = self._axes
+        sizes = (1 - shrinkage) * plain + shrinkage * plain.mean()
+        # What float32 vectors leave in a direction without variance.
+        if sizes[0] <= np.trace(self.total) * np.finfo(np.float32).eps ** 2:
+            raise DataError(
+                f"plda: the differences of translations do not fill their {len(plain)} dimensions; more sentences "
+                "or a shrinkage above 0 would"
+            )
+        whiten = axes / np.sqrt(sizes) @ axes.T
+        worth, turn = np.linalg.eigh(whiten @ self.between @ whiten)
+        return (whiten @ turn)[:, ::-1], np.maximum(worth[::-1], 0)
+
+    def constant(self, meaning: np.ndarray) -> float:
+        """The root mean square length of the training vectors (x - mean) @ meaning."""
+        return float(np.sqrt(np.sum(meaning * (self.total @ meaning))))
+
+
+def _between(shared: np.ndarray, pairs: PairMoments) -> np.ndarray:
+    """S_b = (1 - r) C + r (tr C / D) I, r = min(1, sum_k |C_k - mean C|^2 / (K (K - 1) |mean C - (tr / D) I|^2)).
+
+    C is what all translations share, C_k the same of pair of languages k alone, less its own means. How much the C_k
+    differ says how far their mean is from that of other text and other languages. One pair of languages cannot
+    say it: then r is 1.
+
+    Args:
+        shared: C = E[a b^T + b a^T] / 2 - mean mean^T (D, D).
+        pairs: of K pairs of languages.
+    """
+    dim, count = len(shared), len(pairs.counts)
+
+    def isotropic(matrix: np.ndarray) -> np.ndarray:
+        return np.trace(matrix) / dim * np.eye(dim)
+
+    each = [pairs.covariance(pair) for pair in pairs.counts]
+    each = [(one + one.T) / 2 for one in each]
+    mean = np.sum(each, axis=0) / count
+    apart, size = sum(np.sum((one - mean) ** 2) for one in each), np.sum((mean - isotropic(mean)) ** 2)
+    r = min(1.0, apart / (count * (count - 1) * size)) if count > 1 and size else 1.0
+    return (1 - r) * shared + r * isotropic(shared)
+
+
+def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.ndarray]:
+    """meaning = (c, sqrt(w / (1 + w)) u), u = (x - mean) W U without the direction of the least w, x = e / |e|.
+
+    In the directions W U, sentences differ from their translations with variance 1 and share meaning with variance w.
+    The constant c is the root mean square length of the other numbers in training. A sentence near the mean says
+    little, and its direction is noise: without c, a vector of length 1 would give that the weight of any other. With
+    it, cosines are between those of directions and a function of distances, as the model's log-likelihood ratio is.
+
+    quality scales the numbers of a meaning vector so that a cosine estimates which share of its meaning a translation
+    has kept. If the two share t w instead of w, the locally most powerful test of t < 1 has the weights
+
+        w (w^2 + (1 + w)^2) / (1 + 2 w)^2    of u_d u'_d
+
+    The language part is what, among sentences of one language, no linear map predicts from the directions with meaning:
+
+        language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T S A)^+ A^T S
+
+    with S the mean covariance of a language's training vectors. The directions left out are those with the least w, as
+    many as K language means can span.
+
+    Args:
+        moments, pairs: of unit vectors, with products.
+        shrinkage: s in [0, 1]; 1 leaves the metric of the encoder.
+    Returns:
+        mean, offset: (D,); meaning, language: (D, D); meaning = (x - mean) @ meaning + offset, language = (x - mean) @
+        language. worth: (D,), w, their sum for c. quality: (D,).
+    Raises:
+        DataError: no translation, or S_w has no inverse.
+    Source: Ioffe 2006; docs/papers.md#plda.
+    """
+    model = Model(moments, pairs)
+    directions, w = model.directions(shrinkage)
+    kept, w = directions[:, :-1], w[:-1]
+    meaning = kept * np.sqrt(w / (1 + w))
+    zero = np.zeros((len(kept), 1))
+    weights = np.sqrt((w**2 + (1 + w) ** 2) * (1 + w)) / (1 + 2 * w)
+    informative = directions[:, : len(directions) - max(1, model.languages - 1)]
+    weighed = informative.T @ model.spread
+    # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
+    inverse = np.linalg.pinv(weighed @ informative, rcond=1e-6, hermitian=True)
+    return {
+        "mean": model.mean,
+        "meaning": np.concatenate([zero, meaning], axis=1),
+        "offset": np.concatenate([[model.constant(meaning)], np.zeros(len(w))]),
+        WORTH: np.concatenate([[w.sum()], w]),
+        QUALITY: np.concatenate([[0], weights]),
+        "language": np.eye(len(kept)) - informative @ inverse @ weighed,
+    }
+
+
+def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
+    """Meaning and language of unit vectors (N, D) of any language."""
+    apart = vectors - weights["mean"]
+    return apart @ weights["meaning"] + weights["offset"], apart @ weights["language"]
+
+
+def candidates(
+    moments: Moments, pairs: PairMoments, blocks: Sequence[Block], _: Mapping[str, Any]
+) -> Iterator[Candidate]:
+    """Meaning vectors of translations with every shrinkage; the distance counts steps from the largest.
+
+    Args:
+        moments, pairs: of the training pairs.
+        blocks: translations, of unit vectors.
+    """
+    model = Model(moments, pairs)
+    for step, shrinkage in enumerate(SHRINKAGES):
+        directions, w = model.directions(shrinkage)
+        meaning = directions[:, :-1] * np.sqrt(w[:-1] / (1 + w[:-1]))
+        constant, narrow = model.constant(meaning), meaning.astype(np.float32)
+        vectors = [
+            [
+                np.pad(
+                    (side - model.mean).astype(np.float32) @ narrow,
+                    ((0, 0), (1, 0)),
+                    constant_values=constant,
+                )
+                for side in block[:2]
+            ]
+            for block in blocks
+        ]
+        yield Candidate({"shrinkage": shrinkage}, step, [(source, target) for source, target in vectors])
+
+
+ARCHITECTURE = ClosedForm(
+    fit,
+    apply,
+    {
+        **{"mean": "D", "offset": "D", WORTH: "D", QUALITY: "D"},
+        **{"meaning": "D D", "language": "D D"},
+    },
+    products=True,
+    pairs=True,
+    pair_products=True,
+    settings=PldaSettings,
+    candidates=candidates,
+    unit=True,
+)

@@ -1,0 +1,239 @@
+"""Probabilistic linear discriminant analysis of translations, as docs/papers.md#plda defines it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
+from orthoglot.decomposers.architectures.plda import apply, candidates, fit
+from orthoglot.decomposers.base import Decomposer, Languages, unit
+from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
+from orthoglot.errors import DataError
+
+DIM = 10
+LANGUAGES = ["ar", "de", "en", "zh"]
+PAIRS = {("en", "de"): 400, ("en", "ar"): 150, ("de", "zh"): 90}
+ANY = Languages([], None, LANGUAGES)
+
+
+def texts(pairs: dict[tuple[str, str], int] = PAIRS, *, topics: float = 0.2, seed: int = 4) -> list[Block]:
+    """Unit vectors of translations: every language with a mean and a map, every pair of them with its topics.
+
+    Args:
+        pairs: how many translations.
+        topics: how much what the sentences mean varies from one pair of languages to the next.
+        seed: of all draws.
+    """
+    rng = np.random.default_rng(seed)
+    own = {
+        name: (0.4 * rng.normal(size=DIM), np.eye(DIM) + 0.1 * rng.normal(size=(DIM, DIM)))
+        for name in LANGUAGES
+    }
+    found = []
+    for pair, n in pairs.items():
+        sizes = np.linspace(0.1, 1, DIM) * np.exp(topics * rng.normal(size=DIM))
+        meaning = rng.normal(size=(n, DIM)) * sizes + 0.5 * rng.normal(size=DIM)
+        sides = [(meaning + 0.4 * rng.normal(size=(n, DIM))) @ own[name][1] + own[name][0] for name in pair]
+        found.append((unit(sides[0]), unit(sides[1]), pair))
+    return found
+
+
+def gathered(blocks: list[Block]) -> tuple[Moments, PairMoments]:
+    languages = sorted({name for block in blocks for name in block[2]})
+    moments, pairs = Moments(DIM, languages, products=True), PairMoments(DIM, products=True)
+    for a, b, pair in blocks:
+        moments.update(a, pair[0])
+        moments.update(b, pair[1])
+        pairs.update(a, b, pair)
+    return moments, pairs
+
+
+class Page(NamedTuple):
+    """What the page makes of the text."""
+
+    mean: np.ndarray
+    r: float
+    w: np.ndarray
+    u: np.ndarray
+    meaning: np.ndarray
+    language: np.ndarray
+
+
+def by_the_page(blocks: list[Block], s: float) -> Page:
+    """Nothing is taken from the implementation: who reads the page alone gets the same numbers."""
+    pairs = [(x, y) for a, b, _ in blocks for x, y in zip(a, b, strict=True)]
+    names = [name for a, _, pair in blocks for name in [pair[0]] * len(a) + [pair[1]] * len(a)]
+    vectors = np.array([x for a, b, _ in blocks for side in (a, b) for x in side])
+    mean = vectors.mean(axis=0)
+    within = sum(np.outer(x - y, x - y) for x, y in pairs) / (2 * len(pairs))
+    shared = sum(np.outer(x, y) + np.outer(y, x) for x, y in pairs) / (2 * len(pairs)) - np.outer(mean, mean)
+
+    def isotropic(matrix: np.ndarray) -> np.ndarray:
+        return np.trace(matrix) / DIM * np.eye(DIM)
+
+    each = []
+    for a, b, _ in blocks:
+        both = (a - a.mean(axis=0)).T @ (b - b.mean(axis=0)) / len(a)
+        each.append((both + both.T) / 2)
+    average, k, r = sum(each) / len(each), len(each), 1.0
+    if k > 1:
+        apart = sum(np.linalg.norm(one - average) ** 2 for one in each) / (k * (k - 1))
+        r = min(1.0, apart / np.linalg.norm(average - isotropic(average)) ** 2)
+    between = (1 - r) * shared + r * isotropic(shared)
+    sizes, axes = np.linalg.eigh((1 - s) * within + s * isotropic(within))
+    root = axes @ np.diag(sizes**-0.5) @ axes.T
+    w, turn = np.linalg.eigh(root @ between @ root)
+    w, turn = np.maximum(w[::-1], 0), turn[:, ::-1]
+    u = (vectors - mean) @ root @ turn
+    part = np.sqrt(w / (1 + w))[:-1] * u[:, :-1]
+    constant = np.sqrt(np.mean([row @ row for row in part]))
+
+    a = (root @ turn)[:, : DIM - max(1, len(set(names)) - 1)]
+    covariance = np.zeros((DIM, DIM))
+    for name in set(names):
+        own = vectors[np.array(names) == name]
+        covariance += (own - own.mean(axis=0)).T @ (own - own.mean(axis=0)) / len(vectors)
+    b = np.linalg.pinv(a.T @ covariance @ a, rcond=1e-6) @ a.T @ covariance
+    language = (vectors - mean) @ (np.eye(DIM) - a @ b)
+    return Page(mean, r, w, u, np.column_stack([np.full(len(part), constant), part]), language)
+
+
+@pytest.mark.parametrize("pairs", [PAIRS, {("en", "de"): 60}])
+@pytest.mark.parametrize("s", [0.0, 0.3, 0.9])
+def test_it_is_what_the_page_says(pairs: dict[tuple[str, str], int], s: float) -> None:
+    blocks = texts(pairs)
+    weights, page = fit(*gathered(blocks), s), by_the_page(blocks, s)
+    vectors = np.concatenate([side for block in blocks for side in block[:2]])
+    meaning, language = apply(weights, vectors, ANY)
+    # Each number but the first may have the other sign.
+    np.testing.assert_allclose(np.abs(meaning), np.abs(page.meaning), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(meaning[:, 0], page.meaning[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(weights["worth"][1:], page.w[:-1], rtol=1e-6)
+    np.testing.assert_allclose(language, page.language, rtol=1e-6, atol=1e-6)
+
+
+def test_how_much_pairs_of_languages_differ_decides_how_much_of_their_meaning_is_trusted() -> None:
+    alike, apart = (by_the_page(texts(topics=topics), 0.3).r for topics in (0.0, 1.0))
+    assert 0 < alike < 0.5 * apart <= 0.5
+    [worths] = [fit(*gathered(texts({("en", "de"): 400})), 1.0)["worth"][1:]]
+    # One pair of languages: with the encoder's own metric no direction has more meaning than another.
+    np.testing.assert_allclose(worths, worths[0], rtol=1e-6)
+
+
+def log_ratio(x: np.ndarray, y: np.ndarray, w: np.ndarray, t: float) -> float:
+    """log p(x, y | the two share t w) less the same for t = 1, of numbers u with variances 1 + w."""
+    found = 0.0
+    for a, b, size in zip(x, y, w, strict=True):
+        for sign, share in ((1, t), (-1, 1.0)):
+            covariance = np.array([[1 + size, share * size], [share * size, 1 + size]])
+            pair = np.array([a, b])
+            found -= (
+                sign * 0.5 * (np.log(np.linalg.det(covariance)) + pair @ np.linalg.solve(covariance, pair))
+            )
+    return found
+
+
+def test_quality_has_the_weights_of_the_most_powerful_test_of_a_meaning_that_is_not_whole() -> None:
+    """The derivative of the log-likelihood ratio by t at 1, in its mixed term."""
+    blocks, s, step = texts(), 0.3, 1e-5
+    weights, w = fit(*gathered(blocks), s), by_the_page(blocks, s).w[:-1]
+    ones, zeros = np.ones(1), np.zeros(1)
+    expected = []
+    for size in w:
+        # f(1, 1) - f(1, 0) - f(0, 1) + f(0, 0) leaves what is multiplied with u u'.
+        mixed = sum(
+            sign * (log_ratio(x, y, np.array([size]), 1 + step) - log_ratio(x, y, np.array([size]), 1 - step))
+            for x, y, sign in ((ones, ones, 1), (ones, zeros, -1), (zeros, ones, -1), (zeros, zeros, 1))
+        )
+        expected.append(mixed / (2 * step))
+    kept = weights["quality"][1:] ** 2 * w / (1 + w)
+    np.testing.assert_allclose(kept, expected, rtol=1e-5)
+    assert weights["quality"][0] == 0
+
+
+def noisy(seed: int) -> list[Block]:
+    """Meaning in half of the directions; sentences say more or less, and their translations are as noisy."""
+    rng = np.random.default_rng(seed)
+    offsets = {name: 2 * np.random.default_rng(n).normal(size=DIM) for n, name in enumerate(LANGUAGES)}
+    found = []
+    for pair in PAIRS:
+        meaning = rng.normal(size=(300, DIM)) * (np.arange(DIM) < 5) * rng.choice([0.3, 2.5], size=(300, 1))
+        sides = [meaning + 0.6 * rng.normal(size=(300, DIM)) + offsets[name] + 3 for name in pair]
+        found.append((unit(sides[0]), unit(sides[1]), pair))
+    return found
+
+
+def recall(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.mean((unit(x) @ unit(y).T).argmax(axis=1) == np.arange(len(x))))
+
+
+def test_the_constant_finds_more_translations_where_sentences_say_more_or_less() -> None:
+    weights = fit(*gathered(noisy(0)), 0.3)
+    gains, by_language = [], []
+    for a, b, _ in noisy(1):
+        (x, p), (y, q) = (apply(weights, side, ANY) for side in (a, b))
+        assert recall(x, y) > recall(a, b) + 0.1
+        gains.append(recall(x, y) - recall(x[:, 1:], y[:, 1:]))
+        by_language.append(recall(p, q))
+    assert min(gains) > 0
+    assert max(by_language) < 0.05
+
+
+def test_languages_are_not_needed_and_signs_of_batches_change_nothing() -> None:
+    blocks = texts()
+    halves = [
+        (a[rows], b[rows], pair) for a, b, pair in blocks for rows in (slice(None, 31), slice(31, None))
+    ]
+    for ours, theirs in zip(
+        fit(*gathered(blocks), 0.3).values(), fit(*gathered(halves[::-1]), 0.3).values(), strict=True
+    ):
+        np.testing.assert_allclose(np.abs(ours), np.abs(theirs), rtol=1e-6, atol=1e-9)
+
+
+def test_too_few_pairs_need_shrinkage() -> None:
+    few = [(a[:3], b[:3], pair) for a, b, pair in texts()[:1]]
+    with pytest.raises(DataError, match="do not fill their 10 dimensions"):
+        fit(*gathered(few), 0.0)
+    assert np.isfinite(fit(*gathered(few), 0.5)["meaning"]).all()
+
+
+def test_every_candidate_is_what_the_fit_would_give() -> None:
+    blocks = texts()
+    moments, pairs = gathered(blocks)
+    found = [*candidates(moments, pairs, blocks, {})]
+    assert [one.settings["shrinkage"] for one in found] == [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
+    assert [one.distance for one in found] == [*range(7)]
+    for one in found:
+        weights = fit(moments, pairs, **one.settings)
+        for (a, b, _), (x, y) in zip(blocks, one.vectors, strict=True):
+            for side, vectors in ((a, x), (b, y)):
+                cosines = unit(apply(weights, side, ANY)[0]) @ unit(apply(weights, side, ANY)[0]).T
+                np.testing.assert_allclose(unit(vectors) @ unit(vectors).T, cosines, atol=1e-5)
+
+
+def test_the_shrinkage_is_chosen_by_translations_that_were_left_out() -> None:
+    """Differences in one direction alone need a metric of their own; the same ones in all do not."""
+    rng = np.random.default_rng(2)
+    chosen = []
+    for sizes in (np.where(np.arange(DIM) == 0, 4.0, 0.1), np.full(DIM, 0.5)):
+        meaning = rng.normal(size=(60, DIM)) + 3
+        block = (meaning + sizes * rng.normal(size=(60, DIM)), meaning, ("en", "de"))
+        weights, facts = compute(PLDA, [block], ["de", "en"], DIM, {})
+        assert (
+            facts["validation"]["lowest"] <= facts["validation"]["chosen"] <= facts["validation"]["nearest"]
+        )
+        Decomposer("plda", "m", "toy", "abc", ["de", "en"], DIM, weights, facts).check()
+        chosen.append(facts["shrinkage"])
+    assert chosen[0] < 0.9 == chosen[1]
+
+
+def test_translations_are_judged_by_what_the_meaning_part_scales() -> None:
+    weights = {name: array.astype(np.float32) for name, array in fit(*gathered(texts()), 0.3).items()}
+    decomposer = Decomposer("plda", "m", "toy", "abc", LANGUAGES, DIM, weights, {})
+    meaning = decomposer.transform(texts()[0][0], "").meaning
+    np.testing.assert_array_equal(decomposer.judged(meaning), meaning * weights["quality"])
+    plain = Decomposer("m", "m", "toy", "abc", LANGUAGES, DIM, {}, {})
+    assert plain.judged(meaning) is meaning
