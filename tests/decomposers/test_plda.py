@@ -69,7 +69,6 @@ def by_the_page(blocks: list[Block], s: float) -> Page:
     vectors = np.array([x for a, b, _ in blocks for side in (a, b) for x in side])
     mean = vectors.mean(axis=0)
     within = sum(np.outer(x - y, x - y) for x, y in pairs) / (2 * len(pairs))
-    shared = sum(np.outer(x, y) + np.outer(y, x) for x, y in pairs) / (2 * len(pairs)) - np.outer(mean, mean)
 
     def isotropic(matrix: np.ndarray) -> np.ndarray:
         return np.trace(matrix) / DIM * np.eye(DIM)
@@ -82,7 +81,7 @@ def by_the_page(blocks: list[Block], s: float) -> Page:
     if k > 1:
         apart = sum(np.linalg.norm(one - average) ** 2 for one in each) / (k * (k - 1))
         r = min(1.0, apart / np.linalg.norm(average - isotropic(average)) ** 2)
-    between = (1 - r) * shared + r * isotropic(shared)
+    between = (1 - r) * average + r * isotropic(average)
     sizes, axes = np.linalg.eigh((1 - s) * within + s * isotropic(within))
     root = axes @ np.diag(sizes**-0.5) @ axes.T
     w, turn = np.linalg.eigh(root @ between @ root)
@@ -205,7 +204,7 @@ def test_every_candidate_is_what_the_fit_would_give() -> None:
     moments, pairs = gathered(blocks)
     found = [*candidates(moments, pairs, blocks, {})]
     assert [one.settings["shrinkage"] for one in found] == [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
-    assert [one.distance for one in found] == [*range(7)]
+    assert {one.distance for one in found} == {0}
     for one in found:
         weights = fit(moments, pairs, **one.settings)
         for (a, b, _), (x, y) in zip(blocks, one.vectors, strict=True):
@@ -222,9 +221,7 @@ def test_the_shrinkage_is_chosen_by_translations_that_were_left_out() -> None:
         meaning = rng.normal(size=(60, DIM)) + 3
         block = (meaning + sizes * rng.normal(size=(60, DIM)), meaning, ("en", "de"))
         weights, facts = compute(PLDA, [block], ["de", "en"], DIM, {})
-        assert (
-            facts["validation"]["lowest"] <= facts["validation"]["chosen"] <= facts["validation"]["nearest"]
-        )
+        assert facts["validation"]["lowest"] == facts["validation"]["chosen"]
         Decomposer("plda", "m", "toy", "abc", ["de", "en"], DIM, weights, facts).check()
         chosen.append(facts["shrinkage"])
     assert chosen[0] < 0.9 == chosen[1]

@@ -109,7 +109,7 @@ def score(
     threads: int | None = None,
     progress: bool = False,
 ) -> Scores:
-    """Score translations without references, as `orthoglot score` and `orthoglot.apply.score.score` do.
+    """Score translations without references, as `orthoglot score` does.
 
     Args:
         source, target: N sentences each; arguments otherwise as of `mine`.

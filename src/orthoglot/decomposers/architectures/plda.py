@@ -44,7 +44,7 @@ class Model:
         self.mean, self.spread, self.languages = scatter.mean, scatter.spread, len(moments.languages)
         self.within = scatter.squares - scatter.shared
         self.total = scatter.squares - np.outer(self.mean, self.mean)
-        self.between = _between(scatter.shared - np.outer(self.mean, self.mean), pairs)
+        self.between = _between(pairs)
 
     @cached_property
     def _axes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -74,28 +74,21 @@ class Model:
         return float(np.sqrt(np.sum(meaning * (self.total @ meaning))))
 
 
-def _between(shared: np.ndarray, pairs: PairMoments) -> np.ndarray:
-    """S_b = (1 - r) C + r (tr C / D) I, r = min(1, sum_k |C_k - mean C|^2 / (K (K - 1) |mean C - (tr / D) I|^2)).
+def _between(pairs: PairMoments) -> np.ndarray:
+    """S_b = (1 - r) C + r (tr C / D) I (D, D), r = min(1, sum_k |C_k - C|^2 / (K (K - 1) |C - (tr C / D) I|^2)).
 
-    C is what all translations share, C_k the same of pair of languages k alone, less its own means. How much the C_k
-    differ says how far their mean is from that of other text and other languages. One pair of languages cannot
+    C_k is the covariance of the translations of pair of languages k, made symmetric, and C the mean over the K pairs.
+    How much they differ says how far C is from that of other text and other languages. One pair of languages cannot
     say it: then r is 1.
-
-    Args:
-        shared: C = E[a b^T + b a^T] / 2 - mean mean^T (D, D).
-        pairs: of K pairs of languages.
     """
-    dim, count = len(shared), len(pairs.counts)
-
-    def isotropic(matrix: np.ndarray) -> np.ndarray:
-        return np.trace(matrix) / dim * np.eye(dim)
-
     each = [pairs.covariance(pair) for pair in pairs.counts]
-    each = [(one + one.T) / 2 for one in each]
-    mean = np.sum(each, axis=0) / count
-    apart, size = sum(np.sum((one - mean) ** 2) for one in each), np.sum((mean - isotropic(mean)) ** 2)
-    r = min(1.0, apart / (count * (count - 1) * size)) if count > 1 and size else 1.0
-    return (1 - r) * shared + r * isotropic(shared)
+    shared, count = np.mean([(one + one.T) / 2 for one in each], axis=0), len(each)
+    isotropic = np.trace(shared) / len(shared) * np.eye(len(shared))
+    apart = sum(np.sum(((one + one.T) / 2 - shared) ** 2) for one in each)
+    distance = count * (count - 1) * np.sum((shared - isotropic) ** 2)
+    r = min(1.0, apart / distance) if distance else 1.0
+    found: np.ndarray = (1 - r) * shared + r * isotropic
+    return found
 
 
 def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.ndarray]:
@@ -157,14 +150,14 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
 def candidates(
     moments: Moments, pairs: PairMoments, blocks: Sequence[Block], _: Mapping[str, Any]
 ) -> Iterator[Candidate]:
-    """Meaning vectors of translations with every shrinkage; the distance counts steps from the largest.
+    """Meaning vectors of translations with every shrinkage; none is nearer to the undivided vector than others.
 
     Args:
         moments, pairs: of the training pairs.
         blocks: translations, of unit vectors.
     """
     model = Model(moments, pairs)
-    for step, shrinkage in enumerate(SHRINKAGES):
+    for shrinkage in SHRINKAGES:
         directions, w = model.directions(shrinkage)
         meaning = directions[:, :-1] * np.sqrt(w[:-1] / (1 + w[:-1]))
         constant, narrow = model.constant(meaning), meaning.astype(np.float32)
@@ -179,7 +172,7 @@ def candidates(
             ]
             for block in blocks
         ]
-        yield Candidate({"shrinkage": shrinkage}, step, [(source, target) for source, target in vectors])
+        yield Candidate({"shrinkage": shrinkage}, 0, [(source, target) for source, target in vectors])
 
 
 ARCHITECTURE = ClosedForm(
