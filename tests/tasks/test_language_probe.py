@@ -32,12 +32,12 @@ def test_the_probe_reads_language_where_it_is_and_only_there() -> None:
 
 
 def test_every_language_has_equally_many_sentences_from_its_own() -> None:
-    few = [(f"gn {i // 2}", KEYS[i // 2]) for i in range(40)]
-    probe = sample({**TEXTS, "gn": few}, size=50, test_share=0.3, seed=1)
+    few = [(f"gn {i // 2}", KEYS[i // 2]) for i in range(120)]
+    probe = sample({**TEXTS, "gn": few}, size=80, test_share=0.3, seed=1)
     sizes = {language: len(texts) for language, texts in probe.sentences.items()}
     assert set(sizes) == {*LANGUAGES, "gn"}
     assert len(set(sizes.values())) == 1
-    assert 10 < sizes["gn"] <= 20
+    assert 40 < sizes["gn"] <= 60
     assert set(probe.sentences["de"]) <= {text for text, _ in TEXTS["de"]}
 
 
@@ -89,3 +89,11 @@ def test_too_little_text_is_refused() -> None:
         sample({"de": TEXTS["de"]}, size=5, test_share=0.5, seed=1)
     with pytest.raises(DataError, match=r"en has . and . held-out"):
         sample({"de": TEXTS["de"], "en": TEXTS["en"][:1]}, size=5, test_share=0.5, seed=1)
+
+
+def test_a_language_with_hardly_a_sentence_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """Else all languages would have as few."""
+    whole = sample(TEXTS, size=40, test_share=0.5, seed=1)
+    probe = sample({**TEXTS, "gn": [("a", 1), ("b", 2), ("c", 3)]}, size=40, test_share=0.5, seed=1)
+    assert probe == whole
+    assert "left out: gn" in caplog.text

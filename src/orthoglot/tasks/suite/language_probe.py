@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from orthoglot.tasks.registry import PROBE
 TITLE = "Language probe"
 QUESTION = "How often does a linear classifier tell a sentence's language from its vector?"
 BETTER = PROBE
+# A language with fewer sentences to train on or to test on is left out: all languages have as many as the smallest.
+FEWEST = 10
+logger = logging.getLogger(__name__)
 
 
 class Settings(settings.Settings):
@@ -113,7 +117,8 @@ def sample(
     """A probe over equally many distinct sentences of each language.
 
     A hash of the pivot's key decides which half a sentence is drawn for, so translations are never in both. A
-    sentence that translates two pivot sentences is in neither.
+    sentence that translates two pivot sentences is in neither. A language with fewer than `FEWEST` sentences in a half
+    is left out, which is logged, if two languages have more.
 
     Args:
         sentences: (held-out sentence, key of its pivot sentence) by language; at least two languages.
@@ -126,6 +131,11 @@ def sample(
     halves = {name: _halves(sentences[name], test_share, seed) for name in sorted(sentences)}
     if len(halves) < 2:
         raise DataError(f"language probe: needs at least two languages, got {', '.join(halves) or 'none'}")
+    enough = {name: parts for name, parts in halves.items() if min(map(len, parts)) >= FEWEST}
+    if 2 <= len(enough) < len(halves):
+        left = ", ".join(name for name in halves if name not in enough)
+        logger.warning("language probe: fewer than %d sentences in a half, left out: %s", FEWEST, left)
+        halves = enough
     n_test = max(1, round(size * test_share))
     sizes = []
     for half, wanted in enumerate((max(1, size - n_test), n_test)):
