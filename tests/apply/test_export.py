@@ -51,6 +51,11 @@ def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> D
     if architecture == "discriminant":
         weights = {"meaning": matrix(), "language": matrix()}
         weights |= {name: np.full(dim, 0.05, dtype=np.float32) for name in ("centre", "mean")}
+    if architecture == "plda":
+        weights = {"meaning": matrix(), "language": matrix()}
+        weights |= {
+            name: np.full(dim, 0.05, dtype=np.float32) for name in ("mean", "offset", "worth", "quality")
+        }
     details = {"seed": seed, "train_pairs": 90, "valid_pairs": 10, "epochs": 4, "best_epoch": 2}
     return Decomposer(architecture, f"my-{architecture}", "tiny", maker, ["en", "gn"], dim, weights, details)
 
@@ -88,6 +93,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("residual", "language", "pooler", "a05 "),
         ("discriminant", "meaning", "mean", ""),
         ("discriminant", "language", "cls", ""),
+        ("plda", "meaning", "cls", ""),
+        ("plda", "language", "mean", ""),
     ],
 )
 def test_export_gives_our_vectors(

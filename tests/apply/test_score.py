@@ -15,7 +15,6 @@ import pytest
 from small_checkpoint import make_pairs, write_tsv
 from typer.testing import CliRunner
 
-import orthoglot
 from orthoglot import load
 from orthoglot.apply.score import (
     BLANK,
@@ -248,31 +247,6 @@ def test_related_languages_of_real_text_are_told_apart(shared_data: Path) -> Non
         assert bad.count(OTHER) >= 80, language
         untranslated = [identified(probabilities(line["eng"]), english, wanted) for line in lines]
         assert untranslated.count(UNTRANSLATED) >= 95, language
-
-
-def test_scores_judge_a_translation_and_filters_ask_whether_it_is_one(
-    models: dict[str, Path], tmp_path: Path
-) -> None:
-    model = load(models["plda"], device="cpu")
-    assert model.decomposer is not None
-    meanings = [model.encode([pair[side] for pair in PAIRS]) for side in (0, 1)]
-    judged = [unit(model.decomposer.judged(meaning)) for meaning in meanings]
-    plain, expected = ((x * y).sum(axis=1) for x, y in (map(unit, meanings), judged))
-    assert np.abs(plain - expected).max() > 0.01
-    np.testing.assert_allclose([one.score for one in score(model, PAIRS, identify=False)], plain, atol=1e-5)
-    sources, targets = zip(*PAIRS, strict=True)
-    np.testing.assert_allclose(orthoglot.score(sources, targets, model).score, expected, atol=1e-5)
-
-    write_tsv(tmp_path / "pairs.tsv", PAIRS)
-    given = [str(tmp_path / "pairs.tsv"), "--model", str(models["plda"]), "--threads", "1", "--no-identify"]
-    _, *lines = CliRunner().invoke(app, ["score", *given]).stdout.splitlines()
-    np.testing.assert_allclose([float(line.split("\t")[2]) for line in lines], expected, atol=1e-4)
-    # Between the two scores of a pair the commands differ.
-    row = int((expected - plain).argmax())
-    threshold = str((expected[row] + plain[row]) / 2)
-    kept = CliRunner().invoke(app, ["filter", *given, "--threshold", threshold]).stdout
-    assert PAIRS[row][0] in CliRunner().invoke(app, ["score", *given, "--threshold", threshold]).stdout
-    assert PAIRS[row][0] not in kept
 
 
 def run(models: dict[str, Path], verb: str, *options: str, stdin: str = "") -> Any:

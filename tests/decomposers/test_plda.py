@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
-from orthoglot.decomposers.architectures.plda import apply, candidates, fit
+from orthoglot.decomposers.architectures.plda import _between, apply, candidates, fit
 from orthoglot.decomposers.base import Decomposer, Languages, unit
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
 from orthoglot.errors import DataError
@@ -73,14 +73,17 @@ def by_the_page(blocks: list[Block], s: float) -> Page:
     def isotropic(matrix: np.ndarray) -> np.ndarray:
         return np.trace(matrix) / DIM * np.eye(DIM)
 
-    each = []
-    for a, b, _ in blocks:
+    each: dict[frozenset[str], list[tuple[int, np.ndarray]]] = {}
+    for a, b, pair in blocks:
         both = (a - a.mean(axis=0)).T @ (b - b.mean(axis=0)) / len(a)
-        each.append((both + both.T) / 2)
-    average, k, r = sum(each) / len(each), len(each), 1.0
-    if k > 1:
-        apart = sum(np.linalg.norm(one - average) ** 2 for one in each) / (k * (k - 1))
-        r = min(1.0, apart / np.linalg.norm(average - isotropic(average)) ** 2)
+        each.setdefault(frozenset(pair), []).append((len(a), (both + both.T) / 2))
+    shares = {k: sum(n for n, _ in parts) / len(pairs) for k, parts in each.items()}
+    own_shared = {k: sum(n * m for n, m in parts) / sum(n for n, _ in parts) for k, parts in each.items()}
+    average = sum(shares[k] * own_shared[k] for k in each)
+    q, r = sum(share**2 for share in shares.values()), 1.0
+    if q < 1:
+        apart = sum(shares[k] ** 2 * np.linalg.norm(own_shared[k] - average) ** 2 for k in each)
+        r = min(1.0, max(q, apart / (1 - q) / np.linalg.norm(average - isotropic(average)) ** 2))
     between = (1 - r) * average + r * isotropic(average)
     sizes, axes = np.linalg.eigh((1 - s) * within + s * isotropic(within))
     root = axes @ np.diag(sizes**-0.5) @ axes.T
@@ -100,7 +103,9 @@ def by_the_page(blocks: list[Block], s: float) -> Page:
     return Page(mean, r, w, u, np.column_stack([np.full(len(part), constant), part]), language)
 
 
-@pytest.mark.parametrize("pairs", [PAIRS, {("en", "de"): 60}])
+@pytest.mark.parametrize(
+    "pairs", [PAIRS, {("en", "de"): 60}, {("en", "de"): 90, ("de", "en"): 50, ("de", "zh"): 70}]
+)
 @pytest.mark.parametrize("s", [0.0, 0.3, 0.9])
 def test_it_is_what_the_page_says(pairs: dict[tuple[str, str], int], s: float) -> None:
     blocks = texts(pairs)
@@ -114,12 +119,51 @@ def test_it_is_what_the_page_says(pairs: dict[tuple[str, str], int], s: float) -
     np.testing.assert_allclose(language, page.language, rtol=1e-6, atol=1e-6)
 
 
+def directions(blocks: list[Block]) -> np.ndarray:
+    """How much meaning each direction has, relative to their mean, before differences are looked at."""
+    sizes = np.linalg.eigvalsh(_between(gathered(blocks)[1]))[::-1]
+    return sizes / sizes.mean()
+
+
 def test_how_much_pairs_of_languages_differ_decides_how_much_of_their_meaning_is_trusted() -> None:
-    alike, apart = (by_the_page(texts(topics=topics), 0.3).r for topics in (0.0, 1.0))
-    assert 0 < alike < 0.5 * apart <= 0.5
-    [worths] = [fit(*gathered(texts({("en", "de"): 400})), 1.0)["worth"][1:]]
-    # One pair of languages: with the encoder's own metric no direction has more meaning than another.
-    np.testing.assert_allclose(worths, worths[0], rtol=1e-6)
+    many = {(a, b): 200 for a in LANGUAGES for b in LANGUAGES if a < b}
+    alike, apart = (np.ptp(directions(texts(many, topics=topics))) for topics in (0.0, 0.8))
+    plain = np.ptp(directions(texts({("de", "en"): 200, ("ar", "zh"): 200}, topics=0.0)))
+    assert alike > 1.5 * apart
+    # The fewer they are, the less can be known.
+    assert alike > plain > 0
+
+
+def test_of_one_pair_of_languages_no_direction_is_trusted_more_than_another() -> None:
+    one = {("en", "de"): 400}
+    np.testing.assert_allclose(directions(texts(one)), 1, rtol=1e-9)
+    a, b, _ = texts(one)[0]
+    halves: list[Block] = [(a[:200], b[:200], ("en", "de")), (b[200:], a[200:], ("de", "en"))]
+    np.testing.assert_allclose(directions(halves), 1, rtol=1e-9)
+    # One translation of another pair of languages, or none, hardly changes that.
+    further = texts({("de", "zh"): 1}, seed=5)
+    assert np.ptp(directions(texts(one) + further)) < 0.02
+    nothing: Block = (np.empty((0, DIM)), np.empty((0, DIM)), ("ar", "zh"))
+    _, pairs = gathered(texts(one))
+    pairs.update(*nothing)
+    np.testing.assert_array_equal(_between(pairs), _between(gathered(texts(one))[1]))
+
+
+def test_translations_that_have_nothing_in_common_are_refused() -> None:
+    [(a, b, pair)] = texts({("en", "de"): 400})
+    with pytest.raises(DataError, match="no more alike than other sentences"):
+        fit(*gathered([(a, unit(2 * b.mean(axis=0) - b), pair)]), 0.5)
+
+
+def test_more_languages_than_dimensions_leave_the_vector_as_its_language_part() -> None:
+    names = [f"x{n}" for n in range(DIM + 3)]
+    rng = np.random.default_rng(0)
+    blocks: list[Block] = []
+    for name in names[1:]:
+        meaning, offset = rng.normal(size=(50, DIM)), 2 * rng.normal(size=DIM)
+        sides = [meaning + 0.5 * rng.normal(size=(50, DIM)) for _ in range(2)]
+        blocks.append((unit(sides[0]), unit(sides[1] + offset), (names[0], name)))
+    np.testing.assert_allclose(fit(*gathered(blocks), 0.5)["language"], np.eye(DIM), atol=1e-12)
 
 
 def log_ratio(x: np.ndarray, y: np.ndarray, w: np.ndarray, t: float) -> float:
@@ -181,7 +225,7 @@ def test_the_constant_finds_more_translations_where_sentences_say_more_or_less()
     assert max(by_language) < 0.05
 
 
-def test_languages_are_not_needed_and_signs_of_batches_change_nothing() -> None:
+def test_the_order_and_size_of_blocks_change_nothing() -> None:
     blocks = texts()
     halves = [
         (a[rows], b[rows], pair) for a, b, pair in blocks for rows in (slice(None, 31), slice(31, None))

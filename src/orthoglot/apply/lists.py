@@ -109,7 +109,7 @@ def score(
     threads: int | None = None,
     progress: bool = False,
 ) -> Scores:
-    """Score translations without references, as `orthoglot score` does.
+    """Score translations without references, as `orthoglot score` and `orthoglot.apply.score.score` do.
 
     Args:
         source, target: N sentences each; arguments otherwise as of `mine`.
@@ -124,8 +124,7 @@ def score(
     pairs = list(zip(source, target, strict=True))
     bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
-        languages = (source_language, target_language)
-        found = list(score_pairs(opened, pairs, languages, done=bar.update, judged=True))
+        found = list(score_pairs(opened, pairs, (source_language, target_language), done=bar.update))
     score, flag, similarity = zip(*found, strict=True)
     return Scores(np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
 

@@ -65,7 +65,6 @@ def score(
     block: int = BLOCK,
     done: Done = lambda _: None,
     identify: bool = True,
-    judged: bool = False,
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
@@ -85,8 +84,6 @@ def score(
         block: pairs in memory at once.
         done: gets how many more of the `text_bytes` are done.
         identify: whether the identifier is asked.
-        judged: whether meaning parts are compared as `Decomposer.judged` has them: better for telling how good a
-            translation is, worse for telling whether a text is one.
     """
     guarded, sides = _guards(model, len(pairs)), None
     expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
@@ -112,10 +109,7 @@ def score(
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
                     for row in np.array(rows)[test(target.language, sides)]:
                         flags[row] = flags[row] or name + GUESS
-            meanings = source.meaning, target.meaning
-            if judged and model.decomposer is not None:
-                meanings = model.decomposer.judged(meanings[0]), model.decomposer.judged(meanings[1])
-            cosines = np.einsum("nd,nd->n", *map(unit, meanings)).clip(-1, 1)
+            cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
             for row, cosine in zip(rows, cosines.tolist(), strict=True):
                 found[row] = Scored(LEAST if flags[row] in NONE else cosine, flags[row], cosine)
         done(text_bytes(pair for pair, one in zip(some, found, strict=True) if one.score is None))

@@ -47,7 +47,7 @@ def score(
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns))
     pairs.check_output(output)
-    every = list(scores(pairs, model, device, threads, precision, identify, judged=True))
+    every = list(scores(pairs, model, device, threads, precision, identify))
     pairs.write(
         output,
         ADDED,
@@ -67,14 +67,7 @@ def score(
 
 
 def scores(
-    pairs: Pairs,
-    folder: Path | None,
-    device: str,
-    threads: int | None,
-    precision: Precision,
-    identify: bool,
-    *,
-    judged: bool = False,
+    pairs: Pairs, folder: Path | None, device: str, threads: int | None, precision: Precision, identify: bool
 ) -> Iterator[Scored]:
     """The scores of pairs by the model of a folder, with progress on standard error."""
     from orthoglot.apply.score import score as scoring
@@ -83,6 +76,4 @@ def scores(
 
     model = options.open_model(folder, device, threads, precision=precision).model
     with Meter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:
-        yield from scoring(
-            model, pairs.pairs, pairs.languages, done=meter.add, identify=identify, judged=judged
-        )
+        yield from scoring(model, pairs.pairs, pairs.languages, done=meter.add, identify=identify)

@@ -78,8 +78,8 @@ def choose(
             the same candidates in the same order for each fold.
         kept: at most a block of each pair of languages. Of a block with fewer than 10 rows nothing is held out.
     Returns:
-        The settings, and the loss in nats with them (`chosen`), with the best ones (`lowest`) and with those nearest to
-        the undivided vector (`nearest`).
+        The settings, and the loss in nats with them (`chosen`), with the best ones (`lowest`) and, where candidates
+        differ in it, with those nearest to the undivided vector (`nearest`).
     Raises:
         DataError: no pair of languages has 10 sentence pairs.
     Source: Breiman et al., "Classification and Regression Trees", 1984, section 3.4.3; InfoNCE: van den Oord et al.,
@@ -115,7 +115,9 @@ def choose(
         return bool(means[n] - means[best] <= error)
 
     chosen = min(filter(within, range(len(means))), key=lambda n: (distances[n], means[n]))
-    shown = {"chosen": chosen, "lowest": best, "nearest": int(np.argmin(distances))}
+    shown = {"chosen": chosen, "lowest": best}
+    if len(set(distances)) > 1:
+        shown["nearest"] = int(np.argmin(distances))
     return settings[chosen], {name: round(float(means[n]), 4) for name, n in shown.items()}
 
 

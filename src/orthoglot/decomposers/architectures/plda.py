@@ -22,8 +22,8 @@ SHRINKAGES = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
 class PldaSettings(Settings):
     """Settings of PLDA."""
 
-    shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share by which PLDA moves the covariance of differences towards a multiple of the identity; chosen by
+    shrinkage: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Share, below 1, by which PLDA moves the covariance of differences towards a multiple of the identity; chosen by
     cross-validation if it is null."""
 
 
@@ -55,7 +55,7 @@ class Model:
         """W U (D, D) and w (D,) in falling order, negative ones as 0: W S_w' W = I, W S_b W = U diag(w) U^T.
 
         Raises:
-            DataError: S_w' = (1 - s) S_w + s (tr S_w / D) I has no inverse.
+            DataError: S_w' = (1 - s) S_w + s (tr S_w / D) I has no inverse, or all w are 0.
         """
         plain, axes = self._axes
         sizes = (1 - shrinkage) * plain + shrinkage * plain.mean()
@@ -67,6 +67,8 @@ class Model:
             )
         whiten = axes / np.sqrt(sizes) @ axes.T
         worth, turn = np.linalg.eigh(whiten @ self.between @ whiten)
+        if worth[-1] <= 0:
+            raise DataError("plda: translations are no more alike than other sentences of their languages")
         return (whiten @ turn)[:, ::-1], np.maximum(worth[::-1], 0)
 
     def constant(self, meaning: np.ndarray) -> float:
@@ -75,34 +77,48 @@ class Model:
 
 
 def _between(pairs: PairMoments) -> np.ndarray:
-    """S_b = (1 - r) C + r (tr C / D) I (D, D), r = min(1, sum_k |C_k - C|^2 / (K (K - 1) |C - (tr C / D) I|^2)).
+    """S_b = (1 - r) M + r (tr M / D) I (D, D), M = sum_k p_k M_k over P pairs of languages.
 
-    C_k is the covariance of the translations of pair of languages k, made symmetric, and C the mean over the K pairs.
-    How much they differ says how far C is from that of other text and other languages. One pair of languages cannot
-    say it: then r is 1.
+    M_k is the covariance of the translations of two languages, less the means of both, made symmetric; p_k is their
+    share of all translations.
+
+        r = min(1, max(sum_k p_k^2, sum_k p_k^2 |M_k - M|^2 / ((1 - sum_k p_k^2) |M - (tr M / D) I|^2)))
+
+    The second is the variance of M, estimated by how much pairs of languages differ, and so also their text. One pair
+    of languages cannot show it: then r is 1. The first keeps r near 1 where one pair of languages has most of the text.
     """
-    each = [pairs.covariance(pair) for pair in pairs.counts]
-    shared, count = np.mean([(one + one.T) / 2 for one in each], axis=0), len(each)
-    isotropic = np.trace(shared) / len(shared) * np.eye(len(shared))
-    apart = sum(np.sum(((one + one.T) / 2 - shared) ** 2) for one in each)
-    distance = count * (count - 1) * np.sum((shared - isotropic) ** 2)
-    r = min(1.0, apart / distance) if distance else 1.0
-    found: np.ndarray = (1 - r) * shared + r * isotropic
+    shared: dict[frozenset[str], np.ndarray] = {}
+    counts: dict[frozenset[str], int] = {}
+    for pair, n in pairs.counts.items():
+        if n:
+            both = n * pairs.covariance(pair)
+            shared[frozenset(pair)] = shared.get(frozenset(pair), 0) + (both + both.T) / 2
+            counts[frozenset(pair)] = counts.get(frozenset(pair), 0) + n
+    total = sum(counts.values())
+    mean = np.sum([*shared.values()], axis=0) / total
+    isotropic = np.trace(mean) / len(mean) * np.eye(len(mean))
+    weights = {names: (n / total) ** 2 for names, n in counts.items()}
+    least = sum(weights.values())
+    apart = sum(weights[names] * np.sum((one / counts[names] - mean) ** 2) for names, one in shared.items())
+    distance = (1 - least) * np.sum((mean - isotropic) ** 2)
+    r = min(1.0, max(least, apart / distance)) if distance else 1.0
+    found: np.ndarray = (1 - r) * mean + r * isotropic
     return found
 
 
 def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.ndarray]:
     """meaning = (c, sqrt(w / (1 + w)) u), u = (x - mean) W U without the direction of the least w, x = e / |e|.
 
-    In the directions W U, sentences differ from their translations with variance 1 and share meaning with variance w.
+    In the model of S_w' and S_b, differences have variance 1 in the directions W U, and meaning has variance w.
     The constant c is the root mean square length of the other numbers in training. A sentence near the mean says
-    little, and its direction is noise: without c, a vector of length 1 would give that the weight of any other. With
-    it, cosines are between those of directions and a function of distances, as the model's log-likelihood ratio is.
+    little, and its direction is noise. Without c, cosines would count that direction as much as any other.
 
-    quality scales the numbers of a meaning vector so that a cosine estimates which share of its meaning a translation
-    has kept. If the two share t w instead of w, the locally most powerful test of t < 1 has the weights
+    quality scales the numbers of a meaning vector for comparing good translations with worse ones. If two sentences
+    share t w instead of w, the derivative of their log-likelihood by t at 1 has the mixed term
 
-        w (w^2 + (1 + w)^2) / (1 + 2 w)^2    of u_d u'_d
+        sum_d w (w^2 + (1 + w)^2) / (1 + 2 w)^2 u_d u'_d
+
+    of which the cosine is taken. It leaves c out and what the derivative says of each sentence alone.
 
     The language part is what, among sentences of one language, no linear map predicts from the directions with meaning:
 
@@ -113,12 +129,12 @@ def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.
 
     Args:
         moments, pairs: of unit vectors, with products.
-        shrinkage: s in [0, 1]; 1 leaves the metric of the encoder.
+        shrinkage: s in [0, 1).
     Returns:
         mean, offset: (D,); meaning, language: (D, D); meaning = (x - mean) @ meaning + offset, language = (x - mean) @
         language. worth: (D,), w, their sum for c. quality: (D,).
     Raises:
-        DataError: no translation, or S_w has no inverse.
+        DataError: no translation, translations have nothing in common, or S_w' has no inverse.
     Source: Ioffe 2006; docs/papers.md#plda.
     """
     model = Model(moments, pairs)
@@ -127,7 +143,7 @@ def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.
     meaning = kept * np.sqrt(w / (1 + w))
     zero = np.zeros((len(kept), 1))
     weights = np.sqrt((w**2 + (1 + w) ** 2) * (1 + w)) / (1 + 2 * w)
-    informative = directions[:, : len(directions) - max(1, model.languages - 1)]
+    informative = directions[:, : max(0, len(directions) - max(1, model.languages - 1))]
     weighed = informative.T @ model.spread
     # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
     inverse = np.linalg.pinv(weighed @ informative, rcond=1e-6, hermitian=True)
