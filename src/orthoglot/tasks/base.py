@@ -241,8 +241,9 @@ def view(
     if decomposer is None:
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
     parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
-    meaning = decomposer.judged(parts.meaning) if judged else parts.meaning
-    return np.asarray(meaning if name == "meaning" else parts.language, dtype=np.float32)
+    if name == "language":
+        return np.asarray(parts.language, dtype=np.float32)
+    return np.asarray(decomposer.judged(parts.meaning) if judged else parts.meaning, dtype=np.float32)
 
 
 def other(languages: Iterable[str], language: str) -> str | None:

@@ -129,7 +129,10 @@ class Scatter:
         return (1 - share) * between + share * target
 
     def _directions(self, shrinkage: float, centre: Centre) -> tuple[np.ndarray, np.ndarray]:
-        """W U (D, D), and w (D,) in rising order, at least 0.
+        return self.against(self.between(centre), shrinkage)
+
+    def against(self, between: np.ndarray, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
+        """W U (D, D), and w (D,) in rising order, at least 0, for what is shared (D, D) and the shrunk S_w.
 
         Raises:
             DataError: the shrunk S_w has no inverse.
@@ -140,11 +143,11 @@ class Scatter:
         # What float32 vectors leave in a direction without variance.
         if sizes[0] <= np.trace(self.squares) * np.finfo(np.float32).eps ** 2:
             raise DataError(
-                f"discriminant: the differences of translations do not fill their {dim} dimensions; more "
-                "sentences or a shrinkage above 0 would"
+                f"the differences of translations do not fill their {dim} dimensions; more sentences or a "
+                "shrinkage above 0 would"
             )
         whiten = axes / np.sqrt(sizes) @ axes.T
-        ratio, directions = np.linalg.eigh(whiten @ self.between(centre) @ whiten)
+        ratio, directions = np.linalg.eigh(whiten @ between @ whiten)
         return whiten @ directions, np.maximum(ratio, 0)
 
 
@@ -216,17 +219,17 @@ def maps(scatter: Scatter, shrinkage: float, power: float, centre: Centre) -> di
         "meaning": project * (ratio / (1 + ratio)) ** power,
         WORTH: ratio,
         "mean": scatter.mean,
-        "language": _unpredicted(scatter, shrinkage),
+        "language": unpredicted(scatter, scatter.directions(shrinkage, "overall")[0]),
     }
 
 
-def _unpredicted(scatter: Scatter, shrinkage: float) -> np.ndarray:
-    """I - A B (D, D), as `maps` has it."""
-    directions = scatter.directions(shrinkage, "overall")[0][:, max(1, len(scatter.languages) - 1) :]
-    weighed = directions.T @ scatter.spread
+def unpredicted(scatter: Scatter, directions: np.ndarray) -> np.ndarray:
+    """I - A B (D, D), as `maps` has it, of the directions W U (D, D) in rising order of w."""
+    kept = directions[:, max(1, len(scatter.languages) - 1) :]
+    weighed = kept.T @ scatter.spread
     # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
-    inverse = np.linalg.pinv(weighed @ directions, rcond=1e-6, hermitian=True)
-    return np.eye(len(scatter.mean)) - directions @ inverse @ weighed
+    inverse = np.linalg.pinv(weighed @ kept, rcond=1e-6, hermitian=True)
+    return np.eye(len(scatter.mean)) - kept @ inverse @ weighed
 
 
 def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
-from orthoglot.decomposers.architectures.discriminant import Scatter
+from orthoglot.decomposers.architectures.discriminant import Scatter, unpredicted
 from orthoglot.decomposers.base import QUALITY, WORTH, ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.choice import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
@@ -25,55 +24,6 @@ class PldaSettings(Settings):
     shrinkage: Annotated[float, Field(ge=0, lt=1)] | None = None
     """Share, below 1, by which PLDA moves the covariance of differences towards a multiple of the identity; chosen by
     cross-validation if it is null."""
-
-
-class Model:
-    """x - mean = meaning + difference, both normal, with covariances S_b and S_w; a translation has the same meaning.
-
-    Attributes:
-        mean: of all training vectors (D,).
-        within: S_w = E[(a - b) (a - b)^T] / 2 over training translations (a, b) of unit vectors (D, D).
-        between: S_b of `_between` (D, D).
-        total: covariance of all training vectors (D, D); `spread`: that of a language's, the mean over languages.
-        languages: K.
-    Source: Ioffe, "Probabilistic Linear Discriminant Analysis", ECCV 2006; docs/papers.md#plda.
-    """
-
-    def __init__(self, moments: Moments, pairs: PairMoments) -> None:
-        scatter = Scatter.of(moments, pairs)
-        self.mean, self.spread, self.languages = scatter.mean, scatter.spread, len(moments.languages)
-        self.within = scatter.squares - scatter.shared
-        self.total = scatter.squares - np.outer(self.mean, self.mean)
-        self.between = _between(pairs)
-
-    @cached_property
-    def _axes(self) -> tuple[np.ndarray, np.ndarray]:
-        sizes, axes = np.linalg.eigh(self.within)
-        return sizes, axes
-
-    def directions(self, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
-        """W U (D, D) and w (D,) in falling order, negative ones as 0: W S_w' W = I, W S_b W = U diag(w) U^T.
-
-        Raises:
-            DataError: S_w' = (1 - s) S_w + s (tr S_w / D) I has no inverse, or all w are 0.
-        """
-        plain, axes = self._axes
-        sizes = (1 - shrinkage) * plain + shrinkage * plain.mean()
-        # What float32 vectors leave in a direction without variance.
-        if sizes[0] <= np.trace(self.total) * np.finfo(np.float32).eps ** 2:
-            raise DataError(
-                f"plda: the differences of translations do not fill their {len(plain)} dimensions; more sentences "
-                "or a shrinkage above 0 would"
-            )
-        whiten = axes / np.sqrt(sizes) @ axes.T
-        worth, turn = np.linalg.eigh(whiten @ self.between @ whiten)
-        if worth[-1] <= 0:
-            raise DataError("plda: translations are no more alike than other sentences of their languages")
-        return (whiten @ turn)[:, ::-1], np.maximum(worth[::-1], 0)
-
-    def constant(self, meaning: np.ndarray) -> float:
-        """The root mean square length of the training vectors (x - mean) @ meaning."""
-        return float(np.sqrt(np.sum(meaning * (self.total @ meaning))))
 
 
 def _between(pairs: PairMoments) -> np.ndarray:
@@ -137,24 +87,39 @@ def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.
         DataError: no translation, translations have nothing in common, or S_w' has no inverse.
     Source: Ioffe 2006; docs/papers.md#plda.
     """
-    model = Model(moments, pairs)
-    directions, w = model.directions(shrinkage)
-    kept, w = directions[:, :-1], w[:-1]
-    meaning = kept * np.sqrt(w / (1 + w))
-    zero = np.zeros((len(kept), 1))
-    weights = np.sqrt((w**2 + (1 + w) ** 2) * (1 + w)) / (1 + 2 * w)
-    informative = directions[:, : max(0, len(directions) - max(1, model.languages - 1))]
-    weighed = informative.T @ model.spread
-    # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
-    inverse = np.linalg.pinv(weighed @ informative, rcond=1e-6, hermitian=True)
+    scatter = Scatter.of(moments, pairs)
+    between = _between(pairs)
+    meaning, offset, w = _meaning(scatter, between, shrinkage)
+    quality = np.sqrt((w**2 + (1 + w) ** 2) * (1 + w)) / (1 + 2 * w)
+    w[0], quality[0] = w[1:].sum(), 0
     return {
-        "mean": model.mean,
-        "meaning": np.concatenate([zero, meaning], axis=1),
-        "offset": np.concatenate([[model.constant(meaning)], np.zeros(len(w))]),
-        WORTH: np.concatenate([[w.sum()], w]),
-        QUALITY: np.concatenate([[0], weights]),
-        "language": np.eye(len(kept)) - informative @ inverse @ weighed,
+        "mean": scatter.mean,
+        "meaning": meaning,
+        "offset": offset,
+        WORTH: w,
+        QUALITY: quality,
+        "language": unpredicted(scatter, scatter.against(between, shrinkage)[0]),
     }
+
+
+def _meaning(
+    scatter: Scatter, between: np.ndarray, shrinkage: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The map (D, D) and offset (D,) of the meaning part, and w (D,); c is in the column of the least w, the first.
+
+    Raises:
+        DataError: translations have nothing in common, or S_w' has no inverse.
+    """
+    directions, w = scatter.against(between, shrinkage)
+    if w[-1] == 0:
+        raise DataError("translations are no more alike than other sentences of their languages")
+    scale, offset = np.sqrt(w / (1 + w)), np.zeros(len(w))
+    scale[0] = 0
+    order = np.r_[0, len(w) - 1 : 0 : -1]
+    meaning = (directions * scale)[:, order]
+    covariance = scatter.squares - np.outer(scatter.mean, scatter.mean)
+    offset[0] = np.sqrt(np.sum(meaning * (covariance @ meaning)))
+    return meaning, offset, w[order]
 
 
 def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
@@ -172,21 +137,12 @@ def candidates(
         moments, pairs: of the training pairs.
         blocks: translations, of unit vectors.
     """
-    model = Model(moments, pairs)
+    scatter, between = Scatter.of(moments, pairs), _between(pairs)
+    mean = scatter.mean.astype(np.float32)
     for shrinkage in SHRINKAGES:
-        directions, w = model.directions(shrinkage)
-        meaning = directions[:, :-1] * np.sqrt(w[:-1] / (1 + w[:-1]))
-        constant, narrow = model.constant(meaning), meaning.astype(np.float32)
+        meaning, offset = (array.astype(np.float32) for array in _meaning(scatter, between, shrinkage)[:2])
         vectors = [
-            [
-                np.pad(
-                    (side - model.mean).astype(np.float32) @ narrow,
-                    ((0, 0), (1, 0)),
-                    constant_values=constant,
-                )
-                for side in block[:2]
-            ]
-            for block in blocks
+            [(side.astype(np.float32) - mean) @ meaning + offset for side in block[:2]] for block in blocks
         ]
         yield Candidate({"shrinkage": shrinkage}, 0, [(source, target) for source, target in vectors])
 
@@ -194,10 +150,7 @@ def candidates(
 ARCHITECTURE = ClosedForm(
     fit,
     apply,
-    {
-        **{"mean": "D", "offset": "D", WORTH: "D", QUALITY: "D"},
-        **{"meaning": "D D", "language": "D D"},
-    },
+    {"mean": "D", "meaning": "D D", "offset": "D", WORTH: "D", QUALITY: "D", "language": "D D"},
     products=True,
     pairs=True,
     pair_products=True,
