@@ -177,7 +177,18 @@ class Model:
         """
         if self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer")
-        vectors = self._vectors(sentences, language, batch_tokens, progress)
+        return self.split(self._vectors(sentences, language, batch_tokens, progress), language, partner)
+
+    def split(self, vectors: np.ndarray, language: str | None = None, partner: str | None = None) -> Parts:
+        """Both parts of vectors of the encoder (N, D).
+
+        Without a decomposer the vector is the meaning, and the language is zeros.
+
+        Raises:
+            DataError: a part is not finite.
+        """
+        if self.decomposer is None:
+            return Parts(vectors, vectors, np.zeros_like(vectors))
         parts = self.decomposer.transform(vectors, language or "", partner)
         for part in (parts.meaning, parts.language):
             if len(wrong := not_finite(part)):

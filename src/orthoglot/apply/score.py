@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.model import Model
-from orthoglot.apply.scored import BLANK, COPY, GUESS, OTHER, UNTRANSLATED, Scored
+from orthoglot.apply.scored import BLANK, COPY, GUESS, LEAST, OTHER, UNTRANSLATED, Scored
+from orthoglot.apply.words import Compared, check, compare, limits
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
@@ -19,12 +20,13 @@ from orthoglot.progress import Done
 from orthoglot.report.plots import svg
 from orthoglot.text.keys import normalised
 
-# The score of a copy and of an untranslated sentence: no cosine is lower.
-NONE, LEAST = (COPY, UNTRANSLATED), -1.0
+# Flags of pairs whose score is the least.
+NONE = (COPY, UNTRANSLATED)
 # Pairs that are encoded at once, and the most whose language parts tell what the two languages look like.
 BLOCK = 4096
 # Sentences that are encoded between two signs of progress.
 AT_ONCE = 512
+BATCH_TOKENS = 2048
 FEWEST = 20
 ROUNDS = 10
 # A language part is taken for another language's if its angle with the mean is so many robust standard deviations above
@@ -65,6 +67,7 @@ def score(
     block: int = BLOCK,
     done: Done = lambda _: None,
     identify: bool = True,
+    words: bool = False,
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
@@ -84,8 +87,14 @@ def score(
         block: pairs in memory at once.
         done: gets how many more of the `text_bytes` are done.
         identify: whether the identifier is asked.
+        words: whether words are compared, too (`orthoglot.apply.words`). How far a word without a counterpart is, is
+            learnt from the first `block` pairs. Each sentence is still encoded once.
+    Raises:
+        ConfigError: words of an encoder that gives none.
     """
-    guarded, sides = _guards(model, len(pairs)), None
+    if words:
+        check(model)
+    guarded, sides, far = _guards(model, len(pairs)), None, None
     expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
     for start in range(0, len(pairs), block):
         some = pairs[start : start + block]
@@ -100,18 +109,19 @@ def score(
                     # Few bytes say little of a language.
                     guess = GUESS if named and len(text.encode()) < SHORT else ""
                     flags[row] = flags[row] or named + guess
-            source, target = (
-                _parts(model, [some[row][side] for row in rows], languages[side], languages[1 - side], done)
-                for side in (0, 1)
-            )
+            source, target, compared = _encoded(model, [some[row] for row in rows], languages, done, words)
             if guarded:
                 sides = sides or means(source.language, target.language)
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
                     for row in np.array(rows)[test(target.language, sides)]:
                         flags[row] = flags[row] or name + GUESS
             cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
-            for row, cosine in zip(rows, cosines.tolist(), strict=True):
-                found[row] = Scored(LEAST if flags[row] in NONE else cosine, flags[row], cosine)
+            if words:
+                far = far or limits([one.match for one in compared])
+            for number, (row, cosine) in enumerate(zip(rows, cosines.tolist(), strict=True)):
+                least = flags[row] in NONE
+                own = compared[number].words(some[row], far, least) if far else None
+                found[row] = Scored(LEAST if least else cosine, flags[row], cosine, own)
         done(text_bytes(pair for pair, one in zip(some, found, strict=True) if one.score is None))
         yield from found
 
@@ -275,20 +285,31 @@ def _guards(model: Model, count: int) -> bool:
     return count >= FEWEST
 
 
-def _parts(
-    model: Model, sentences: list[str], language: str | None, partner: str | None, done: Done
-) -> Parts:
-    """The parts of a decomposer's vectors; of an encoder alone its vector as meaning."""
-    found = []
-    for start in range(0, len(sentences), AT_ONCE):
-        some = sentences[start : start + AT_ONCE]
-        if model.decomposer is None:
-            vectors = model.encode(some, part="sentence", language=language)
-            found.append(Parts(vectors, vectors, np.zeros_like(vectors)))
-        else:
-            found.append(model.parts(some, language=language, partner=partner))
-        done(text_bytes([some]))
-    return Parts(*map(np.concatenate, zip(*found, strict=True)))
+def _encoded(
+    model: Model,
+    pairs: Sequence[tuple[str, str]],
+    languages: tuple[str | None, str | None],
+    done: Done,
+    words: bool,
+) -> tuple[Parts, Parts, list[Compared]]:
+    """The parts of sources and of translations, and how their words compare."""
+    parts: tuple[list[Parts], list[Parts]] = ([], [])
+    compared: list[Compared] = []
+    for start in range(0, len(pairs), AT_ONCE):
+        pieces = []
+        for side, found in enumerate(parts):
+            some, language = [pair[side] for pair in pairs[start : start + AT_ONCE]], languages[side]
+            if words:
+                pieces.append(check(model).pieces(some, language or "", BATCH_TOKENS))
+                vectors = np.stack([one.vector for one in pieces[side]])
+            else:
+                vectors = model.encode(some, part="sentence", language=language)
+            found.append(model.split(vectors, language, languages[1 - side]))
+            done(text_bytes([some]))
+        if words:
+            compared += compare(model, (parts[0][-1], parts[1][-1]), (pieces[0], pieces[1]), languages)
+    source, target = (Parts(*map(np.concatenate, zip(*found, strict=True))) for found in parts)
+    return source, target, compared
 
 
 def picture(every: Sequence[Scored]) -> str:

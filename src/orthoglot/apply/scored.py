@@ -7,19 +7,33 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
+# The score of a copy and of an untranslated sentence: no cosine is lower.
+LEAST = -1.0
 # Behind a flag that the language parts alone give, or the identifier to a short text.
 GUESS = "?"
 
 
-class Scored(NamedTuple):
-    """A pair's score in [-1, 1], None of a blank line; why it is no translation, if so; the plain cosine.
+class Words(NamedTuple):
+    """How good a translation is by sentences and words, in [-1, 1]; the words of both sides without a counterpart.
 
-    A flag with a question mark is a guess and leaves the score as it is.
+    The quality is None of a blank line.
+    """
+
+    quality: float | None
+    source: str
+    target: str
+
+
+class Scored(NamedTuple):
+    """A pair's score in [-1, 1], None of a blank line; why it is no translation, if so; the plain cosine; its words.
+
+    A flag with a question mark is a guess and leaves the score as it is. Words are None where they are not compared.
     """
 
     score: float | None
     flag: str
     similarity: float | None
+    words: Words | None = None
 
 
 class Level(NamedTuple):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from orthoglot.encoders.settings import Precision
     from orthoglot.formats.pairs import Pairs
 
-ADDED = ("score", "flag")
+ADDED, OF_WORDS = ("score", "flag"), ("quality", "source_words", "target_words")
 
 
 def score(
@@ -27,6 +27,10 @@ def score(
         float | None, typer.Option(help="leave out pairs with a lower score", callback=options.finite)
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="SVG to write: how many pairs have which score")] = None,
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="compare words, too: add quality, source_words and target_words"),
+    ] = False,
     source_language: options.Language = None,
     target_language: options.Language = None,
     precision: options.PrecisionOption = "float32",
@@ -39,20 +43,23 @@ def score(
     Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
 
     Each pair gets two more columns: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank.
-    A flag with a question mark is a guess. A blank line has no score.
+    A flag with a question mark is a guess. A blank line has no score. With --words, a pair also gets its quality, by
+    sentences and words, and the words of each side that have no counterpart on the other.
     """
     options.check_outputs(output, plot)
     options.check_model(model)
+    from orthoglot.apply.scored import Words
     from orthoglot.formats.pairs import read
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns))
     pairs.check_output(output)
-    every = list(scores(pairs, model, device, threads, precision, identify))
+    every = list(scores(pairs, model, device, threads, precision, identify, words))
+    none = Words(None, "", "")
     pairs.write(
         output,
-        ADDED,
+        (*ADDED, *OF_WORDS) if words else ADDED,
         (
-            (number, (scored.score, scored.flag))
+            (number, (scored.score, scored.flag, *((scored.words or none) if words else ())))
             for number, scored in enumerate(every)
             if threshold is None or (scored.score is not None and scored.score >= threshold)
         ),
@@ -67,7 +74,13 @@ def score(
 
 
 def scores(
-    pairs: Pairs, folder: Path | None, device: str, threads: int | None, precision: Precision, identify: bool
+    pairs: Pairs,
+    folder: Path | None,
+    device: str,
+    threads: int | None,
+    precision: Precision,
+    identify: bool,
+    words: bool = False,
 ) -> Iterator[Scored]:
     """The scores of pairs by the model of a folder, with progress on standard error."""
     from orthoglot.apply.score import score as scoring
@@ -76,4 +89,6 @@ def scores(
 
     model = options.open_model(folder, device, threads, precision=precision).model
     with Meter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:
-        yield from scoring(model, pairs.pairs, pairs.languages, done=meter.add, identify=identify)
+        yield from scoring(
+            model, pairs.pairs, pairs.languages, done=meter.add, identify=identify, words=words
+        )

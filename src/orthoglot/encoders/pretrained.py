@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from orthoglot.encoders.base import (
     check_finite,
     check_tokens,
     compute_dtype,
+    length_batches,
     placed,
     pool,
     resolve_device,
@@ -31,6 +32,7 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.finite import not_finite
 
 # Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
 # masked, and waits for the answer before it starts the first layer.
@@ -42,6 +44,20 @@ LOCAL: dict[str, Any] = {
     "local_files_only": True,
     "trust_remote_code": False,
 }
+
+
+class Pieces(NamedTuple):
+    """The tokens of a sentence, without those of a prefix and of the network.
+
+    Attributes:
+        spans: first and last character, exclusive (T, 2).
+        states: of the last layer (T, D), of which the sentence's vector is the mean.
+        vector: of the sentence (D,).
+    """
+
+    spans: np.ndarray
+    states: np.ndarray
+    vector: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -96,12 +112,56 @@ class PretrainedEncoder(TokenEncoder):
 
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
         """See `TokenEncoder.vectors`."""
+        return self._pooled(*self._states(tokens, batch))
+
+    def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
+        """The tokens of each sentence with their states, and its vector.
+
+        Args:
+            sentences, language, batch_tokens: as of `Encoder.encode`.
+        Raises:
+            ConfigError: see `check_pieces`.
+            DataError: as `Encoder.encode`; a state is not finite.
+        """
+        self.check_pieces()
+        tokens = self.tokens(sentences, language)
+        spans = self.tokenizer.spans([self.prefix + sentence for sentence in sentences])
+        found: dict[int, Pieces] = {}
+        before = len(self.tokenizer.before)
+        with torch.inference_mode():
+            for rows in length_batches(tokens.lengths, batch_tokens):
+                states, keep = self._states(tokens, rows)
+                vectors = self._pooled(states, keep).float().cpu().numpy()
+                for row, all_states, vector in zip(rows.tolist(), states.cpu().numpy(), vectors, strict=True):
+                    room = int(tokens.lengths[row]) - before - len(self.tokenizer.after)
+                    places = spans[row][:room] - len(self.prefix)
+                    own = (places[:, 0] >= 0) & (places[:, 1] > places[:, 0])
+                    found[row] = Pieces(places[own], all_states[before : before + room][own], vector)
+        if len(wrong := not_finite(np.stack([found[row].states.sum(axis=0) for row in range(len(found))]))):
+            raise DataError(f"encoder {self.name}: a state of sentence {wrong[0]} (from 0) is not finite")
+        return [found[row] for row in range(len(found))]
+
+    def check_pieces(self) -> None:
+        """Refuse an encoder whose tokens are not in the space of its sentences.
+
+        Raises:
+            ConfigError: its vector is not the mean of its tokens, or its tokenizer does not say where they are.
+        """
+        if self.pooling != "mean":
+            raise ConfigError(f"encoder {self.name}: its vector is not the mean of its tokens")
+        if not self.tokenizer.has_spans:
+            raise ConfigError(f"encoder {self.name}: its tokenizer does not say where its tokens are")
+
+    def _states(self, tokens: Ragged, batch: np.ndarray) -> tuple[Tensor, Tensor]:
+        """States of the last layer (B, T, D) of some rows, the longest first, and where there is a token (B, T)."""
         lengths = tokens.lengths[batch]
         keep = placed(torch.from_numpy(np.arange(lengths[0]) < lengths[:, None]), self.device)
         # Without padding no mask is needed, and attention is fastest.
         mask = None if lengths[-1] == lengths[0] else attention_mask(self.model, keep)
         ids = self.padded(tokens, batch, self.tokenizer.pad)
-        states = self.model(ids, attention_mask=mask).last_hidden_state.float()
+        return self.model(ids, attention_mask=mask).last_hidden_state.float(), keep
+
+    def _pooled(self, states: Tensor, keep: Tensor) -> Tensor:
         return pool(states, keep, self.pooling, getattr(self.model, "pooler", None))
 
 

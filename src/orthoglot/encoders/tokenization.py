@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import sentencepiece
 from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -47,6 +48,7 @@ class TextTokenizer(ABC):
         before, after: ids that the network reads before and after each sentence.
         symbols: id of each language, if the network reads that of a sentence among `before` and `after`.
         most: the most tokens that it allows in a sentence.
+        has_spans: whether `spans` can be had.
     """
 
     size: int
@@ -57,10 +59,15 @@ class TextTokenizer(ABC):
     after: tuple[int, ...]
     symbols: Mapping[str, int] = MappingProxyType({})
     most: int
+    has_spans: bool = False
 
     @abstractmethod
     def tokens(self) -> list[str | None]:
         """The text of every id (V,)."""
+
+    def spans(self, sentences: list[str]) -> list[np.ndarray]:
+        """First and last character, exclusive, of each token (T, 2) of each sentence, without `before` and `after`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where its tokens are")
 
     @abstractmethod
     def save(self, output: Path) -> None:
@@ -119,6 +126,7 @@ class CheckpointTokenizer(TextTokenizer):
         self.size = len(tokenizer)
         self.pad, self.mask = tokenizer.pad_token_id, tokenizer.mask_token_id
         self.unknown, self.most = tokenizer.unk_token_id, tokenizer.model_max_length
+        self.has_spans = tokenizer.is_fast
         encoded = tokenizer("a")
         if any(encoded.get("token_type_ids", ())):
             raise ConfigError(
@@ -134,6 +142,13 @@ class CheckpointTokenizer(TextTokenizer):
     def tokens(self) -> list[str | None]:
         """See `TextTokenizer.tokens`."""
         return self._tokenizer.convert_ids_to_tokens(range(self.size))
+
+    def spans(self, sentences: list[str]) -> list[np.ndarray]:
+        """See `TextTokenizer.spans`."""
+        found = self._tokenizer(
+            sentences, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        return [np.array(row, dtype=np.int64).reshape(-1, 2) for row in found]
 
     def save(self, output: Path) -> None:
         """See `TextTokenizer.save`."""

@@ -1,0 +1,167 @@
+"""Which words of a sentence and of its translation have no counterpart, and how good that makes the translation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import regex
+
+from orthoglot.apply.model import Model
+from orthoglot.apply.scored import LEAST, Words
+from orthoglot.decomposers.base import Parts, unit
+from orthoglot.encoders.pretrained import Pieces, PretrainedEncoder
+from orthoglot.errors import ConfigError
+
+# Of the power mean of distances: it is near the largest (chosen on development sets, see docs/results/method.md).
+POWER = 8
+# Of the words of the better half of pairs, so many are below the limit.
+MATCHED = 0.95
+# Letters and digits of scripts with spaces between words; of others, a token is shown.
+WORD = regex.compile(
+    r"(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])[\w\'’-])+"
+)
+
+
+class Match(NamedTuple):
+    """How far the tokens of a sentence and of its translation are from the nearest of the other side.
+
+    Attributes:
+        source: 1 - the highest cosine with a token of the translation, of each token (T,).
+        target: of the translation's tokens (T',) with those of the source.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        """Mean distance of all tokens."""
+        return float(np.concatenate(self).mean()) if len(self.source) and len(self.target) else np.inf
+
+    def quality(self, sentences: float) -> float:
+        """Mean of the cosine of the sentences and of what the worst matches say, in [-1, 1].
+
+        q = (c + 1 - (M(source) + M(target)) / 2) / 2,   M(d) = (mean_i d_i^8)^(1/8)
+
+        Args:
+            sentences: c.
+        Source: docs/papers.md#words.
+        """
+        if not len(self.source) or not len(self.target):
+            return sentences
+        worst = [float(np.mean(side**POWER) ** (1 / POWER)) for side in self]
+        return (sentences + 1 - sum(worst) / 2) / 2
+
+
+class Limits(NamedTuple):
+    """The distance above which a token has no counterpart, of the sources and of the translations."""
+
+    source: float
+    target: float
+
+
+class Compared(NamedTuple):
+    """How the words of a pair compare.
+
+    Attributes:
+        match: distances of its tokens.
+        cosine: of its sentences, as they are judged.
+        spans: of the tokens of source and translation in their text.
+    """
+
+    match: Match
+    cosine: float
+    spans: tuple[np.ndarray, np.ndarray]
+
+    def words(self, pair: Sequence[str], far: Limits, least: bool) -> Words:
+        """Quality, or the lowest there is, and the words of a pair without a counterpart."""
+        quality = LEAST if least else self.match.quality(self.cosine)
+        return Words(quality, *map(without_counterpart, pair, self.spans, self.match, far))
+
+
+def check(model: Model) -> PretrainedEncoder:
+    """The encoder of a model whose tokens can be compared.
+
+    Raises:
+        ConfigError: it gives no tokens, see `PretrainedEncoder.check_pieces`.
+    """
+    encoder = model.encoder
+    if not isinstance(encoder, PretrainedEncoder):
+        raise ConfigError(
+            f"words cannot be compared: encoder {encoder.name} gives vectors of sentences alone"
+        )
+    encoder.check_pieces()
+    return encoder
+
+
+def judged(model: Model, parts: Parts) -> np.ndarray:
+    """Vectors of length 1 that are compared to say how good a translation is, of sentences or of tokens."""
+    return unit(model.decomposer.judged(parts.meaning) if model.decomposer else parts.meaning)
+
+
+def tokens(
+    model: Model, pieces: Sequence[Pieces], language: str | None, partner: str | None
+) -> list[np.ndarray]:
+    """The same of the tokens of each sentence: their states are split as sentences are."""
+    states = np.concatenate([one.states for one in pieces])
+    found = judged(model, model.split(states, language, partner)) if len(states) else states
+    return np.split(found, np.cumsum([len(one.states) for one in pieces])[:-1])
+
+
+def compare(
+    model: Model,
+    parts: tuple[Parts, Parts],
+    pieces: tuple[Sequence[Pieces], Sequence[Pieces]],
+    languages: tuple[str | None, str | None],
+) -> Iterator[Compared]:
+    """Compare the words of pairs.
+
+    Args:
+        model: of which `check` has nothing to say.
+        parts: of the sentences of both sides.
+        pieces: of the same.
+        languages: of the two sides, where the model needs them.
+    """
+    cosines = np.einsum("nd,nd->n", *(judged(model, one) for one in parts)).clip(-1, 1)
+    sides = (tokens(model, pieces[side], languages[side], languages[1 - side]) for side in (0, 1))
+    for cosine, source, target, *both in zip(cosines.tolist(), *sides, *pieces, strict=True):
+        yield Compared(match(source, target), cosine, (both[0].spans, both[1].spans))
+
+
+def match(source: np.ndarray, target: np.ndarray) -> Match:
+    """Compare the tokens of a sentence (T, D) and of its translation (T', D), of length 1."""
+    if not len(source) or not len(target):
+        return Match(np.zeros(len(source)), np.zeros(len(target)))
+    cosines = (source @ target.T).clip(-1, 1)
+    return Match(1 - cosines.max(axis=1), 1 - cosines.max(axis=0))
+
+
+def limits(matches: Sequence[Match]) -> Limits:
+    """What to take for no counterpart: more than 95 % of the distances in the half of pairs with the lowest mean."""
+    means = np.array([one.mean for one in matches])
+    good = [one for one, mean in zip(matches, means, strict=True) if mean <= np.median(means) < np.inf]
+    if not good:
+        return Limits(np.inf, np.inf)
+    return Limits(
+        *(float(np.quantile(np.concatenate([one[side] for one in good]), MATCHED)) for side in (0, 1))
+    )
+
+
+def without_counterpart(text: str, spans: np.ndarray, distances: np.ndarray, limit: float) -> str:
+    """The words of which a token is farther than the limit, with blanks between them, in their order.
+
+    Args:
+        text: the sentence.
+        spans: first and last character, exclusive, of each token (T, 2).
+        distances: (T,).
+        limit: of the distance.
+    """
+    marked = np.zeros(len(text) + 1, dtype=bool)
+    for (first, last), distance in zip(spans.tolist(), distances.tolist(), strict=True):
+        marked[first:last] |= distance > limit
+    for word in WORD.finditer(text):
+        marked[word.start() : word.end()] = marked[word.start() : word.end()].any()
+    found = "".join(letter if mark else " " for letter, mark in zip(text, marked, strict=False))
+    return " ".join(found.split())
