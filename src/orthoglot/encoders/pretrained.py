@@ -32,7 +32,6 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.finite import not_finite
 
 # Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
 # masked, and waits for the answer before it starts the first layer.
@@ -135,9 +134,12 @@ class PretrainedEncoder(TokenEncoder):
                 for row, all_states, vector in zip(rows.tolist(), states.cpu().numpy(), vectors, strict=True):
                     room = int(tokens.lengths[row]) - before - len(self.tokenizer.after)
                     places = spans[row][:room] - len(self.prefix)
-                    own = (places[:, 0] >= 0) & (places[:, 1] > places[:, 0])
-                    found[row] = Pieces(places[own], all_states[before : before + room][own], vector)
-        if len(wrong := not_finite(np.stack([found[row].states.sum(axis=0) for row in range(len(found))]))):
+                    # The first token of the sentence may begin with the space that ends the prefix.
+                    own = (places[:, 1] > 0) & (places[:, 1] > places[:, 0])
+                    found[row] = Pieces(
+                        places[own].clip(min=0), all_states[before : before + room][own], vector
+                    )
+        if wrong := [row for row in range(len(found)) if not np.isfinite(found[row].states).all()]:
             raise DataError(f"encoder {self.name}: a state of sentence {wrong[0]} (from 0) is not finite")
         return [found[row] for row in range(len(found))]
 

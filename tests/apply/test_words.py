@@ -1,0 +1,190 @@
+"""Words without a counterpart, and the quality that they give a translation."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checkpoints import pretrained, xlmr
+from small_checkpoint import make_pairs, write_checkpoint, write_tsv
+from typer.testing import CliRunner
+
+from orthoglot import load
+from orthoglot.apply.score import score
+from orthoglot.apply.scored import COPY
+from orthoglot.apply.words import Limits, Match, limits, match, without_counterpart
+from orthoglot.cli import app
+from orthoglot.decomposers.base import unit
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.link import link
+from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.errors import ConfigError
+
+PAIRS = make_pairs(60, seed=5)
+
+
+def test_quality_is_what_its_formula_says() -> None:
+    found = Match(np.array([0.1, 0.5]), np.array([0.2]))
+    worst = ((0.1**8 + 0.5**8) / 2) ** (1 / 8)
+    assert found.quality(0.6) == pytest.approx((0.6 + 1 - (worst + 0.2) / 2) / 2)
+    # Everything as near as can be, and as far.
+    assert Match(np.zeros(3), np.zeros(2)).quality(1) == 1
+    assert Match(np.full(3, 2.0), np.full(2, 2.0)).quality(-1) == pytest.approx(-1)
+    # Without tokens the sentences alone say it.
+    assert Match(np.zeros(0), np.zeros(2)).quality(0.3) == 0.3
+
+
+def test_a_worse_match_lowers_the_quality_more_than_many_good_ones_raise_it() -> None:
+    even, one_bad = Match(np.full(10, 0.2), np.zeros(1)), Match(np.r_[np.full(9, 0.1), 0.9], np.zeros(1))
+    assert one_bad.source.mean() < even.source.mean()
+    assert one_bad.quality(0.5) < even.quality(0.5)
+
+
+def test_distances_are_those_of_the_nearest_token_of_the_other_side() -> None:
+    draw = np.random.default_rng(1)
+    source, target = (unit(draw.standard_normal((n, 5))) for n in (4, 7))
+    found = match(source, target)
+    np.testing.assert_allclose(found.source, [1 - max(float(a @ b) for b in target) for a in source])
+    np.testing.assert_allclose(found.target, [1 - max(float(a @ b) for a in source) for b in target])
+    assert [len(side) for side in match(source[:0], target)] == [0, 7]
+
+
+def test_the_limit_is_that_of_the_better_half_of_pairs() -> None:
+    good = [Match(np.full(4, n / 100), np.full(2, n / 50)) for n in range(1, 11)]
+    bad = [Match(np.full(4, 1.5), np.full(2, 1.5)) for _ in range(10)]
+    found = limits(bad + good)
+    assert found == pytest.approx(
+        Limits(*(np.quantile(np.concatenate([one[side] for one in good]), 0.95) for side in (0, 1)))
+    )
+    assert limits([]) == limits([Match(np.zeros(0), np.zeros(3))]) == Limits(np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "distances", "said"),
+    [
+        ("a well-known man", ["a", " well", "-", "known", " man"], [0, 0, 0, 1, 0], "well-known"),
+        ("one two three", ["one", " two", " three"], [1, 0, 1], "one three"),
+        ("Ende.", ["End", "e", "."], [0, 0, 1], "."),
+        ("don't go", ["don", "'", "t", " go"], [0, 0, 1, 0], "don't"),
+        # No spaces between words: tokens are shown, and those side by side together.
+        ("今天天气好", ["今天", "天气", "好"], [0, 1, 1], "天气好"),
+        ("ใน Bonn", ["ใ", "น", " Bonn"], [1, 0, 0], "ใ"),
+        ("all found", ["all", " found"], [0, 0], ""),
+    ],
+)
+def test_a_word_is_shown_whole_where_words_have_spaces(
+    text: str, tokens: list[str], distances: list[float], said: str
+) -> None:
+    ends = np.cumsum([len(one) for one in tokens])
+    spans = np.stack([ends - [len(one) for one in tokens], ends], axis=1)
+    assert text == "".join(tokens)
+    assert without_counterpart(text, spans, np.array(distances), 0.5) == said
+
+
+@pytest.mark.parametrize("prefix", ["", "query "])
+def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, prefix: str) -> None:
+    place = tmp_path / "encoder"
+    place.mkdir()
+    link(pretrained(xlmr(tmp_path / "xlmr"), prefix=prefix), "tiny", place)
+    encoder = load_encoder(place, "cpu", "float32")
+    assert isinstance(encoder, PretrainedEncoder)
+    sentences = ["the cat sat", "mat", "on the mat the cat sat on a mat"]
+    found = encoder.pieces(sentences, "", 64)
+    words = [
+        [text[first:last].strip() for first, last in one.spans]
+        for text, one in zip(sentences, found, strict=True)
+    ]
+    # Of 8 tokens, two are the network's, and one the prefix.
+    assert words == [["the", "cat", "sat"], ["mat"], sentences[2].split()[: 6 - bool(prefix)]]
+    np.testing.assert_allclose([one.vector for one in found], encoder.encode(sentences, "", 64), atol=1e-6)
+    # One at a time, with its own padding: the same states.
+    for sentence, one in zip(sentences, found, strict=True):
+        (alone,) = encoder.pieces([sentence], "", 64)
+        np.testing.assert_allclose(one.states, alone.states, atol=1e-5)
+        assert one.states.shape == (len(one.spans), encoder.dim)
+    if not prefix:
+        # The vector is the mean of these states and of the network's own two tokens.
+        tokens = encoder.tokens(sentences[:1], "")
+        states = encoder.model(encoder.padded(tokens, np.arange(1), 1)).last_hidden_state[0].detach().numpy()
+        np.testing.assert_allclose(found[0].states, states[1:-1], atol=1e-6)
+
+
+def test_a_first_token_that_begins_with_the_space_of_the_prefix_is_of_the_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "encoder"
+    place.mkdir()
+    link(pretrained(xlmr(tmp_path / "xlmr"), prefix="query "), "tiny", place)
+    encoder = load_encoder(place, "cpu", "float32")
+    own = encoder.tokenizer.spans
+    # As the tokenizer of XLM-R has it: a token begins with the space before it.
+    monkeypatch.setattr(
+        type(encoder.tokenizer), "spans", lambda _, texts: [(one - [1, 0]).clip(min=0) for one in own(texts)]
+    )
+    (found,) = encoder.pieces(["the cat"], "", 64)
+    assert found.spans.tolist() == [[0, 3], [3, 7]]
+
+
+def test_encoders_without_such_tokens_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "encoder").mkdir()
+    link(pretrained(xlmr(tmp_path / "xlmr"), pooling="cls"), "tiny", tmp_path / "encoder")
+    pairs = [("the cat", "a mat")]
+    with pytest.raises(ConfigError, match="tiny: its vector is not the mean of its tokens"):
+        list(score(load(tmp_path / "encoder", device="cpu"), pairs, words=True))
+
+
+def test_words_leave_scores_and_flags_as_they_are_and_show_what_has_no_counterpart(
+    models: dict[str, Path],
+) -> None:
+    model = load(models["discriminant"], device="cpu")
+    # The fourth word of the first translation is one that its source has not.
+    words = PAIRS[0][1].split()
+    other = next(f"b{n:02}" for n in range(80) if f"b{n:02}" not in words)
+    changed = (PAIRS[0][0], " ".join([*words[:3], other, *words[4:]]))
+    pairs = [changed, *PAIRS[1:], (PAIRS[0][0], PAIRS[0][0]), ("", "b01")]
+    plain = list(score(model, pairs, identify=False))
+    found = list(score(model, pairs, identify=False, words=True))
+    assert [one[:2] for one in found] == [(pytest.approx(one.score, abs=1e-5), one.flag) for one in plain]
+    assert all(one.words is None for one in plain)
+    assert found[-1].words is None  # a blank line
+    assert found[-2].flag == COPY
+    assert found[-2].words.quality == -1
+    assert other in found[0].words.target.split()
+    assert PAIRS[0][0].split()[3] in found[0].words.source.split()
+    # Few words of good translations are shown, and the changed one is worse than most.
+    shown = [len(one.words.target.split()) for one in found[1:60]]
+    assert np.mean(shown) < 1
+    assert found[0].words.quality < np.median([one.words.quality for one in found[1:60]])
+    # An encoder alone compares its own tokens, and blocks change nothing but the limit.
+    alone = load(models["encoder"], device="cpu")
+    first, second = (
+        [one.words.quality for one in score(alone, PAIRS, identify=False, words=True, block=block)]
+        for block in (7, 4096)
+    )
+    np.testing.assert_allclose(first, second, atol=1e-5)
+
+
+def test_the_command_adds_three_columns(models: dict[str, Path], tmp_path: Path) -> None:
+    file, output = write_tsv(tmp_path / "pairs.tsv", [*PAIRS[:8], ("a01", "")]), tmp_path / "scores.tsv"
+    given = ["score", str(file), "-o", str(output), "--model", str(models["discriminant"]), "--words"]
+    done = CliRunner().invoke(app, [*given, "--no-identify"])
+    assert done.exit_code == 0, done.output
+    with output.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    assert [*rows[0]] == ["source", "target", "score", "flag", "quality", "source_words", "target_words"]
+    assert all(-1 <= float(row["quality"]) <= 1 for row in rows[:8])
+    assert rows[8] == dict.fromkeys(rows[0], "") | {"source": "a01", "flag": "blank"}
+
+
+def test_a_state_that_is_not_finite_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "encoder").mkdir()
+    link(pretrained(write_checkpoint(tmp_path / "xlmr")), "tiny", tmp_path / "encoder")
+    model = load(tmp_path / "encoder", device="cpu")
+    network = type(model.encoder)._states
+    monkeypatch.setattr(
+        type(model.encoder), "_states", lambda *given: ((out := network(*given))[0] * np.inf, out[1])
+    )
+    with pytest.raises(Exception, match="not finite"):
+        list(score(model, [("a01 a02", "b01 b02")], identify=False, words=True))
