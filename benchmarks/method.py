@@ -34,7 +34,8 @@ from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer, Parts, unit
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.pretrained import Pieces, PretrainedEncoder
+from orthoglot.encoders.pieces import Pieces
+from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.errors import ConfigError
 from orthoglot.fetching.download import sha256_of
 from orthoglot.fetching.files import fetch

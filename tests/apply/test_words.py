@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from checkpoints import pretrained, xlmr
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
+import orthoglot
 from orthoglot import load
 from orthoglot.apply.score import score
 from orthoglot.apply.scored import COPY
 from orthoglot.apply.words import Limits, Match, limits, match, without_counterpart
 from orthoglot.cli import app
-from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import PretrainedEncoder
+from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.errors import ConfigError
 
 PAIRS = make_pairs(60, seed=5)
@@ -83,13 +90,26 @@ def test_a_word_is_shown_whole_where_words_have_spaces(
     assert without_counterpart(text, spans, np.array(distances), 0.5) == said
 
 
-@pytest.mark.parametrize("prefix", ["", "query "])
-def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, prefix: str) -> None:
-    place = tmp_path / "encoder"
+def folder(where: Path, kind: str, prefix: str = "", *further: Any) -> Path:
+    """An encoder's folder, of a checkpoint or of a model of sentence-transformers."""
+    place = where / "encoder"
     place.mkdir()
-    link(pretrained(xlmr(tmp_path / "xlmr"), prefix=prefix), "tiny", place)
-    encoder = load_encoder(place, "cpu", "float32")
-    assert isinstance(encoder, PretrainedEncoder)
+    checkpoint = xlmr(where / "xlmr")
+    if kind == "pretrained":
+        link(pretrained(checkpoint, prefix=prefix), "tiny", place)
+        return place
+    modules = [Transformer(str(checkpoint)), Pooling(8, pooling_mode="mean"), *further]
+    SentenceTransformer(modules=modules, device="cpu").save(str(where / "model"), create_model_card=False)
+    settings = {"kind": kind, "checkpoint": str(where / "model"), "revision": "", "licence": "none"}
+    given = SentenceTransformersSettings.model_validate(settings | {"max_tokens": 8, "prefix": prefix})
+    link_sentence_transformers(given, "tiny", place)
+    return place
+
+
+@pytest.mark.parametrize("prefix", ["", "query "])
+@pytest.mark.parametrize("kind", ["pretrained", "sentence-transformers"])
+def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, kind: str, prefix: str) -> None:
+    encoder = load_encoder(folder(tmp_path, kind, prefix), "cpu", "float32")
     sentences = ["the cat sat", "mat", "on the mat the cat sat on a mat"]
     found = encoder.pieces(sentences, "", 64)
     words = [
@@ -104,7 +124,7 @@ def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, prefix: str
         (alone,) = encoder.pieces([sentence], "", 64)
         np.testing.assert_allclose(one.states, alone.states, atol=1e-5)
         assert one.states.shape == (len(one.spans), encoder.dim)
-    if not prefix:
+    if isinstance(encoder, PretrainedEncoder) and not prefix:
         # The vector is the mean of these states and of the network's own two tokens.
         tokens = encoder.tokens(sentences[:1], "")
         states = encoder.model(encoder.padded(tokens, np.arange(1), 1)).last_hidden_state[0].detach().numpy()
@@ -114,10 +134,7 @@ def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, prefix: str
 def test_a_first_token_that_begins_with_the_space_of_the_prefix_is_of_the_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "encoder"
-    place.mkdir()
-    link(pretrained(xlmr(tmp_path / "xlmr"), prefix="query "), "tiny", place)
-    encoder = load_encoder(place, "cpu", "float32")
+    encoder = load_encoder(folder(tmp_path, "pretrained", "query "), "cpu", "float32")
     own = encoder.tokenizer.spans
     # As the tokenizer of XLM-R has it: a token begins with the space before it.
     monkeypatch.setattr(
@@ -127,12 +144,22 @@ def test_a_first_token_that_begins_with_the_space_of_the_prefix_is_of_the_senten
     assert found.spans.tolist() == [[0, 3], [3, 7]]
 
 
-def test_encoders_without_such_tokens_are_refused(tmp_path: Path) -> None:
+def test_encoders_without_such_tokens_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "encoder").mkdir()
     link(pretrained(xlmr(tmp_path / "xlmr"), pooling="cls"), "tiny", tmp_path / "encoder")
     pairs = [("the cat", "a mat")]
     with pytest.raises(ConfigError, match="tiny: its vector is not the mean of its tokens"):
         list(score(load(tmp_path / "encoder", device="cpu"), pairs, words=True))
+    (tmp_path / "other").mkdir()
+    dense = folder(tmp_path / "other", "sentence-transformers", "", Dense(8, 4))
+    with pytest.raises(ConfigError, match="tiny: its vector is not the mean of its tokens"):
+        list(score(load(dense, device="cpu"), pairs, words=True))
+    model = load(dense, device="cpu")
+    monkeypatch.setattr(model, "encoder", SimpleNamespace(name="use"))
+    with pytest.raises(
+        ConfigError, match="words cannot be compared: encoder use gives vectors of sentences alone"
+    ):
+        list(score(model, pairs, words=True))
 
 
 def test_words_leave_scores_and_flags_as_they_are_and_show_what_has_no_counterpart(
@@ -164,6 +191,36 @@ def test_words_leave_scores_and_flags_as_they_are_and_show_what_has_no_counterpa
         for block in (7, 4096)
     )
     np.testing.assert_allclose(first, second, atol=1e-5)
+
+
+def test_the_limit_is_learnt_from_the_first_block(models: dict[str, Path]) -> None:
+    model = load(models["discriminant"], device="cpu")
+    wrong = [(PAIRS[n][0], PAIRS[n + 1][1]) for n in range(30)]
+    found = list(score(model, PAIRS[:30] + wrong, identify=False, words=True, block=30))
+    shown = [len(one.words.source.split()) for one in found]
+    assert np.mean(shown[30:]) > 3 > 1 > np.mean(shown[:30])
+
+
+def test_sentences_and_tokens_are_compared_as_they_are_judged(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(models["discriminant"], device="cpu")
+    monkeypatch.setattr(Decomposer, "judged", lambda _, meaning: meaning[:, :4])
+    (found,) = score(model, PAIRS[3:4], identify=False, words=True)
+    sides = [model.encoder.pieces([sentence], "", 64)[0] for sentence in PAIRS[3]]
+    x, y = (unit(model.split(side.vector[None]).meaning[:, :4])[0] for side in sides)
+    source, target = (unit(model.split(side.states).meaning[:, :4]) for side in sides)
+    cosines = np.array([[float(a @ b) for b in target] for a in source])
+    worst = [np.mean((1 - cosines.max(axis=axis)) ** 8) ** (1 / 8) for axis in (1, 0)]
+    assert found.words.quality == pytest.approx((x @ y + 1 - sum(worst) / 2) / 2, abs=1e-5)
+
+
+def test_lists_have_the_same_words(models: dict[str, Path]) -> None:
+    model = load(models["discriminant"], device="cpu")
+    sides = [[pair[side] for pair in PAIRS] for side in (0, 1)]
+    found = orthoglot.score(*sides, model, words=True)
+    assert found.words == [one.words for one in score(model, PAIRS, words=True)]
+    assert orthoglot.score(*sides, model).words == [None] * len(PAIRS)
 
 
 def test_the_command_adds_three_columns(models: dict[str, Path], tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from orthoglot.apply.mine import mine as mine_vectors
 from orthoglot.apply.model import Model
 from orthoglot.apply.score import score as score_pairs
 from orthoglot.apply.score import text_bytes
+from orthoglot.apply.scored import Words
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import DataError
@@ -29,11 +30,13 @@ class Scores(NamedTuple):
             if a side is blank.
         flag: (N,) str: "", "blank", "copy", "untranslated" or "other_language"; a guess has a question mark behind it.
         similarity: (N,) float64, the cosine whatever the flag; NaN if a side is blank.
+        words: of each pair its quality and the words without a counterpart; None of a blank side, or if not asked for.
     """
 
     score: np.ndarray
     flag: np.ndarray
     similarity: np.ndarray
+    words: list[Words | None]
 
 
 def mine(
@@ -105,6 +108,7 @@ def score(
     *,
     source_language: str | None = None,
     target_language: str | None = None,
+    words: bool = False,
     device: str = "auto",
     threads: int | None = None,
     progress: bool = False,
@@ -113,7 +117,9 @@ def score(
 
     Args:
         source, target: N sentences each; arguments otherwise as of `mine`.
+        words: whether words are compared, too (`orthoglot.apply.words`).
     Raises:
+        ConfigError: words of an encoder that gives none.
         DataError: the lists differ in length, or are empty.
     """
     if len(source) != len(target) or not len(source):
@@ -124,9 +130,11 @@ def score(
     pairs = list(zip(source, target, strict=True))
     bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
-        found = list(score_pairs(opened, pairs, (source_language, target_language), done=bar.update))
-    score, flag, similarity = zip(*found, strict=True)
-    return Scores(np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
+        languages = (source_language, target_language)
+        found = list(score_pairs(opened, pairs, languages, done=bar.update, words=words))
+    score, flag, similarity, compared = zip(*found, strict=True)
+    values = (np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
+    return Scores(*values, list(compared))
 
 
 def _opened(model: str | Path | Model, device: str) -> Model:

@@ -11,7 +11,7 @@ import numpy as np
 
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import BLANK, COPY, GUESS, LEAST, OTHER, UNTRANSLATED, Scored
-from orthoglot.apply.words import Compared, check, compare, limits
+from orthoglot.apply.words import Compared, check, compare, limits, pieces
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
@@ -296,18 +296,18 @@ def _encoded(
     parts: tuple[list[Parts], list[Parts]] = ([], [])
     compared: list[Compared] = []
     for start in range(0, len(pairs), AT_ONCE):
-        pieces = []
+        read = []
         for side, found in enumerate(parts):
             some, language = [pair[side] for pair in pairs[start : start + AT_ONCE]], languages[side]
             if words:
-                pieces.append(check(model).pieces(some, language or "", BATCH_TOKENS))
-                vectors = np.stack([one.vector for one in pieces[side]])
+                read.append(pieces(model, some, language, BATCH_TOKENS))
+                vectors = np.stack([one.vector for one in read[side]])
             else:
                 vectors = model.encode(some, part="sentence", language=language)
             found.append(model.split(vectors, language, languages[1 - side]))
             done(text_bytes([some]))
         if words:
-            compared += compare(model, (parts[0][-1], parts[1][-1]), (pieces[0], pieces[1]), languages)
+            compared += compare(model, (parts[0][-1], parts[1][-1]), (read[0], read[1]), languages)
     source, target = (Parts(*map(np.concatenate, zip(*found, strict=True))) for found in parts)
     return source, target, compared
 

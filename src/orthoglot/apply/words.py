@@ -11,7 +11,7 @@ import regex
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import LEAST, Words
 from orthoglot.decomposers.base import Parts, unit
-from orthoglot.encoders.pretrained import Pieces, PretrainedEncoder
+from orthoglot.encoders.pieces import Pieces
 from orthoglot.errors import ConfigError
 
 # Of the power mean of distances: it is near the largest (chosen on development sets, see docs/results/method.md).
@@ -81,19 +81,24 @@ class Compared(NamedTuple):
         return Words(quality, *map(without_counterpart, pair, self.spans, self.match, far))
 
 
-def check(model: Model) -> PretrainedEncoder:
-    """The encoder of a model whose tokens can be compared.
+def pieces(model: Model, sentences: Sequence[str], language: str | None, batch_tokens: int) -> list[Pieces]:
+    """The tokens of sentences by the encoder of a model of which `check` has nothing to say."""
+    found: list[Pieces] = model.encoder.pieces(sentences, language or "", batch_tokens)  # type: ignore[attr-defined]
+    return found
+
+
+def check(model: Model) -> None:
+    """Refuse a model whose tokens cannot be compared.
 
     Raises:
-        ConfigError: it gives no tokens, see `PretrainedEncoder.check_pieces`.
+        ConfigError: its encoder gives no tokens, or none that are in the space of sentences.
     """
     encoder = model.encoder
-    if not isinstance(encoder, PretrainedEncoder):
+    if not hasattr(encoder, "check_pieces"):
         raise ConfigError(
             f"words cannot be compared: encoder {encoder.name} gives vectors of sentences alone"
         )
     encoder.check_pieces()
-    return encoder
 
 
 def judged(model: Model, parts: Parts) -> np.ndarray:
@@ -102,18 +107,18 @@ def judged(model: Model, parts: Parts) -> np.ndarray:
 
 
 def tokens(
-    model: Model, pieces: Sequence[Pieces], language: str | None, partner: str | None
+    model: Model, read: Sequence[Pieces], language: str | None, partner: str | None
 ) -> list[np.ndarray]:
     """The same of the tokens of each sentence: their states are split as sentences are."""
-    states = np.concatenate([one.states for one in pieces])
+    states = np.concatenate([one.states for one in read])
     found = judged(model, model.split(states, language, partner)) if len(states) else states
-    return np.split(found, np.cumsum([len(one.states) for one in pieces])[:-1])
+    return np.split(found, np.cumsum([len(one.states) for one in read])[:-1])
 
 
 def compare(
     model: Model,
     parts: tuple[Parts, Parts],
-    pieces: tuple[Sequence[Pieces], Sequence[Pieces]],
+    read: tuple[Sequence[Pieces], Sequence[Pieces]],
     languages: tuple[str | None, str | None],
 ) -> Iterator[Compared]:
     """Compare the words of pairs.
@@ -121,12 +126,12 @@ def compare(
     Args:
         model: of which `check` has nothing to say.
         parts: of the sentences of both sides.
-        pieces: of the same.
+        read: `pieces` of the same.
         languages: of the two sides, where the model needs them.
     """
     cosines = np.einsum("nd,nd->n", *(judged(model, one) for one in parts)).clip(-1, 1)
-    sides = (tokens(model, pieces[side], languages[side], languages[1 - side]) for side in (0, 1))
-    for cosine, source, target, *both in zip(cosines.tolist(), *sides, *pieces, strict=True):
+    sides = (tokens(model, read[side], languages[side], languages[1 - side]) for side in (0, 1))
+    for cosine, source, target, *both in zip(cosines.tolist(), *sides, *read, strict=True):
         yield Compared(match(source, target), cosine, (both[0].spans, both[1].spans))
 
 

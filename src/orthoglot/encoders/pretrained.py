@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,12 +22,12 @@ from orthoglot.encoders.base import (
     check_finite,
     check_tokens,
     compute_dtype,
-    length_batches,
     placed,
     pool,
     resolve_device,
 )
 from orthoglot.encoders.folder import save_card, stated
+from orthoglot.encoders.pieces import Pieces, read_pieces
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
@@ -43,20 +43,6 @@ LOCAL: dict[str, Any] = {
     "local_files_only": True,
     "trust_remote_code": False,
 }
-
-
-class Pieces(NamedTuple):
-    """The tokens of a sentence, without those of a prefix and of the network.
-
-    Attributes:
-        spans: first and last character, exclusive (T, 2).
-        states: of the last layer (T, D), of which the sentence's vector is the mean.
-        vector: of the sentence (D,).
-    """
-
-    spans: np.ndarray
-    states: np.ndarray
-    vector: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -125,23 +111,17 @@ class PretrainedEncoder(TokenEncoder):
         self.check_pieces()
         tokens = self.tokens(sentences, language)
         spans = self.tokenizer.spans([self.prefix + sentence for sentence in sentences])
-        found: dict[int, Pieces] = {}
-        before = len(self.tokenizer.before)
-        with torch.inference_mode():
-            for rows in length_batches(tokens.lengths, batch_tokens):
-                states, keep = self._states(tokens, rows)
-                vectors = self._pooled(states, keep).float().cpu().numpy()
-                for row, all_states, vector in zip(rows.tolist(), states.cpu().numpy(), vectors, strict=True):
-                    room = int(tokens.lengths[row]) - before - len(self.tokenizer.after)
-                    places = spans[row][:room] - len(self.prefix)
-                    # The first token of the sentence may begin with the space that ends the prefix.
-                    own = (places[:, 1] > 0) & (places[:, 1] > places[:, 0])
-                    found[row] = Pieces(
-                        places[own].clip(min=0), all_states[before : before + room][own], vector
-                    )
-        if wrong := [row for row in range(len(found)) if not np.isfinite(found[row].states).all()]:
-            raise DataError(f"encoder {self.name}: a state of sentence {wrong[0]} (from 0) is not finite")
-        return [found[row] for row in range(len(found))]
+        before, after = (
+            np.zeros((len(ids), 2), dtype=np.int64) for ids in (self.tokenizer.before, self.tokenizer.after)
+        )
+        room = tokens.lengths - len(before) - len(after)
+        spans = [np.concatenate([before, own[:most], after]) for own, most in zip(spans, room, strict=True)]
+
+        def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
+            states, keep = self._states(tokens, rows)
+            return [one[mask] for one, mask in zip(states, keep, strict=True)], self._pooled(states, keep)
+
+        return read_pieces(self.name, self.prefix, spans, tokens.lengths, batch_tokens, read)
 
     def check_pieces(self) -> None:
         """Refuse an encoder whose tokens are not in the space of its sentences.

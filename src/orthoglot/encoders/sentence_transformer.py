@@ -25,6 +25,7 @@ from orthoglot.encoders.base import (
 from orthoglot.encoders.checkpoint import into_cache
 from orthoglot.encoders.folder import Module, locate, modules, save_card, stated
 from orthoglot.encoders.link import link
+from orthoglot.encoders.pieces import Pieces, read_pieces
 from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, quiet, unopened
@@ -115,6 +116,35 @@ class SentenceTransformersEncoder:
             )
 
         return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors, done)
+
+    def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
+        """See `PretrainedEncoder.pieces`."""
+        self.check_pieces()
+        check_language(self.name, self.languages, language)
+        check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
+        texts = [self.prefix + sentence for sentence in sentences]
+        tokenizer = self.model.tokenizer
+        cut = {"truncation": True, "max_length": self.max_tokens}
+        read_all = tokenizer(texts, return_offsets_mapping=True, verbose=False, **cut)
+        spans = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in read_all["offset_mapping"]]
+
+        def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
+            given = tokenizer([texts[row] for row in rows], padding=True, return_tensors="pt", **cut)
+            found = self.model({name: tensor.to(self.device) for name, tensor in given.items()})
+            keep = given["attention_mask"].bool().to(self.device)
+            states = [one[mask] for one, mask in zip(found["token_embeddings"], keep, strict=True)]
+            return states, found["sentence_embedding"]
+
+        lengths = np.array([len(row) for row in spans], dtype=np.int64)
+        return read_pieces(self.name, self.prefix, spans, lengths, batch_tokens, read)
+
+    def check_pieces(self) -> None:
+        """See `PretrainedEncoder.check_pieces`."""
+        modules = [type(module).__name__ for module in self.model]
+        if modules != ["Transformer", "Pooling"] or self.model[1].pooling_mode not in ("mean", ("mean",)):
+            raise ConfigError(f"encoder {self.name}: its vector is not the mean of its tokens")
+        if not self.model.tokenizer.is_fast:
+            raise ConfigError(f"encoder {self.name}: its tokenizer does not say where its tokens are")
 
 
 def _states_in_float32(module: Any, given: Any, features: dict[str, Tensor]) -> dict[str, Tensor]:
