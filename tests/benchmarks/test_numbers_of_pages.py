@@ -158,7 +158,7 @@ def test_every_interval_of_a_page_of_shares_has_a_record(page: str) -> None:
             every.append(table[[name, f"{name}_low", f"{name}_high"]].to_numpy() * 100)
     records = np.concatenate(every)
     # The rest of the page on scoring is made of counts, see below.
-    shown = np.array(with_intervals(read(page).partition("## What `filter` drops")[0]), dtype=float)
+    shown = np.array(with_intervals(read(page).partition("## Words without")[0]), dtype=float)
     assert len(shown) > 50
     # Records have five digits, the pages one after the point.
     near = np.abs(shown[:, None] - records).max(axis=2).min(axis=1) < 0.0501
@@ -220,6 +220,21 @@ def test_the_rows_of_scoring_are_their_records() -> None:
             known = (benchmark, pair, view) in records.index
             row = records.loc[(benchmark, pair, view)] if known else None
             assert shows(cell, row, *ends("spearman")) if known else cell == "–", (benchmark, pair, view)
+
+
+def test_the_rows_of_words_are_their_records() -> None:
+    records = pd.read_csv(RESULTS / "words.labels.csv")
+    names = ("original", "discriminant", "plda")
+    heading = f"| Pair | Side | BAD words | AUC: {' | '.join(names)} | F1 of BAD, plda | MCC, plda | best MCC, plda |"
+    shown = table_rows("scoring.md", heading)
+    assert len(shown) == 14
+    sides = {"source": "src", "translation": "mt"}
+    for pair, side, bad, *aucs, f1, mcc, best in shown:
+        of = records[(records["pair"] == pair) & (records["side"] == sides[side])].set_index("model")
+        for name, cell in zip(names, aucs, strict=True):
+            assert shows(cell, of.loc[name], "auc"), (pair, side, name)
+        for cell, parts in ((bad, ["bad"]), (f1, ["f1"]), (mcc, ["mcc", "low", "high"]), (best, ["best"])):
+            assert shows(cell, of.loc["plda"], *parts), (pair, side, parts)
 
 
 def share(hits: int, n: int) -> str:
