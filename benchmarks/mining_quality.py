@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SEED, RESAMPLES = 1, 2000
 DISTRACTORS = 4000
 ASKED = 0.95
-VIEWS = ("original", "centering", "discriminant", "discriminant-turned", "meat+oracle-centred")
+VIEWS = ("original", "centering", "discriminant", "meat+oracle-centred")
 MARGINS = ("ratio", "distance", "absolute")
 # Thresholds: learnt among the set's sentences, learnt without them, and the best on the set itself.
 KINDS = ("", "alone_", "best_")
@@ -125,9 +125,7 @@ def models(folder: Path, cache: Path, one: Set) -> Iterator[tuple[str, Model]]:
         fitted, home = opened(folder / ("centering" if view == "original" else view) / "seed1")
         encoder = remembered(home, cache)
         decomposer = None if view == "original" else fitted
-        if view in ("centering", "discriminant-turned") and language not in fitted.languages:
-            if view == "discriminant-turned":
-                continue
+        if view == "centering" and language not in fitted.languages:
             x, y = (encoder.encode(list(side), "") for side in zip(*one.development, strict=True))
             decomposer = Decomposer("centering").fit(x, y, language, other).decomposer_
         yield view, Model(encoder, decomposer, f"{view} {language}")

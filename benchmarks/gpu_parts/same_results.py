@@ -132,9 +132,7 @@ def trainings(part: Part) -> None:
     recipe = DecompositionSettings(learning_rate=1e-4, batch_size=size, max_epochs=2, patience=2)
     methods = config.load(ROOT / "params.yaml").methods
     found = {name: method for name, method in methods.items() if is_trained(method.architecture)}
-    for name in part.size(
-        tuple(found), ("dream", "meat+oracle", "seed-centred", "discriminant-refined", "langsae")
-    ):
+    for name in part.size(tuple(found), ("dream", "meat+oracle", "seed-centred", "langsae")):
         with part.tried(f"training {name}"):
             train_method(part, name, found[name], recipe, data)
     seed = methods["seed"]

@@ -22,10 +22,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "whitening": {"shrinkage": 0.1},
     "discriminant": {"shrinkage": 0.3, "power": 0.5, "centre": "overall"},
     "plda": {"shrinkage": 0.3},
-    "turned_discriminant": {"turn": 0.5, "shrinkage": 0.3, "power": 0.5, "centre": "language"},
 }
 CLOSED_FORMS = [name for name in names() if isinstance(named(name), ClosedForm)]
-# The meaning of the discriminants and of PLDA has coordinates of its own.
+# The meaning of the discriminant and of PLDA has coordinates of its own.
 ADDING_UP = [name for name in CLOSED_FORMS if not name.endswith(("discriminant", "plda"))]
 
 

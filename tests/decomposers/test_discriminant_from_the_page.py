@@ -1,4 +1,4 @@
-"""The discriminants as docs/papers.md#discriminant and #turned-discriminant define them, sentence by sentence.
+"""The discriminant as docs/papers.md#discriminant defines it, sentence by sentence.
 
 Nothing here is taken from the implementation: who reads the page alone gets the same numbers.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from orthoglot.decomposers.architectures import discriminant, turned_discriminant
+from orthoglot.decomposers.architectures import discriminant
 from orthoglot.decomposers.base import Languages
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 
@@ -133,55 +133,6 @@ def test_the_discriminant(s: float, p: float, centre: discriminant.Centre) -> No
     np.testing.assert_allclose(language, (x - page.mean) @ page.language.T, rtol=1e-6, atol=1e-6)
 
 
-def rotations(given: Text, t: float) -> dict[str, np.ndarray]:
-    """R_k of every language: English is the pivot, Chinese goes through German, with which it has more pairs."""
-
-    def centred(first: str, second: str) -> np.ndarray:
-        rows = (given.of_a == first) & (given.of_b == second)
-        a, b = given.a[rows], given.b[rows]
-        return (a - a.mean(axis=0)).T @ (b - b.mean(axis=0)) / rows.sum()
-
-    if t == 0:
-        return {name: np.eye(DIM) for name in LANGUAGES}
-    covariances = {pair: centred(*pair) for pair in PAIRS}
-    common = sum(n * (covariances[pair] + covariances[pair].T) / 2 for pair, n in PAIRS.items())
-    sizes, axes = np.linalg.eigh(common / sum(PAIRS.values()))
-    common = axes * np.maximum(sizes, 0) @ axes.T
-
-    def onto(covariance: np.ndarray) -> np.ndarray:
-        u, _, vt = np.linalg.svd(t * covariance + (1 - t) * common)
-        return vt.T @ u.T
-
-    german, arabic = onto(covariances["en", "de"].T), onto(covariances["en", "ar"].T)
-    chinese = german @ onto(covariances["de", "zh"].T)
-    return {"en": np.eye(DIM), "de": german, "ar": arabic, "zh": chinese}
-
-
-@pytest.mark.parametrize("centre", ["language", "none"])
-@pytest.mark.parametrize("t", [0.0, 0.75, 1.0])
-def test_the_turned_discriminant(t: float, centre: turned_discriminant.Centre) -> None:
-    s, p, given = 0.5, 0.5, text()
-    weights = turned_discriminant.fit(*implementation(), t, s, p, centre)
-    names = given.languages
-    meaning, language = turned_discriminant.apply(
-        weights, given.vectors, Languages([*names], None, LANGUAGES)
-    )
-
-    means = {
-        name: given.vectors[names == name].mean(axis=0) if centre == "language" else np.zeros(DIM)
-        for name in LANGUAGES
-    }
-    turns = rotations(given, t)
-    of_sentence = np.stack([means[name] for name in names])
-    z = np.stack([turns[name] @ (x - means[name]) for x, name in zip(given.vectors, names, strict=True)])
-    page = by_the_page(Text(*np.split(z, 2), given.of_a, given.of_b), s, p, centred=False)
-    kept = (z - page.mean) @ page.language.T
-    back = np.stack([turns[name].T @ row for row, name in zip(kept, names, strict=True)])
-    np.testing.assert_allclose(np.abs(meaning), np.abs(z @ page.meaning.T), rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(weights["worth"], page.worth, rtol=1e-6)
-    np.testing.assert_allclose(language, of_sentence - of_sentence.mean(axis=0) + back, rtol=1e-6, atol=1e-6)
-
-
 SHRINKAGES, POWERS = (1, 0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01), (0, 0.25, 0.5, 1)
 
 
@@ -194,15 +145,3 @@ def test_the_steps_from_the_undivided_vector() -> None:
         tuple(one.settings[name] for name in ("centre", "shrinkage", "power")): one.distance for one in found
     }
     assert steps == expected
-
-    turned = turned_discriminant.candidates(*implementation(), blocks(), {})
-    steps = {
-        tuple(one.settings[name] for name in ("centre", "turn", "shrinkage", "power")): one.distance
-        for one in turned
-    }
-    assert steps == {("none", 0, 1, 0): 0} | {
-        ("language", t, s, p): i + j + k + 1
-        for i, t in enumerate((0, 0.5, 0.75, 0.9, 1))
-        for j, s in enumerate(SHRINKAGES)
-        for k, p in enumerate(POWERS)
-    }

@@ -368,7 +368,7 @@ def test_oracle_terms_use_every_row_and_host_terms_the_active_ones() -> None:
     for name in TERMS:
         same = term(name)(case).item() == term(name)(everyone).item()  # type: ignore[operator]
         assert same == (
-            name.startswith(("oracle.", "orthogonality.", "lancer.", "langsae.", "contrastive."))
+            name.startswith(("oracle.", "orthogonality.", "lancer.", "langsae."))
             or name in NEEDS_PARTNERS - {"dream.meaning", "seed.meaning"}
         )
 

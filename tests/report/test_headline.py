@@ -153,11 +153,6 @@ def test_no_retrieval_no_row() -> None:
         ("two_head", DREAM, "DREAM"),
         ("two_head", f"{DREAM},oracle.intra_class=1,orthogonality.abs=1", "DREAM"),
         ("two_head of vectors with centre overall", "oracle.intra_class=1", "ORACLE"),
-        (
-            "two_head of vectors with centre overall, from the discriminant",
-            "contrastive.translations=1",
-            "ours",
-        ),
         ("residual", "lancer.correlation=1,seed.meaning=1", "SEED"),
     ],
 )

@@ -32,8 +32,6 @@ def test_only_the_undivided_vector_is_noted_and_each_once(tmp_path: Path) -> Non
         "with-mean": {**IDENTITY, "centre": "overall"},
         "filtered": {**IDENTITY, "power": 0.25},
         "shrunk": {**IDENTITY, "shrinkage": 0.9},
-        "turned": {**IDENTITY, "turn": 0.5},
-        "not-turned": {**IDENTITY, "turn": 0.0},
         "given": {name: value for name, value in IDENTITY.items() if name != "validation"},
         "whitening": {"shrinkage": 1.0},
         "meat": {"stopped": "patience"},
@@ -47,7 +45,6 @@ def test_only_the_undivided_vector_is_noted_and_each_once(tmp_path: Path) -> Non
     assert choice_notes(folders) == [
         f"discriminant on e: its meaning part is the undivided vector, {reason}).",
         f"with-mean on e: its meaning part is the undivided vector less the mean of all languages, {reason}).",
-        f"not-turned on e: its meaning part is the undivided vector, {reason}, turn 0).",
     ]
 
 

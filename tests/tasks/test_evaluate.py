@@ -123,10 +123,6 @@ def test_the_facts_say_how_the_number_was_made(made: SimpleNamespace) -> None:
         ({"centre": "none", "stopping": "total"}, "two_head"),
         ({"centre": "overall"}, "two_head of vectors with centre overall"),
         ({"stopping": "retrieval"}, "two_head stopped by retrieval"),
-        (
-            {"centre": "overall", "start": {"power": 0.5}},
-            "two_head of vectors with centre overall, from the discriminant",
-        ),
     ],
 )
 def test_a_record_says_how_a_method_departs_from_the_papers(

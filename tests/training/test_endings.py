@@ -32,7 +32,6 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings
         # Of two epochs one of the first two is best, whatever happens.
         ([(2, 1, True)], ["stopped by max_epochs 2 with patience left: 1 of 1 seed"]),
         ([(2, 1, False)], []),
-        ([(10, -1, False), (30, 9, False)], ["none of 10 epochs better than the start: 1 of 2 seeds"]),
         ([], []),
     ],
 )

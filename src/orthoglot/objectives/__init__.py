@@ -31,7 +31,6 @@ TERMS: dict[str, str] = {
     "oracle.inter_class_main": "oracle:inter_class_main",
     "oracle.inter_class_old": "oracle:inter_class_old",
     "oracle.alignment": "oracle:alignment",
-    "contrastive.translations": "contrastive:translations",
     "langsae.reconstruction": "langsae:reconstruction",
     "lancer.correlation": "lancer:correlation",
     "orthogonality.abs": "orthogonality:absolute",

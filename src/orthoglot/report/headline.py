@@ -18,9 +18,7 @@ Role = Literal["undivided", "ours", "published", "best"]
 ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
-OUR_ARCHITECTURES = frozenset({"discriminant", "turned_discriminant", "plda"})
-# A loss that is in none of the papers.
-OUR_TERMS = "contrastive"
+OUR_ARCHITECTURES = frozenset({"discriminant", "plda"})
 # What is added to the terms of a paper's method.
 ADDED = frozenset({"oracle", "orthogonality", "lancer"})
 
@@ -189,7 +187,7 @@ def family(facts: Mapping[str, str]) -> str:
     papers = sorted({term.split(".")[0] for term in terms.split(",") if term})
     if architecture == ORIGINAL:
         return UNDIVIDED
-    if architecture in OUR_ARCHITECTURES or OUR_TERMS in papers:
+    if architecture in OUR_ARCHITECTURES:
         return OURS
     hosts = [paper for paper in papers if paper not in ADDED]
     return " + ".join(hosts or papers).upper() or CLOSED_FORM

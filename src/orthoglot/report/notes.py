@@ -13,11 +13,10 @@ from orthoglot.training.endings import Ending, warnings
 from orthoglot.training.progress import best_epoch
 
 # Settings at which a discriminant is the undivided vector; `centre` may subtract a mean all the same.
-UNDIVIDED = {"shrinkage": 1.0, "power": 0.0, "turn": 0.0}
+UNDIVIDED = {"shrinkage": 1.0, "power": 0.0}
 SUBTRACTED = {
     "none": "the undivided vector",
     "overall": "the undivided vector less the mean of all languages",
-    "language": "the undivided vector less the mean of its language",
 }
 
 

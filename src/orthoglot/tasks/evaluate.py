@@ -210,8 +210,6 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
     found = []
     if (centre := details.get("centre", "none")) != "none":
         found.append(f"of vectors with centre {centre}")
-    if "start" in details:
-        found.append("from the discriminant")
     if (stopping := details.get("stopping", "total")) != "total":
         found.append(f"stopped by {stopping}")
     found += [

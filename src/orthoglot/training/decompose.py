@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,6 @@ from orthoglot.training.gathering import fits, gathered
 from orthoglot.training.loop import Update, fit
 from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
-from orthoglot.training.start import discriminant_maps
 from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
 
 logger = logging.getLogger(__name__)
@@ -164,13 +163,8 @@ def fit_decomposer(
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
         centre, centred = subtract(data, method.centre)
-        start: dict[str, Tensor] = {}
-        if method.start == "discriminant":
-            blocks = translations(centred, data.train)
-            start, chosen_start = discriminant_maps(blocks, data.languages, dim, centred=bool(centre))
-            own["start"] = chosen_start
         weights, history = train(
-            method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint, start=start
+            method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
         )
         if form.finish is not None:
             blocks = translations(centred, data.train)
@@ -302,12 +296,10 @@ def train(
     seed: int,
     device: torch.device,
     checkpoint: Path | None,
-    start: Mapping[str, Tensor] | None = None,
 ) -> tuple[dict[str, np.ndarray], History]:
     """Fit the method's maps to the training pairs, stopping early on the validation pairs.
 
-    The initial weights depend on seed and architecture alone, so methods of one seed start alike, unless `start` gives
-    them by name; these are kept if no epoch is better.
+    The initial weights depend on seed and architecture alone, so methods of one seed start alike.
 
     Returns:
         The maps' weights by name at the best epoch, and the history.
@@ -324,8 +316,6 @@ def train(
     dim = vectors.shape[1]
     maps = Maps(method.architecture, dim, stream(seed, "maps"), **method.own_settings)
     maps.to(device, vectors.dtype)
-    if start:
-        maps.load_state_dict(start)
     objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))
     objective.to(device, vectors.dtype)
 
@@ -390,7 +380,6 @@ def train(
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
         criterion=CRITERIA[stopping],
-        initial=bool(start),
         seed=seed,
         label=f"{name}, seed {seed}",
         checkpoint=checkpoint,

@@ -14,7 +14,7 @@ class Ending(NamedTuple):
 
     Attributes:
         epochs: how many were trained.
-        best: the best of them, from 0; -1 if none was better than the start.
+        best: the best of them, from 0.
         capped: whether `max_epochs` ended it before its patience did.
     """
 
@@ -38,14 +38,12 @@ def summary(endings: Sequence[Ending], max_epochs: int, criterion: str) -> str:
 def warnings(endings: Sequence[Ending]) -> list[str]:
     """What makes the result doubtful, one sentence for each reason, with the number of seeds that it holds for.
 
-    A best epoch among the first two, unless training had no more than two; no epoch better than the start, where that
-    counts; and reaching the cap with patience left.
+    A best epoch among the first two, unless training had no more than two; and reaching the cap with patience left.
     """
     reasons = {
         "best epoch among the first two of {epochs}": [
-            one for one in endings if 0 <= one.best < EARLY < one.epochs
+            one for one in endings if one.best < EARLY < one.epochs
         ],
-        "none of {epochs} epochs better than the start": [one for one in endings if one.best < 0],
         "stopped by max_epochs {epochs} with patience left": [one for one in endings if one.capped],
     }
     return [

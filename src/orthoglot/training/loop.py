@@ -77,7 +77,6 @@ def fit(
     curves: Curves | None = None,
     keep: Keep = "best",
     criterion: Criterion = LOWEST_TOTAL,
-    initial: bool = False,
     watch: Callable[[History], None] | None = None,
 ) -> History:
     """Train until validation stops improving; the model is left in the state of its best epoch, or of its last.
@@ -104,7 +103,6 @@ def fit(
         keep: the epoch whose state is left and counts as best. "last" is for totals that cannot be compared between
             epochs.
         criterion: which value decides the best epoch; of equal ones the first is best.
-        initial: also validate the model as it is given, and leave it so if no epoch is better.
         watch: gets the history after each epoch.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; `total` of the last update), `valid.<term>`,
@@ -125,9 +123,6 @@ def fit(
             f"{label}: not all processes found the same checkpoint; they need one folder on one disk"
         )
     history = progress.history
-    if initial and progress.initial is None:
-        progress.initial = _validate(model, validate, seed, f"{label}: start")
-    before = [] if progress.initial is None else [progress.initial]
     if curves is not None:
         for point in progress.curve:
             curves.add(point)
@@ -142,7 +137,7 @@ def fit(
             steps = batches(epoch, progress.step)
             train = _train(model, updates, steps, seed, ticks, where, progress, saves, curves, comparable)
         valid = _validate(model, validate, seed, where)
-        improved = keep == "last" or criterion.improves(valid, before + history)
+        improved = keep == "last" or criterion.improves(valid, history)
         if improved:
             best = checkpoints.snapshot(model)
         history.append({"epoch": float(epoch), **train, **valid, "best": float(improved)})
@@ -158,7 +153,7 @@ def fit(
     model.load_state_dict(best)
     if history:
         kept = best_epoch(history)
-        value = (before + history)[kept + len(before)][f"valid.{criterion.name}"]
+        value = history[kept][f"valid.{criterion.name}"]
         found = label, kept + 1, len(history), criterion.name, value
         logger.info("%s: kept epoch %d of %d, validation %s %.6g", *found)
     else:

@@ -50,7 +50,6 @@ class Progress:
         sums: of each term over these steps.
         window: of each term over the steps since the last point of the curve.
         curve: points so far: steps done and means of the terms.
-        initial: validation before the first step, if it was asked for.
     """
 
     history: History = field(default_factory=list)
@@ -61,7 +60,6 @@ class Progress:
     sums: dict[str, float] = field(default_factory=dict)
     window: dict[str, float] = field(default_factory=dict)
     curve: list[dict[str, float]] = field(default_factory=list)
-    initial: dict[str, float] | None = None
 
     def add(self, values: Mapping[str, float]) -> None:
         """Add terms of one step to the sums."""
@@ -118,7 +116,7 @@ def ending(history: History, patience: int) -> dict[str, int | str]:
         history: as `fit` returned it.
         patience: as `fit` was given it.
     Returns:
-        `epochs`, `best_epoch` (from 0; -1 if no epoch was better than the start), `stopped`: "patience", or "cap" if
+        `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if
         more epochs might have helped.
     """
     stopped = "patience" if out_of_patience(history, patience) else "cap"

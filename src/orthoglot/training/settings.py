@@ -40,7 +40,7 @@ PartnerRule = Annotated[str, *_one_of(lambda: [*PARTNER_RULES])]
 # Of how a method is trained, where it is not trained as the others of its preset.
 RECIPE = ("stopping", "learning_rate", "max_epochs", "patience")
 # Settings of every trained method.
-TRAINED_SETTINGS = ("centre", "start", *RECIPE)
+TRAINED_SETTINGS = ("centre", *RECIPE)
 Stopping = Literal["total", "retrieval", "without-opponents"]
 
 
@@ -74,8 +74,8 @@ class MethodSettings(Settings):
     centre: Literal["none", "overall", "language"] | None = None
     """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
     reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
-    of its language (docs/papers.md#centre). The discriminants subtract it from unit vectors and choose if it is null:
-    `discriminant` nothing or the overall mean, `turned_discriminant` nothing or that of the language."""
+    of its language (docs/papers.md#centre). `discriminant` subtracts nothing or the overall mean from unit vectors, and
+    chooses if it is null."""
     stopping: Stopping | None = None
     """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
     the preset says."""
@@ -85,9 +85,6 @@ class MethodSettings(Settings):
     """Passes over the sentence pairs at most, of a trained method; null means those of the preset."""
     patience: Count | None = None
     """Epochs without a better validation value before the training stops; null means those of the preset."""
-    start: Literal["random", "discriminant"] | None = None
-    """What the maps of `two_head` are before training: random, which is the papers' reading and what null means, or
-    those of the discriminant (docs/papers.md#refinement), which stay if no epoch is better."""
     host: Name | None = None
     """The method that this one adds terms to. Its settings are taken over, and reports compare the two."""
 
@@ -106,17 +103,6 @@ class MethodSettings(Settings):
             if setting not in taken and values.get(setting) is not None:
                 raise ValueError(f"{setting} does nothing with architecture {name!r}")
         return cast(Self, _with_own_settings(own).model_validate(values))
-
-    @model_validator(mode="after")
-    def _starts_two_maps(self) -> Self:
-        form = _form(self.architecture)
-        if (
-            self.start == "discriminant"
-            and isinstance(form, Trained)
-            and set(form.maps) != {"meaning", "language"}
-        ):
-            raise ValueError("start 'discriminant' needs two maps, of meaning and of language")
-        return self
 
     @property
     def own_settings(self) -> dict[str, Any]:

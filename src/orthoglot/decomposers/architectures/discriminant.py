@@ -29,18 +29,13 @@ GRID: dict[str, list[Any]] = {
 SHARES = [1.0, 0.9, 0.7, 0.5, 0.3, 0.1]
 
 
-class ShapeSettings(Settings):
-    """Settings of both discriminants; those that are null are chosen by cross-validation, with `centre` and `turn`."""
+class DiscriminantSettings(Settings):
+    """Settings of the discriminant; those that are null are chosen by cross-validation."""
 
     shrinkage: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share by which the discriminants move the covariance of differences towards a multiple of the identity."""
+    """Share by which `discriminant` moves the covariance of differences towards a multiple of the identity."""
     power: NotNegative | None = None
-    """How strongly the discriminants favour directions in which translations agree; 0 not at all."""
-
-
-class DiscriminantSettings(ShapeSettings):
-    """Those and the mean."""
-
+    """How strongly `discriminant` favours directions in which translations agree; 0 not at all."""
     centre: Centre | None = None
     """What `discriminant` subtracts from unit vectors: nothing, or the mean of all training vectors."""
 

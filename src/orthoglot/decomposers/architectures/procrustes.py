@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from orthoglot.decomposers.architectures.whitening import apply
@@ -28,25 +26,7 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
         DataError: a language that no chain of translations links to the pivot.
     Source: Schoenemann, "A generalized solution of the orthogonal Procrustes problem", 1966; docs/papers.md#procrustes.
     """
-    return {"means": moments.means(), "maps": turns(moments.languages, pairs)}
-
-
-def turns(languages: Sequence[str], pairs: PairMoments, share: float = 1.0) -> np.ndarray:
-    """The rotation of each language onto the pivot: the Q of `rotation` for share * C + (1 - share) * S.
-
-    C is the covariance of the language with the one that it goes through, and S the positive part of that of all
-    translations made symmetric, which alone turns nothing: the less C counts, the less the language is turned.
-
-    Args:
-        languages: K names.
-        pairs: their translations.
-        share: in [0, 1]; 1 is Procrustes, 0 turns no language.
-    Returns:
-        (K, D, D), orthogonal, turned = (e - mean) @ turn.
-    Raises:
-        DataError: as `fit`.
-    Source: docs/papers.md#turned-discriminant.
-    """
+    languages = moments.languages
     links: dict[str, dict[str, int]] = {language: {} for language in languages}
     covariances: dict[tuple[str, str], np.ndarray] = {}
     for (first, second), n in pairs.counts.items():
@@ -55,11 +35,6 @@ def turns(languages: Sequence[str], pairs: PairMoments, share: float = 1.0) -> n
             links[a][b] = links[a].get(b, 0) + n
             covariances[a, b] = covariances.get((a, b), 0) + n * own
     pivot = max(languages, key=lambda language: sum(links[language].values()))
-    common = np.zeros((pairs.dim, pairs.dim))
-    if share < 1 and covariances:
-        # Every pair is in the sum in both directions, so that it is symmetric.
-        sizes, axes = np.linalg.eigh(sum(covariances.values()) / (2 * sum(pairs.counts.values())))
-        common = axes * np.maximum(sizes, 0) @ axes.T
     maps = {pivot: np.eye(pairs.dim)}
     while len(maps) < len(languages):
         open_links = [
@@ -71,12 +46,9 @@ def turns(languages: Sequence[str], pairs: PairMoments, share: float = 1.0) -> n
         if not open_links:
             lost = ", ".join(language for language in languages if language not in maps)
             raise DataError(f"procrustes: no translations link {lost} to {pivot}")
-        n, language, known = max(open_links)
-        own = covariances[language, known]
-        if share < 1:
-            own = share * own / n + (1 - share) * common
-        maps[language] = rotation(own) @ maps[known]
-    return np.stack([maps[language] for language in languages])
+        _, language, known = max(open_links)
+        maps[language] = rotation(covariances[language, known]) @ maps[known]
+    return {"means": moments.means(), "maps": np.stack([maps[language] for language in languages])}
 
 
 def rotation(covariance: np.ndarray) -> np.ndarray:
