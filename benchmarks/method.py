@@ -4,9 +4,9 @@
     python benchmarks/method.py --encoder me5=weights/me5-small-4bit --encoder use=weights/use-multilingual-v3 \
         --encoder ems-40=models/ems-40/encoders/ems-40 --work work -o docs/results/method
 
-Needs the models folder `weights` (docs/encoders.md) and ems-40 of the preset of that name. Fetches the files of
-OUTPUT.sets.csv. Writes OUTPUT.test.csv, a number for each run and set, and OUTPUT.tests.csv, the comparisons. A second
-call goes on where the first one stopped.
+Needs the folder `weights` (docs/encoders.md) and ems-40 of the preset of that name. Fetches the files that
+OUTPUT.sets.csv lists. Writes OUTPUT.test.csv, a number for each run and set, OUTPUT.tests.csv, the comparisons, and the
+figure OUTPUT.svg. A second call goes on where the first one stopped.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import vl_convert
 from scipy.stats import rankdata
 
 from orthoglot.apply.model import Model
@@ -627,6 +628,51 @@ def tested(rows: list[dict[str, Any]]) -> None:
         logger.info("%s: p %.4f after correction; the hardest is %s", task, p, about)
 
 
+def picture(rows: list[dict[str, Any]], compared: list[dict[str, Any]]) -> str:
+    """The figure as SVG: by number of training pairs `plda`, and at the usual number every published method."""
+    values: list[dict[str, Any]] = []
+    own: dict[tuple[str, int], list[float]] = {}
+    for row in rows:
+        # In quality estimation that by words.
+        wanted = "plda by words" if row["task"] == "quality" else OURS
+        if row["encoder"] == "me5" and row["method"] == wanted:
+            own.setdefault((row["task"], row["pairs"]), []).append(row["value"])
+    values += [
+        {"task": task, "pairs": pairs, "kind": OURS, "value": np.mean(of)}
+        for (task, pairs), of in own.items()
+    ]
+    for row in compared:
+        if row["encoder"] == "me5" and not row["variant"]:
+            kind = "undivided" if row["method"] == UNDIVIDED else "published"
+            values.append({"task": row["task"], "pairs": USUAL, "kind": kind, "value": row["theirs"]})
+    x = {
+        "field": "pairs",
+        "type": "quantitative",
+        "title": "training pairs of a language",
+        "scale": {"type": "log"},
+    }
+    colour = {"field": "kind", "type": "nominal", "title": None, "sort": [OURS, "published", "undivided"]}
+    y = {"field": "value", "type": "quantitative", "title": None, "scale": {"zero": False}}
+    marks: list[dict[str, Any]] = [
+        {"mark": "line", "transform": [{"filter": f"datum.kind == '{OURS}'"}]},
+        {"mark": {"type": "point", "filled": True, "size": 40}},
+    ]
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {"values": values},
+        "facet": {"field": "task", "type": "nominal", "title": None, "sort": [*TASKS]},
+        "columns": 4,
+        "spec": {
+            "width": 170,
+            "height": 200,
+            "layer": [mark | {"encoding": {"x": x, "y": y, "color": colour}} for mark in marks],
+        },
+        "resolve": {"scale": {"y": "independent"}},
+        "config": {"background": "white", "legend": {"orient": "bottom"}},
+    }
+    return str(vl_convert.vegalite_to_svg(spec))
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write rows as CSV."""
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -672,6 +718,7 @@ def main() -> None:
     if given.worker is None:
         write(given.output.with_suffix(".test.csv"), measured)
         write(given.output.with_suffix(".tests.csv"), compared_rows)
+        given.output.with_suffix(".svg").write_text(picture(measured, compared_rows), encoding="utf-8")
         tested(compared_rows)
 
 
