@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,14 +18,16 @@ from typer.testing import CliRunner
 
 import orthoglot
 from orthoglot import load
+from orthoglot.apply import words
 from orthoglot.apply.score import score
-from orthoglot.apply.scored import COPY
-from orthoglot.apply.words import Limits, Match, limits, match, without_counterpart
+from orthoglot.apply.scored import COPY, Words
+from orthoglot.apply.words import Limits, Match, compare, limits, match, tokens, without_counterpart
 from orthoglot.cli import app
 from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.link import link
+from orthoglot.encoders.pieces import Pieces
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.errors import ConfigError
@@ -39,8 +42,6 @@ def test_quality_is_what_its_formula_says() -> None:
     # Everything as near as can be, and as far.
     assert Match(np.zeros(3), np.zeros(2)).quality(1) == 1
     assert Match(np.full(3, 2.0), np.full(2, 2.0)).quality(-1) == pytest.approx(-1)
-    # Without tokens the sentences alone say it.
-    assert Match(np.zeros(0), np.zeros(2)).quality(0.3) == 0.3
 
 
 def test_a_worse_match_lowers_the_quality_more_than_many_good_ones_raise_it() -> None:
@@ -55,17 +56,16 @@ def test_distances_are_those_of_the_nearest_token_of_the_other_side() -> None:
     found = match(source, target)
     np.testing.assert_allclose(found.source, [1 - max(float(a @ b) for b in target) for a in source])
     np.testing.assert_allclose(found.target, [1 - max(float(a @ b) for a in source) for b in target])
-    assert [len(side) for side in match(source[:0], target)] == [0, 7]
 
 
 def test_the_limit_is_that_of_the_better_half_of_pairs() -> None:
     good = [Match(np.full(4, n / 100), np.full(2, n / 50)) for n in range(1, 11)]
     bad = [Match(np.full(4, 1.5), np.full(2, 1.5)) for _ in range(10)]
+    assert limits((bad + good)[1:]) == Limits(np.inf, np.inf)  # 19 pairs
     found = limits(bad + good)
     assert found == pytest.approx(
         Limits(*(np.quantile(np.concatenate([one[side] for one in good]), 0.95) for side in (0, 1)))
     )
-    assert limits([]) == limits([Match(np.zeros(0), np.zeros(3))]) == Limits(np.inf, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +201,79 @@ def test_the_limit_is_learnt_from_the_first_block(models: dict[str, Path]) -> No
     assert np.mean(shown[30:]) > 3 > 1 > np.mean(shown[:30])
 
 
+def test_copies_and_repeated_pairs_do_not_lower_the_limit(models: dict[str, Path]) -> None:
+    model = load(models["discriminant"], device="cpu")
+    copies = [(pair[0], pair[0]) for pair in PAIRS[:40]]
+    easy = min(
+        zip(score(model, PAIRS, words=True, identify=False), PAIRS, strict=True),
+        key=lambda one: -one[0].score,
+    )
+
+    def shown(further: list[tuple[str, str]]) -> list[str]:
+        found = list(score(model, PAIRS + further, words=True, identify=False))
+        return [one.words.target for one in found[: len(PAIRS)]]
+
+    assert shown(copies) == shown([easy[1]] * 60) == shown([])
+
+
+def test_few_pairs_show_no_words_and_say_so(
+    models: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    model = load(models["discriminant"], device="cpu")
+    found = list(score(model, PAIRS[:19], words=True, identify=False))
+    assert {(one.words.source, one.words.target) for one in found} == {("", "")}
+    assert all(-1 < one.words.quality < 1 for one in found)
+    assert "shown from 20 different pairs on" in caplog.text
+
+
+def test_a_pair_that_is_cut_or_without_tokens_has_no_quality(models: dict[str, Path]) -> None:
+    model = load(models["discriminant"], device="cpu")
+    # 20 tokens, two of which are the network's.
+    longest, longer = (" ".join(["a01 a02"] * n) for n in (9, 10))
+    found = list(
+        score(model, [*PAIRS, (longest, "b01"), (longer, "b01"), ("a01", longer)], words=True, identify=False)
+    )
+    assert found[60].words.quality is not None
+    assert [one.words for one in found[61:]] == [Words(None, "", "")] * 2
+    assert all(one.score is not None for one in found)
+    nothing = Pieces(
+        np.zeros((0, 2), dtype=int), np.zeros((0, 32), dtype=np.float32), np.ones(32, np.float32), False
+    )
+    some = model.encoder.pieces(["a01 a02"], "en", 64)
+    parts = (model.split(nothing.vector[None]), model.split(some[0].vector[None]))
+    (one,) = compare(model, parts, ([nothing], some), (None, None))
+    assert one.words(["\x07", "a01 a02"], Limits(0, 0), least=False) == Words(None, "", "")
+
+
+@pytest.mark.parametrize("kind", ["pretrained", "sentence-transformers"])
+def test_words_of_a_language_that_the_encoder_does_not_cover_are_refused(tmp_path: Path, kind: str) -> None:
+    place = folder(tmp_path, kind)
+    card = json.loads((place / "encoder.json").read_text())
+    (place / "encoder.json").write_text(json.dumps(card | {"languages": ["en"]}))
+    encoder = load_encoder(place, "cpu", "float32")
+    assert len(encoder.pieces(["the cat"], "en", 64)) == 1
+    with pytest.raises(ConfigError, match="does not cover language 'de'"):
+        encoder.pieces(["the cat"], "de", 64)
+
+
+def test_the_states_of_many_tokens_are_split_some_at_once(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(models["discriminant"], device="cpu")
+    read = model.encoder.pieces([pair[0] for pair in PAIRS], "en", 64)
+    whole = tokens(model, read, None, None)
+    sizes: list[int] = []
+    split = model.split
+    monkeypatch.setattr(
+        model, "split", lambda states, *given: (sizes.append(len(states)), split(states, *given))[1]
+    )
+    monkeypatch.setattr(words, "AT_ONCE", 20)
+    for one, other in zip(whole, tokens(model, read, None, None), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert len(sizes) > 10
+    assert sum(sizes) == sum(len(one.states) for one in read)
+
+
 def test_sentences_and_tokens_are_compared_as_they_are_judged(
     models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +305,9 @@ def test_the_command_adds_three_columns(models: dict[str, Path], tmp_path: Path)
         rows = list(csv.DictReader(lines, delimiter="\t"))
     assert [*rows[0]] == ["source", "target", "score", "flag", "quality", "source_words", "target_words"]
     assert all(-1 <= float(row["quality"]) <= 1 for row in rows[:8])
+    again = CliRunner().invoke(app, ["score", str(output), *given[2:-1], "--no-identify"])
+    assert again.exit_code == 0, again.output
+    assert output.read_text().splitlines()[0] == "source\ttarget\tscore\tflag"
     assert rows[8] == dict.fromkeys(rows[0], "") | {"source": "a01", "flag": "blank"}
 
 

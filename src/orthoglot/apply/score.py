@@ -24,8 +24,8 @@ from orthoglot.text.keys import normalised
 NONE = (COPY, UNTRANSLATED)
 # Pairs that are encoded at once, and the most whose language parts tell what the two languages look like.
 BLOCK = 4096
-# Sentences that are encoded between two signs of progress.
-AT_ONCE = 512
+# Sentences that are encoded between two signs of progress; fewer if all their tokens are kept.
+AT_ONCE, WORDS_AT_ONCE = 512, 128
 BATCH_TOKENS = 2048
 FEWEST = 20
 ROUNDS = 10
@@ -116,8 +116,12 @@ def score(
                     for row in np.array(rows)[test(target.language, sides)]:
                         flags[row] = flags[row] or name + GUESS
             cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
-            if words:
-                far = far or limits([one.match for one in compared])
+            if words and far is None:
+                # Copies and repeated pairs would make every other word look far.
+                different = {
+                    some[row]: one.match for row, one in zip(rows, compared, strict=True) if not flags[row]
+                }
+                far = limits([one for one in different.values() if one.compared])
             for number, (row, cosine) in enumerate(zip(rows, cosines.tolist(), strict=True)):
                 least = flags[row] in NONE
                 own = compared[number].words(some[row], far, least) if far else None
@@ -295,10 +299,11 @@ def _encoded(
     """The parts of sources and of translations, and how their words compare."""
     parts: tuple[list[Parts], list[Parts]] = ([], [])
     compared: list[Compared] = []
-    for start in range(0, len(pairs), AT_ONCE):
+    at_once = WORDS_AT_ONCE if words else AT_ONCE
+    for start in range(0, len(pairs), at_once):
         read = []
         for side, found in enumerate(parts):
-            some, language = [pair[side] for pair in pairs[start : start + AT_ONCE]], languages[side]
+            some, language = [pair[side] for pair in pairs[start : start + at_once]], languages[side]
             if words:
                 read.append(pieces(model, some, language, BATCH_TOKENS))
                 vectors = np.stack([one.vector for one in read[side]])

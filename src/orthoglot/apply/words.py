@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,16 +17,23 @@ from orthoglot.errors import ConfigError
 
 # Of the power mean of distances: it is near the largest (chosen on development sets, see docs/results/method.md).
 POWER = 8
-# Of the words of the better half of pairs, so many are below the limit.
-MATCHED = 0.95
+# Of the words of the better half of pairs, so many are below the limit; of fewer pairs there is none.
+MATCHED, FEWEST = 0.95, 20
+# Tokens that are split at once.
+AT_ONCE = 16_384
 # Letters and digits of scripts with spaces between words; of others, a token is shown.
 WORD = regex.compile(
     r"(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])[\w\'’-])+"
 )
 
 
+logger = logging.getLogger(__name__)
+
+
 class Match(NamedTuple):
     """How far the tokens of a sentence and of its translation are from the nearest of the other side.
+
+    It is empty where they are not compared: a side has no token, or is cut off.
 
     Attributes:
         source: 1 - the highest cosine with a token of the translation, of each token (T,).
@@ -36,9 +44,9 @@ class Match(NamedTuple):
     target: np.ndarray
 
     @property
-    def mean(self) -> float:
-        """Mean distance of all tokens."""
-        return float(np.concatenate(self).mean()) if len(self.source) and len(self.target) else np.inf
+    def compared(self) -> bool:
+        """Whether it is not empty."""
+        return len(self.source) > 0
 
     def quality(self, sentences: float) -> float:
         """Mean of the cosine of the sentences and of what the worst matches say, in [-1, 1].
@@ -49,8 +57,6 @@ class Match(NamedTuple):
             sentences: c.
         Source: docs/papers.md#words.
         """
-        if not len(self.source) or not len(self.target):
-            return sentences
         worst = [float(np.mean(side**POWER) ** (1 / POWER)) for side in self]
         return (sentences + 1 - sum(worst) / 2) / 2
 
@@ -76,7 +82,9 @@ class Compared(NamedTuple):
     spans: tuple[np.ndarray, np.ndarray]
 
     def words(self, pair: Sequence[str], far: Limits, least: bool) -> Words:
-        """Quality, or the lowest there is, and the words of a pair without a counterpart."""
+        """Quality, or the lowest there is, and the words without a counterpart; nothing if they are not compared."""
+        if not self.match.compared:
+            return Words(LEAST if least else None, "", "")
         quality = LEAST if least else self.match.quality(self.cosine)
         return Words(quality, *map(without_counterpart, pair, self.spans, self.match, far))
 
@@ -110,9 +118,14 @@ def tokens(
     model: Model, read: Sequence[Pieces], language: str | None, partner: str | None
 ) -> list[np.ndarray]:
     """The same of the tokens of each sentence: their states are split as sentences are."""
-    states = np.concatenate([one.states for one in read])
-    found = judged(model, model.split(states, language, partner)) if len(states) else states
-    return np.split(found, np.cumsum([len(one.states) for one in read])[:-1])
+    sizes = np.array([len(one.states) for one in read])
+    found: list[np.ndarray] = []
+    # Some sentences at once: the parts of long ones take gigabytes.
+    for rows in np.split(np.arange(len(read)), np.flatnonzero(np.diff(sizes.cumsum() // AT_ONCE)) + 1):
+        states = np.concatenate([read[row].states for row in rows])
+        vectors = judged(model, model.split(states, language, partner)) if len(states) else states
+        found += np.split(vectors.astype(np.float32), sizes[rows].cumsum()[:-1])
+    return found
 
 
 def compare(
@@ -131,24 +144,29 @@ def compare(
     """
     cosines = np.einsum("nd,nd->n", *(judged(model, one) for one in parts)).clip(-1, 1)
     sides = (tokens(model, read[side], languages[side], languages[1 - side]) for side in (0, 1))
-    for cosine, source, target, *both in zip(cosines.tolist(), *sides, *read, strict=True):
-        yield Compared(match(source, target), cosine, (both[0].spans, both[1].spans))
+    for cosine, source, target, first, second in zip(cosines.tolist(), *sides, *read, strict=True):
+        whole = bool(len(source) and len(target)) and not (first.cut or second.cut)
+        found = match(source, target) if whole else Match(np.zeros(0), np.zeros(0))
+        yield Compared(found, cosine, (first.spans, second.spans))
 
 
 def match(source: np.ndarray, target: np.ndarray) -> Match:
     """Compare the tokens of a sentence (T, D) and of its translation (T', D), of length 1."""
-    if not len(source) or not len(target):
-        return Match(np.zeros(len(source)), np.zeros(len(target)))
     cosines = (source @ target.T).clip(-1, 1)
     return Match(1 - cosines.max(axis=1), 1 - cosines.max(axis=0))
 
 
 def limits(matches: Sequence[Match]) -> Limits:
-    """What to take for no counterpart: more than 95 % of the distances in the half of pairs with the lowest mean."""
-    means = np.array([one.mean for one in matches])
-    good = [one for one, mean in zip(matches, means, strict=True) if mean <= np.median(means) < np.inf]
-    if not good:
+    """What to take for no counterpart: more than 95 % of the distances in the half of pairs with the lowest mean.
+
+    Args:
+        matches: of different pairs that are no copies; of fewer than 20 nothing is learnt, and nothing is shown.
+    """
+    if len(matches) < FEWEST:
+        logger.warning("words without a counterpart are shown from %d different pairs on", FEWEST)
         return Limits(np.inf, np.inf)
+    means = np.array([np.concatenate(one).mean() for one in matches])
+    good = [one for one, mean in zip(matches, means, strict=True) if mean <= np.median(means)]
     return Limits(
         *(float(np.quantile(np.concatenate([one[side] for one in good]), MATCHED)) for side in (0, 1))
     )

@@ -64,6 +64,8 @@ def score(
             if threshold is None or (scored.score is not None and scored.score >= threshold)
         ),
         others="flag" if threshold is None else "",
+        # Of an earlier run, perhaps of another model.
+        without=() if words else OF_WORDS,
     )
     if plot is not None:
         from orthoglot import atomic

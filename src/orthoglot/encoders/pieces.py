@@ -20,18 +20,20 @@ class Pieces(NamedTuple):
         spans: first and last character, exclusive (T, 2).
         states: of the last layer (T, D).
         vector: of the sentence (D,), the mean of these states and of those of the prefix and the network.
+        cut: whether the sentence has more tokens than the network reads.
     """
 
     spans: np.ndarray
     states: np.ndarray
     vector: np.ndarray
+    cut: bool
 
 
 def read_pieces(
     name: str,
     prefix: str,
     spans: Sequence[np.ndarray],
-    lengths: np.ndarray,
+    cut: Sequence[bool],
     batch_tokens: int,
     read: Callable[[np.ndarray], tuple[Sequence[Tensor], Tensor]],
 ) -> list[Pieces]:
@@ -40,8 +42,9 @@ def read_pieces(
     Args:
         name: of the encoder.
         prefix: before each sentence.
-        spans: of each sentence, in the text with the prefix, of all tokens (T, 2); those of the network are empty.
-        lengths: how many tokens the network reads of each (n,); a longer sentence is cut.
+        spans: of each token that the network reads of a sentence, in the text with the prefix (T, 2); those of its own
+            tokens are empty.
+        cut: whether a sentence has more tokens.
         batch_tokens: see `Encoder.encode`.
         read: row numbers (b,), the longest first -> states of each row (T, D), and vectors (b, D).
     Raises:
@@ -49,13 +52,14 @@ def read_pieces(
     """
     found: dict[int, Pieces] = {}
     with torch.inference_mode():
-        for rows in length_batches(lengths, batch_tokens):
+        for rows in length_batches(np.array([len(own) for own in spans]), batch_tokens):
             states, vectors = read(rows)
             for row, of_row, vector in zip(rows.tolist(), states, vectors.float().cpu().numpy(), strict=True):
-                places = spans[row][: len(of_row)] - len(prefix)
+                places = spans[row] - len(prefix)
                 # The first token of the sentence may begin with the space that ends the prefix.
                 own = (places[:, 1] > 0) & (places[:, 1] > places[:, 0])
-                found[row] = Pieces(places[own].clip(min=0), of_row.float().cpu().numpy()[own], vector)
-                if not np.isfinite(found[row].states).all():
+                numbers = of_row.float().cpu().numpy()[own]
+                found[row] = Pieces(places[own].clip(min=0), numbers, vector, cut[row])
+                if not np.isfinite(numbers).all():
                     raise DataError(f"encoder {name}: a state of sentence {row} (from 0) is not finite")
     return [found[row] for row in range(len(found))]

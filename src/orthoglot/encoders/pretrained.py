@@ -20,6 +20,7 @@ from transformers import AutoModel, AutoModelForMaskedLM
 from orthoglot.encoders.base import (
     TokenEncoder,
     check_finite,
+    check_language,
     check_tokens,
     compute_dtype,
     placed,
@@ -109,19 +110,21 @@ class PretrainedEncoder(TokenEncoder):
             DataError: as `Encoder.encode`; a state is not finite.
         """
         self.check_pieces()
+        check_language(self.name, self.languages, language)
         tokens = self.tokens(sentences, language)
         spans = self.tokenizer.spans([self.prefix + sentence for sentence in sentences])
         before, after = (
             np.zeros((len(ids), 2), dtype=np.int64) for ids in (self.tokenizer.before, self.tokenizer.after)
         )
-        room = tokens.lengths - len(before) - len(after)
+        room = (tokens.lengths - len(before) - len(after)).tolist()
+        cut = [len(own) > most for own, most in zip(spans, room, strict=True)]
         spans = [np.concatenate([before, own[:most], after]) for own, most in zip(spans, room, strict=True)]
 
         def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
             states, keep = self._states(tokens, rows)
             return [one[mask] for one, mask in zip(states, keep, strict=True)], self._pooled(states, keep)
 
-        return read_pieces(self.name, self.prefix, spans, tokens.lengths, batch_tokens, read)
+        return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
     def check_pieces(self) -> None:
         """Refuse an encoder whose tokens are not in the space of its sentences.

@@ -124,19 +124,19 @@ class SentenceTransformersEncoder:
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         texts = [self.prefix + sentence for sentence in sentences]
         tokenizer = self.model.tokenizer
-        cut = {"truncation": True, "max_length": self.max_tokens}
-        read_all = tokenizer(texts, return_offsets_mapping=True, verbose=False, **cut)
-        spans = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in read_all["offset_mapping"]]
+        short = {"truncation": True, "max_length": self.max_tokens}
+        found = tokenizer(texts, return_offsets_mapping=True, verbose=False, **short)["offset_mapping"]
+        spans = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in found]
+        cut = [len(row) > self.max_tokens for row in tokenizer(texts, verbose=False)["input_ids"]]
 
         def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
-            given = tokenizer([texts[row] for row in rows], padding=True, return_tensors="pt", **cut)
-            found = self.model({name: tensor.to(self.device) for name, tensor in given.items()})
+            given = tokenizer([texts[row] for row in rows], padding=True, return_tensors="pt", **short)
+            read_now = self.model({name: tensor.to(self.device) for name, tensor in given.items()})
             keep = given["attention_mask"].bool().to(self.device)
-            states = [one[mask] for one, mask in zip(found["token_embeddings"], keep, strict=True)]
-            return states, found["sentence_embedding"]
+            states = [one[mask] for one, mask in zip(read_now["token_embeddings"], keep, strict=True)]
+            return states, read_now["sentence_embedding"]
 
-        lengths = np.array([len(row) for row in spans], dtype=np.int64)
-        return read_pieces(self.name, self.prefix, spans, lengths, batch_tokens, read)
+        return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
     def check_pieces(self) -> None:
         """See `PretrainedEncoder.check_pieces`."""

@@ -66,6 +66,7 @@ class Pairs(NamedTuple):
         added: Sequence[str],
         chosen: Iterable[tuple[int, Sequence[Cell]]],
         others: str = "",
+        without: Sequence[str] = (),
     ) -> None:
         """Write some pairs with all their columns and further ones.
 
@@ -77,6 +78,7 @@ class Pairs(NamedTuple):
             added: names of the further columns, which replace those of the same name.
             chosen: numbers of pairs from 0, and their further cells.
             others: from TMX to TMX, units that made no pair are written, too, with the reason under this name.
+            without: names of columns of a table that are left out.
         """
         if self.memory and form_of_output(output) == TMX:
             kept: dict[int, Mapping[str, Cell]] = {}
@@ -85,7 +87,7 @@ class Pairs(NamedTuple):
             kept |= {self.units[number]: dict(zip(added, cells, strict=True)) for number, cells in chosen}
             write_bytes(output, units_kept(self.memory, kept))
             return
-        old = [place for place, name in enumerate(self.names) if name not in added]
+        old = [place for place, name in enumerate(self.names) if name not in (*added, *without)]
         write_rows(
             output,
             [self.names[place] for place in old] + [*added],
