@@ -118,6 +118,7 @@ def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, kind: str, 
     ]
     # Of 8 tokens, two are the network's, and one the prefix.
     assert words == [["the", "cat", "sat"], ["mat"], sentences[2].split()[: 6 - bool(prefix)]]
+    assert [one.cut for one in found] == [False, False, True]
     np.testing.assert_allclose([one.vector for one in found], encoder.encode(sentences, "", 64), atol=1e-6)
     # One at a time, with its own padding: the same states.
     for sentence, one in zip(sentences, found, strict=True):
