@@ -26,7 +26,7 @@ RECORDS = {
     "evaluation.md": ("evaluation/*.parquet",),
     "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
-    "method.md": ("method.parquet", "real/whole.parquet"),
+    "method.md": ("method.parquet", "real/whole.parquet", "method.tests.csv"),
     "discriminant.md": (),
     "../ready-model.md": ("ready-model.parquet", "ready-start*.csv", "evaluation/whole.parquet"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
@@ -49,9 +49,14 @@ def known(patterns: tuple[str, ...]) -> dict[str, set[tuple[str, ...]]]:
     for file in (file for pattern in patterns for file in sorted(RESULTS.glob(pattern))):
         if file.suffix == ".csv":
             for row in pd.read_csv(file).to_dict("records"):
-                numbers = (row["p_at_1_gain"], row["p_at_1_low"], row["p_at_1_high"])
+                # A comparison, or a gain over what is undivided.
+                names, values = (
+                    (("difference", "low", "high"), ("ours", "theirs"))
+                    if "difference" in row
+                    else (("p_at_1_gain", "p_at_1_low", "p_at_1_high"), ("p_at_1",))
+                )
                 found.setdefault(row["method"], set()).update(
-                    [tuple(map(rounded, numbers)), (rounded(row["p_at_1"]),)]
+                    [tuple(rounded(row[name]) for name in names), *((rounded(row[name]),) for name in values)]
                 )
             continue
         table = pd.read_parquet(file)
