@@ -58,6 +58,8 @@ def known(patterns: tuple[str, ...]) -> dict[str, set[tuple[str, ...]]]:
                 found.setdefault(row["method"], set()).update(
                     [tuple(rounded(row[name]) for name in names), *((rounded(row[name]),) for name in values)]
                 )
+                if "ours" in row:
+                    found.setdefault("plda", set()).add((rounded(row["ours"]),))
             continue
         table = pd.read_parquet(file)
         if "seed" in table:
