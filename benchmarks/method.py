@@ -714,6 +714,7 @@ def picture(rows: list[dict[str, Any]], compared: list[dict[str, Any]]) -> str:
         "field": "pairs",
         "type": "quantitative",
         "title": "training pairs of a language",
+        "axis": {"values": [*FEWER, USUAL, MOST], "grid": False},
         "scale": {"type": "log"},
     }
     colour = {"field": "kind", "type": "nominal", "title": None, "sort": [OURS, "published", "undivided"]}
