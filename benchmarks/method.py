@@ -5,7 +5,7 @@
         --encoder ems-40=models/ems-40/encoders/ems-40 --work work -o docs/results/method
 
 Needs the folder `weights` (docs/encoders.md) and ems-40 of the preset of that name. Fetches the files that
-OUTPUT.sets.csv lists. Writes OUTPUT.test.csv, a number for each run and set, OUTPUT.tests.csv, the comparisons,
+OUTPUT.sets.csv lists. Writes OUTPUT.runs.csv, a number for each run and set, OUTPUT.comparisons.csv,
 OUTPUT.verdict.csv, and the figure OUTPUT.svg. A second call goes on where the first one stopped.
 """
 
@@ -16,7 +16,6 @@ import csv
 import hashlib
 import json
 import logging
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,25 +26,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import vl_convert
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
+from method_sets import Sets, files, read_sets
 from scipy.stats import rankdata
 
 from orthoglot.apply.model import Model
-from orthoglot.apply.words import compare
+from orthoglot.apply.words import compare, encoder_of
 from orthoglot.config import method_named
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
-from orthoglot.decomposers.base import ClosedForm, Decomposer, Parts, unit
+from orthoglot.decomposers.base import ClosedForm, Decomposer, unit
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.pieces import Pieces
-from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.errors import ConfigError
-from orthoglot.fetching.download import sha256_of
-from orthoglot.fetching.files import fetch
-from orthoglot.languages import canonical
 from orthoglot.statistics.intervals import bootstrap_p, holm
+from orthoglot.statistics.weighted import mean, pearson
 from orthoglot.text.keys import normalised
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
@@ -65,44 +59,9 @@ OURS, FORMER, UNDIVIDED, WORDS = "plda", "discriminant", "original", "by words"
 # Centering with text of each language, which needs no translations: of training, else of FLORES-200 dev.
 WITH_TEXT, OWN_TEXT = "centering with text", "centering on the test text"
 TASKS = ("retrieval", "pools", "similarity", "quality")
-# English stands beside Dutch and Portuguese in SICK's files. MQM's files name the talk, and mark errors in the text.
-SICK = {"nl": "SICK_NL.txt", "pt": "SICK_BR.txt", "pl": "SICK_"}
-INDIC = {"gu": "Guj", "hi": "Hin", "ml": "Mal", "mr": "Mar", "ta": "Tam"}
-MARK = re.compile(r"</?v>")
 Vectors = np.ndarray
 View = Callable[[str, Vectors, Sequence[str]], Vectors]
 logger = logging.getLogger("method")
-
-
-class Graded(NamedTuple):
-    """Sentence pairs with a gold score; the pairs of a unit are drawn together."""
-
-    name: str
-    languages: tuple[str, str]
-    source: list[str]
-    target: list[str]
-    gold: np.ndarray
-    units: np.ndarray
-
-
-class Sets(NamedTuple):
-    """The test sets: line n of a text in all languages, pairs with gold similarity, and with gold quality.
-
-    `text` is no test set, but sentences of many languages.
-    """
-
-    lines: dict[str, dict[str, list[str]]]
-    similarity: list[Graded]
-    quality: list[Graded]
-    text: dict[str, list[str]]
-
-    def texts(self) -> Iterator[tuple[str, list[str]]]:
-        """Every language and some of its sentences."""
-        for text in self.lines.values():
-            yield from text.items()
-        for one in (*self.similarity, *self.quality):
-            yield one.languages[0], one.source
-            yield one.languages[1], one.target
 
 
 class Run(NamedTuple):
@@ -117,137 +76,6 @@ class Run(NamedTuple):
     def file(self) -> str:
         """Its name without a suffix."""
         return "-".join(map(str, self))
-
-
-def files(table: Path, work: Path) -> dict[str, list[Path]]:
-    """The files of each set, as they are fetched, whose digests are those of the table."""
-    rows = list(csv.DictReader(table.open(encoding="utf-8", newline="")))
-    address = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-    addresses = [address.format(**row).replace(" ", "%20") for row in rows]
-    output = work / "files"
-    output.mkdir(parents=True, exist_ok=True)
-    if not (work / "fetched").is_file():
-        fetch(addresses, output, work / "downloads", lock=work / "lock", cache=work / "cache")
-        (work / "fetched").touch()
-    found: dict[str, list[Path]] = {}
-    for row, one in zip(rows, addresses, strict=True):
-        path = output / one.removeprefix("https://")
-        if sha256_of(path) != row["sha256"]:
-            raise SystemExit(f"{path}: another file than {row['repository']}/{row['path']}")
-        found.setdefault(row["set"], []).append(path)
-    return found
-
-
-def lines_of(path: Path) -> list[str]:
-    """The lines of a file; other signs of a line's end than the usual one are text."""
-    return path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
-
-
-def table_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a table with tabs and without quoting; one may lack the last column."""
-    names, *rows = (line.rstrip("\r").split("\t") for line in lines_of(path))
-    return [dict(zip(names, [*row, ""][: len(names)], strict=True)) for row in rows]
-
-
-def read_sets(of: dict[str, list[Path]]) -> Sets:
-    """All test sets."""
-    flores = {canonical(path.name.partition(".")[0]): lines_of(path) for path in of["FLORES-200"]}
-    pud: dict[str, dict[str, str]] = {}
-    for path in of["PUD"]:
-        text = pud.setdefault(path.name.partition("_")[0], {})
-        for line in lines_of(path):
-            if line.startswith("# sent_id = "):
-                number = line.removeprefix("# sent_id = ")
-            elif line.startswith("# text = "):
-                text[number] = line.removeprefix("# text = ")
-    common = sorted(set.intersection(*map(set, pud.values())))
-    lines = {
-        "FLORES": flores,
-        "PUD": {language: [text[number] for number in common] for language, text in pud.items()},
-    }
-    more = {canonical(path.name.partition(".")[0]): lines_of(path) for path in of["FLORES-200 dev"]}
-    quality = [*ted(of["MQM of TED talks"]), *indic(of["IndicMT-Eval"])]
-    return Sets(lines, list(sick(of["SICK"])), quality, more)
-
-
-def sick(paths: list[Path]) -> Iterator[Graded]:
-    """SICK for each ordered pair of languages: the first sentence in one, the second in the other."""
-    rows = {
-        language: {
-            row["pair_ID"]: row
-            for path in paths
-            if path.name.startswith(start)
-            for row in table_of(path)
-            if language != "pl" or path.name not in SICK.values()
-        }
-        for language, start in SICK.items()
-    }
-    both = {
-        language: {number: (row["sentence_A"], row["sentence_B"]) for number, row in of.items()}
-        for language, of in rows.items()
-    }
-    both["en"] = {
-        number: (row["sentence_A_original"], row["sentence_B_original"]) for number, row in rows["nl"].items()
-    }
-    numbers = sorted(set.intersection(*map(set, both.values())), key=int)
-    gold = np.array([float(rows["nl"][number]["relatedness_score"]) for number in numbers])
-    units = connected([both["en"][number] for number in numbers])
-    for first in sorted(both):
-        for second in sorted(both):
-            if first != second:
-                source, target = (
-                    [both[code][number][side] for number in numbers]
-                    for side, code in enumerate((first, second))
-                )
-                yield Graded(f"SICK {first}-{second}", (first, second), source, target, gold, units)
-
-
-def connected(pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """A number for each pair: pairs that are linked by sentences which they share have the same one."""
-    rows = {
-        sentence: row for row, sentence in enumerate(dict.fromkeys(one for pair in pairs for one in pair))
-    }
-    first, second = ([rows[pair[side]] for pair in pairs] for side in (0, 1))
-    graph = coo_matrix((np.ones(len(pairs)), (first, second)), shape=(len(rows), len(rows)))
-    found: np.ndarray = connected_components(graph, directed=False)[1][first]
-    return np.unique(found, return_inverse=True)[1]
-
-
-def ted(paths: list[Path]) -> Iterator[Graded]:
-    """Segments by MT systems that have a score; those of a source are a unit. Translations by people are left out."""
-    for folder, languages in (("ende", ("en", "de")), ("zhen", ("zh", "en"))):
-        (ratings,) = (path for path in paths if path.name == f"mqm_ted_{folder}.tsv")
-        (scores,) = (path for path in paths if path.name == f"mqm_ted_{folder}.avg_seg_scores.tsv")
-        gold = {}
-        for line in lines_of(scores)[1:]:
-            system, score, segment = line.rsplit(None, 2)
-            if score != "None":
-                gold[system, segment] = float(score)
-        if max(gold.values()) > 0:
-            raise SystemExit(f"{scores}: a penalty is above 0")
-        segments: dict[tuple[str, str], tuple[str, str]] = {}
-        for row in table_of(ratings):
-            key = row["system"], row["seg_id"]
-            if key in gold and not row["system"].lower().startswith(("ref", "human")):
-                segments[key] = (MARK.sub("", row["source"]), MARK.sub("", row["target"]))
-        keys = sorted(key for key, (source, target) in segments.items() if source.strip() and target.strip())
-        source, target = zip(*(segments[key] for key in keys), strict=True)
-        units = np.unique([segment for _, segment in keys], return_inverse=True)[1]
-        values = np.array([gold[key] for key in keys])
-        yield Graded(f"TED {'-'.join(languages)}", languages, [*source], [*target], values, units)
-
-
-def indic(paths: list[Path]) -> Iterator[Graded]:
-    """IndicMT-Eval's normalised MQM score; the translations of an English sentence are a unit."""
-    for language, start in INDIC.items():
-        rows = [json.loads(line) for path in paths if path.name.startswith(start) for line in lines_of(path)]
-        rows = [
-            row for row in rows if row["src"].strip() and row["translation"].strip() and row["mqm_norm_score"]
-        ]
-        units = np.unique([normalised(row["src"]) for row in rows], return_inverse=True)[1]
-        source, target = ([row[side] for row in rows] for side in ("src", "translation"))
-        gold = np.array([float(row["mqm_norm_score"]) for row in rows])
-        yield Graded(f"IndicMT en-{language}", ("en", language), source, target, gold, units)
 
 
 class Encoded:
@@ -503,7 +331,7 @@ def neighbours(vectors: np.ndarray, block: int = 512) -> tuple[np.ndarray, np.nd
 
 
 def work_off(encoded: Encoded, worker: int, workers: int) -> None:
-    """Fit and evaluate every so manyth run that is not done."""
+    """Fit and evaluate the runs of one worker that are not done."""
     torch.set_num_threads(1)
     for run in runs(encoded.name)[worker::workers]:
         done = encoded.runs / f"{run.file}.done"
@@ -518,19 +346,19 @@ def work_off(encoded: Encoded, worker: int, workers: int) -> None:
 
 def compare_words(encoded: Encoded, chunk: int = 256) -> None:
     """Quality by words of some methods, where the encoder gives tokens."""
-    encoder = load_encoder(encoded.folder, "cpu", "bfloat16")
-    wanted = [
-        run for run in runs(encoded.name) if run.method in (OURS, FORMER, UNDIVIDED, WITH_TEXT, "procrustes")
-    ]
+    plain = Model(load_encoder(encoded.folder, "cpu", "bfloat16"), None)
+    compared = (OURS, FORMER, UNDIVIDED, WITH_TEXT, "procrustes")
+    wanted = [run for run in runs(encoded.name) if run.method in compared]
     files = [encoded.runs / f"{run._replace(method=f'{run.method} {WORDS}').file}.npz" for run in wanted]
-    if not isinstance(encoder, PretrainedEncoder) or all(file.exists() for file in files):
+    if all(file.exists() for file in files):
         return
     try:
-        encoder.check_pieces()
+        encoder = encoder_of(plain)
     except ConfigError:
         return
-    plain = Model(encoder, None)
-    models = [plain if run.method == UNDIVIDED else Model(encoder, fitted(encoded, run)) for run in wanted]
+    models = [
+        plain if run.method == UNDIVIDED else Model(plain.encoder, fitted(encoded, run)) for run in wanted
+    ]
     scores: list[dict[str, np.ndarray]] = [{} for _ in models]
     for one in encoded.sets.quality:
         of_set: list[list[float]] = [[] for _ in models]
@@ -539,29 +367,20 @@ def compare_words(encoded: Encoded, chunk: int = 256) -> None:
             for model in models
         ]
         for start in range(0, len(one.source), chunk):
-            pieces = tuple(
+            first, second = (
                 encoder.pieces(some[start : start + chunk], code, 4096)
                 for some, code in zip((one.source, one.target), one.languages, strict=True)
             )
             for model, values in zip(suited, of_set, strict=True):
+                _, pairs = compare(model, (first, second), one.languages)
                 values += [
-                    pair.match.quality(pair.cosine) if pair.match.compared else pair.cosine
-                    for pair in compared(model, pieces, one.languages)
+                    pair.match.quality(pair.cosine) if pair.match.compared else pair.cosine for pair in pairs
                 ]
         for into, values in zip(scores, of_set, strict=True):
             into[f"quality {one.name}"] = np.array(values)
         logger.info("%s: words of %s", encoded.name, one.name)
     for file, of_model in zip(files, scores, strict=True):
         np.savez(file, **of_model)  # type: ignore[arg-type]
-
-
-def compared(model: Model, pieces: tuple[Sequence[Pieces], ...], languages: tuple[str, str]) -> Iterator[Any]:
-    """How the words of pairs compare, as `orthoglot score --words` does."""
-    parts: list[Parts] = [
-        model.split(np.stack([one.vector for one in side]), code)
-        for side, code in zip(pieces, languages, strict=True)
-    ]
-    return compare(model, (parts[0], parts[1]), (pieces[0], pieces[1]), languages)
 
 
 def resampled(encoded: Encoded, task: str, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -574,23 +393,17 @@ def resampled(encoded: Encoded, task: str, values: dict[str, np.ndarray]) -> dic
         if not name.startswith(f"{task} "):
             continue
         if name in graded:
-            x, y = scores, graded[name].gold
-            if task == "similarity":
-                # Spearman, of ranks in the whole set
-                x, y = rankdata(x), rankdata(y)
-            x, y = ((side - side.mean()) / side.std() for side in (x, y))
-            columns, units = np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y]), graded[name].units
+            gold, units, statistic = graded[name].gold, graded[name].units, pearson()
+            # Spearman, of ranks in the whole set
+            ranked = task == "similarity"
+            columns = np.column_stack([rankdata(side) if ranked else side for side in (scores, gold)])
         else:
-            columns, units = np.stack([np.ones(len(scores)), scores]), np.arange(len(scores))
-        sums = np.stack([np.bincount(units, column) for column in columns], axis=1)
+            columns, units, statistic = scores[:, None], np.arange(len(scores)), mean()
+        moments = statistic.moments(columns)
+        sums = np.stack([np.bincount(units, column) for column in moments.T], axis=1)
         weights = drawn_units(len(sums), name.partition(" ")[2].partition(" ")[0])
         totals = np.vstack([sums.sum(axis=0), weights @ sums.astype(np.float32)]).astype(float).T
-        means = totals[1:] / totals[0]
-        if name in graded:
-            x, y, xx, yy, xy = means
-            found[name] = 100 * (xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y))
-        else:
-            found[name] = 100 * means[0]
+        found[name] = 100 * statistic.finish(totals)
     return found
 
 
@@ -625,13 +438,13 @@ def summed_up(encoded: Encoded) -> tuple[list[dict[str, Any]], list[dict[str, An
                 measured.append({**row, "value": round(float(one[0]), 3)})
             if by_set:
                 draws[task, run] = np.mean([*by_set.values()], axis=0)
-    compared = []
+    comparisons = []
     for task in TASKS:
-        ours = {run.draw: draws[task, run] for run in of_task(encoded, draws, task, OURS)}
+        ours = {run.draw: draws[task, run] for run in of_task(draws, task, OURS)}
         others = sorted({run.method for of, run in draws if of == task and run.pairs in (0, USUAL)} - {OURS})
         for method in others:
             theirs: dict[int, list[np.ndarray]] = {}
-            for run in of_task(encoded, draws, task, method):
+            for run in of_task(draws, task, method):
                 theirs.setdefault(run.draw, []).append(draws[task, run])
             by_draw = [mine - np.mean(theirs.get(draw, theirs[0]), axis=0) for draw, mine in ours.items()]
             difference = np.mean(by_draw, axis=0)
@@ -645,7 +458,7 @@ def summed_up(encoded: Encoded) -> tuple[list[dict[str, Any]], list[dict[str, An
                 "low": low,
                 "high": high,
             }
-            compared.append(
+            comparisons.append(
                 {
                     "encoder": encoded.name,
                     "task": task,
@@ -655,10 +468,10 @@ def summed_up(encoded: Encoded) -> tuple[list[dict[str, Any]], list[dict[str, An
                     "p": bootstrap_p(difference[0], difference[1:]) if ahead else 1.0,
                 }
             )
-    return measured, compared
+    return measured, comparisons
 
 
-def of_task(encoded: Encoded, draws: dict[tuple[str, Run], np.ndarray], task: str, method: str) -> list[Run]:
+def of_task(draws: dict[tuple[str, Run], np.ndarray], task: str, method: str) -> list[Run]:
     """The runs of a method with the usual number of pairs; of ours, those with words where there are any."""
     words = f"{OURS} {WORDS}"
     if method == OURS and task == "quality" and any(run.method == words for _, run in draws):
@@ -693,7 +506,7 @@ def verdicts(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             }
 
 
-def picture(rows: list[dict[str, Any]], compared: list[dict[str, Any]]) -> str:
+def picture(rows: list[dict[str, Any]], comparisons: list[dict[str, Any]]) -> str:
     """The figure as SVG: by number of training pairs `plda`, and at the usual number every published method."""
     values: list[dict[str, Any]] = []
     own: dict[tuple[str, int], list[float]] = {}
@@ -706,7 +519,7 @@ def picture(rows: list[dict[str, Any]], compared: list[dict[str, Any]]) -> str:
         {"task": task, "pairs": pairs, "kind": OURS, "value": np.mean(of)}
         for (task, pairs), of in own.items()
     ]
-    for row in compared:
+    for row in comparisons:
         if row["encoder"] == "me5" and not row["variant"]:
             kind = "undivided" if row["method"] == UNDIVIDED else "published"
             values.append({"task": row["task"], "pairs": USUAL, "kind": kind, "value": row["theirs"]})
@@ -761,31 +574,33 @@ def main() -> None:
     given = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
     sets = read_sets(files(given.output.with_suffix(".sets.csv"), given.work))
-    torch.set_num_threads(1 if given.worker is not None else given.processes)
+    torch.set_num_threads(given.processes)
     measured: list[dict[str, Any]] = []
-    compared_rows: list[dict[str, Any]] = []
-    for name, folder in (one.split("=") for one in given.encoder):
+    comparisons: list[dict[str, Any]] = []
+    for one in given.encoder:
+        name, folder = one.split("=")
         encoded = Encoded(name, Path(folder), sets, given.bitext, given.work)
         encoded.encode()
         if given.worker is not None:
             work_off(encoded, given.worker, given.processes)
-            continue
+            return
         counts = {"-".join(pair): len(of) for pair, of in encoded.train.items()}
         logger.info(
             "%s: %d pairs of the test's sentences left out; training pairs %s", name, encoded.left_out, counts
         )
-        command = [sys.executable, __file__, *sys.argv[1:]]
+        command = [sys.executable, __file__, "--encoder", one, "--processes", str(given.processes)]
+        for option in ("bitext", "work", "output"):
+            command += [f"--{option}", str(getattr(given, option))]
         workers = [subprocess.Popen([*command, "--worker", str(number)]) for number in range(given.processes)]
         if sum(worker.wait() for worker in workers):
             raise SystemExit("a worker failed")
         compare_words(encoded)
-        for into, rows in zip((measured, compared_rows), summed_up(encoded), strict=True):
+        for into, rows in zip((measured, comparisons), summed_up(encoded), strict=True):
             into += rows
-    if given.worker is None:
-        write(given.output.with_suffix(".test.csv"), measured)
-        write(given.output.with_suffix(".tests.csv"), compared_rows)
-        write(given.output.with_suffix(".verdict.csv"), list(verdicts(compared_rows)))
-        given.output.with_suffix(".svg").write_text(picture(measured, compared_rows), encoding="utf-8")
+    write(given.output.with_suffix(".runs.csv"), measured)
+    write(given.output.with_suffix(".comparisons.csv"), comparisons)
+    write(given.output.with_suffix(".verdict.csv"), list(verdicts(comparisons)))
+    given.output.with_suffix(".svg").write_text(picture(measured, comparisons), encoding="utf-8")
 
 
 if __name__ == "__main__":

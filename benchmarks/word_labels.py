@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 
 from orthoglot import load
 from orthoglot.apply.model import Model
-from orthoglot.apply.words import Limits, Match, compare, limits, pieces
+from orthoglot.apply.words import Limits, Match, compare, encoder_of, limits
 from orthoglot.fetching.files import fetch
 
 COMMIT = "2a670a1140416cf80507b5a829659383c878feb8"
@@ -48,18 +48,15 @@ def distances(
     """By model: of each word of each side, the distance of its worst token; and the limits."""
     of_side: dict[str, list[list[np.ndarray]]] = {name: [[], []] for name in models}
     every: dict[str, list[Match]] = {name: [] for name in models}
+    encoder = encoder_of(next(iter(models.values())))
     for start in range(0, len(text["src"]), 256):
         sentences = [[" ".join(words) for words in text[side][start : start + 256]] for side in SIDES]
-        both = [
-            pieces(next(iter(models.values())), *some, 2048)
-            for some in zip(sentences, languages, strict=True)
-        ]
+        first, second = (
+            encoder.pieces(some, code, 2048) for some, code in zip(sentences, languages, strict=True)
+        )
         for name, model in models.items():
-            first, second = (
-                model.split(np.stack([one.vector for one in some]), code)
-                for some, code in zip(both, languages, strict=True)
-            )
-            for row, one in enumerate(compare(model, (first, second), (both[0], both[1]), languages)):
+            _, pairs = compare(model, (first, second), languages)
+            for row, one in enumerate(pairs):
                 if not one.match.compared:
                     raise SystemExit(f"line {start + row}: too long for the encoder, or without a token")
                 every[name].append(one.match)

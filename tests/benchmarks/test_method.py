@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import method
+import method_sets
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
@@ -37,20 +38,20 @@ def test_neighbours_are_those_of_a_loop() -> None:
 class Encoded:
     """What the statistics read of `method.Encoded`."""
 
-    def __init__(self, place: Path, sets: method.Sets) -> None:
+    def __init__(self, place: Path, sets: method_sets.Sets) -> None:
         self.name, self.runs, self.sets = "me5", place, sets
 
 
-def graded(name: str, n: int, units: np.ndarray) -> method.Graded:
+def graded(name: str, n: int, units: np.ndarray) -> method_sets.Graded:
     gold = np.round(np.random.default_rng(5).normal(size=n), 1)
-    return method.Graded(name, ("en", "de"), ["a"] * n, ["b"] * n, gold, units)
+    return method_sets.Graded(name, ("en", "de"), ["a"] * n, ["b"] * n, gold, units)
 
 
 def test_numbers_are_the_librarys_and_draws_are_of_whole_units(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     units = np.repeat(np.arange(20), 3)
-    sets = method.Sets({}, [graded("S", 60, units)], [graded("Q", 60, units)], {})
+    sets = method_sets.Sets({}, [graded("S", 60, units)], [graded("Q", 60, units)], {})
     encoded: Any = Encoded(tmp_path, sets)
     gold = sets.quality[0].gold
     scores = gold + np.random.default_rng(6).normal(size=60)
@@ -95,7 +96,7 @@ def test_comparisons_pair_draws_and_average_seeds(tmp_path: Path, monkeypatch: p
     for (name, draw, seed), share in runs.items():
         file = tmp_path / f"{name}-{0 if name == 'original' else method.USUAL}-{draw}-{seed}.npz"
         np.savez(file, **{"retrieval R": np.arange(200) < 200 * share})
-    encoded: Any = Encoded(tmp_path, method.Sets({}, [], [], {}))
+    encoded: Any = Encoded(tmp_path, method_sets.Sets({}, [], [], {}))
     measured, compared = method.summed_up(encoded)
     method.drawn_units.cache_clear()
     assert len(measured) == len(runs)
@@ -175,7 +176,7 @@ def test_sick_pairs_every_two_languages(tmp_path: Path) -> None:
     files += [
         table(tmp_path / file, names, *((n + 1, *of["pl"][n], n) for n in rows)) for file, rows in parts
     ]
-    found = {one.name: one for one in method.sick(files)}
+    found = {one.name: one for one in method_sets.sick(files)}
     assert len(found) == 12
     one = found["SICK pl-en"]
     assert one.source == [f"pl {a}" for a, _ in SENTENCES]
@@ -199,12 +200,12 @@ def test_ted_joins_scores_and_text(tmp_path: Path) -> None:
         scores = tmp_path / f"mqm_ted_{folder}.avg_seg_scores.tsv"
         scores.write_text("system mqm_avg_score seg_id\nMT one\t-1.5 7\nMT one\tNone 8\nref.A\t-0.0 7\n")
         files.append(scores)
-    first, second = method.ted(files)
+    first, second = method_sets.ted(files)
     assert (first.languages, second.languages) == (("en", "de"), ("zh", "en"))
     assert (first.source, first.target, first.gold.tolist()) == (["A\u2028b"], ["Ein B"], [-1.5])
     files[1].write_text("system mqm_avg_score seg_id\nMT one\t1.5 7\n")
     with pytest.raises(SystemExit, match="a penalty is above 0"):
-        next(method.ted(files))
+        next(method_sets.ted(files))
 
 
 def test_indic_leaves_out_what_is_empty(tmp_path: Path) -> None:
@@ -215,10 +216,10 @@ def test_indic_leaves_out_what_is_empty(tmp_path: Path) -> None:
         {"src": "Two", "translation": "tin", "mqm_norm_score": "1"},
     ]
     files = []
-    for start in method.INDIC.values():
+    for start in method_sets.INDIC.values():
         files.append(tmp_path / f"{start}_train.jsonl")
         files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = list(method.indic(files))
+    found = list(method_sets.indic(files))
     assert [one.name for one in found] == [f"IndicMT en-{code}" for code in ("gu", "hi", "ml", "mr", "ta")]
     assert found[0].gold.tolist() == [0, 0.9, 1]
     assert found[0].units.tolist() == [0, 0, 1]

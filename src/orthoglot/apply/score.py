@@ -11,7 +11,7 @@ import numpy as np
 
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import BLANK, COPY, GUESS, LEAST, OTHER, UNTRANSLATED, Scored
-from orthoglot.apply.words import Compared, check, compare, limits, pieces
+from orthoglot.apply.words import Compared, compare, encoder_of, limits
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.errors import DataError
@@ -93,7 +93,7 @@ def score(
         ConfigError: words of an encoder that gives none.
     """
     if words:
-        check(model)
+        encoder_of(model)
     guarded, sides, far = _guards(model, len(pairs)), None, None
     expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
     for start in range(0, len(pairs), block):
@@ -301,19 +301,24 @@ def _encoded(
     compared: list[Compared] = []
     at_once = WORDS_AT_ONCE if words else AT_ONCE
     for start in range(0, len(pairs), at_once):
-        read = []
-        for side, found in enumerate(parts):
-            some, language = [pair[side] for pair in pairs[start : start + at_once]], languages[side]
-            if words:
-                read.append(pieces(model, some, language, BATCH_TOKENS))
-                vectors = np.stack([one.vector for one in read[side]])
-            else:
-                vectors = model.encode(some, part="sentence", language=language)
-            found.append(model.split(vectors, language, languages[1 - side]))
-            done(text_bytes([some]))
+        texts = [[pair[side] for pair in pairs[start : start + at_once]] for side in (0, 1)]
+        found: tuple[Parts, ...]
         if words:
-            compared += compare(model, (parts[0][-1], parts[1][-1]), (read[0], read[1]), languages)
-    source, target = (Parts(*map(np.concatenate, zip(*found, strict=True))) for found in parts)
+            first, second = (
+                encoder_of(model).pieces(some, language or "", BATCH_TOKENS)
+                for some, language in zip(texts, languages, strict=True)
+            )
+            found, of_words = compare(model, (first, second), languages)
+            compared += of_words
+        else:
+            found = tuple(
+                model.split(model.encode(some, part="sentence", language=language), language, partner)
+                for some, language, partner in zip(texts, languages, languages[::-1], strict=True)
+            )
+        for side, one in zip(parts, found, strict=True):
+            side.append(one)
+        done(text_bytes(texts))
+    source, target = (Parts(*map(np.concatenate, zip(*side, strict=True))) for side in parts)
     return source, target, compared
 
 

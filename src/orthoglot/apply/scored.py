@@ -16,12 +16,12 @@ GUESS = "?"
 class Words(NamedTuple):
     """How good a translation is by sentences and words, in [-1, 1]; the words of both sides without a counterpart.
 
-    The quality is None of a blank line.
+    Without anything if they were not compared.
     """
 
-    quality: float | None
-    source: str
-    target: str
+    quality: float | None = None
+    source: str = ""
+    target: str = ""
 
 
 class Scored(NamedTuple):

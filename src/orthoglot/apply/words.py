@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import regex
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import LEAST, Words
 from orthoglot.decomposers.base import Parts, unit
-from orthoglot.encoders.pieces import Pieces
+from orthoglot.encoders.pieces import Pieces, ReadsPieces
 from orthoglot.errors import ConfigError
 
 # Of the power mean of distances: it is near the largest (chosen on development sets, see docs/results/method.md).
@@ -25,8 +25,6 @@ AT_ONCE = 16_384
 WORD = regex.compile(
     r"(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}])[\w\'’-])+"
 )
-
-
 logger = logging.getLogger(__name__)
 
 
@@ -84,29 +82,24 @@ class Compared(NamedTuple):
     def words(self, pair: Sequence[str], far: Limits, least: bool) -> Words:
         """Quality, or the lowest there is, and the words without a counterpart; nothing if they are not compared."""
         if not self.match.compared:
-            return Words(LEAST if least else None, "", "")
+            return Words(LEAST if least else None)
         quality = LEAST if least else self.match.quality(self.cosine)
         return Words(quality, *map(without_counterpart, pair, self.spans, self.match, far))
 
 
-def pieces(model: Model, sentences: Sequence[str], language: str | None, batch_tokens: int) -> list[Pieces]:
-    """The tokens of sentences by the encoder of a model of which `check` has nothing to say."""
-    found: list[Pieces] = model.encoder.pieces(sentences, language or "", batch_tokens)  # type: ignore[attr-defined]
-    return found
-
-
-def check(model: Model) -> None:
-    """Refuse a model whose tokens cannot be compared.
+def encoder_of(model: Model) -> ReadsPieces:
+    """The encoder of a model whose tokens can be compared.
 
     Raises:
         ConfigError: its encoder gives no tokens, or none that are in the space of sentences.
     """
     encoder = model.encoder
-    if not hasattr(encoder, "check_pieces"):
+    if not isinstance(encoder, ReadsPieces):
         raise ConfigError(
             f"words cannot be compared: encoder {encoder.name} gives vectors of sentences alone"
         )
     encoder.check_pieces()
+    return encoder
 
 
 def judged(model: Model, parts: Parts) -> np.ndarray:
@@ -130,24 +123,29 @@ def tokens(
 
 def compare(
     model: Model,
-    parts: tuple[Parts, Parts],
     read: tuple[Sequence[Pieces], Sequence[Pieces]],
     languages: tuple[str | None, str | None],
-) -> Iterator[Compared]:
-    """Compare the words of pairs.
+) -> tuple[tuple[Parts, Parts], list[Compared]]:
+    """The parts of the sentences of both sides, and how the words of each pair compare.
 
     Args:
-        model: of which `check` has nothing to say.
-        parts: of the sentences of both sides.
-        read: `pieces` of the same.
+        model: whose encoder `encoder_of` gives.
+        read: tokens of the sources and of their translations, by that encoder.
         languages: of the two sides, where the model needs them.
     """
-    cosines = np.einsum("nd,nd->n", *(judged(model, one) for one in parts)).clip(-1, 1)
-    sides = (tokens(model, read[side], languages[side], languages[1 - side]) for side in (0, 1))
-    for cosine, source, target, first, second in zip(cosines.tolist(), *sides, *read, strict=True):
-        whole = bool(len(source) and len(target)) and not (first.cut or second.cut)
-        found = match(source, target) if whole else Match(np.zeros(0), np.zeros(0))
-        yield Compared(found, cosine, (first.spans, second.spans))
+    ways = [(languages[side], languages[1 - side]) for side in (0, 1)]
+    first, second = (
+        model.split(np.stack([one.vector for one in side]), *way)
+        for side, way in zip(read, ways, strict=True)
+    )
+    cosines = np.einsum("nd,nd->n", judged(model, first), judged(model, second)).clip(-1, 1).tolist()
+    vectors = (tokens(model, side, *way) for side, way in zip(read, ways, strict=True))
+    found = []
+    for cosine, source, target, one, other in zip(cosines, *vectors, *read, strict=True):
+        whole = len(source) and len(target) and not (one.cut or other.cut)
+        matched = match(source, target) if whole else Match(np.zeros(0), np.zeros(0))
+        found.append(Compared(matched, cosine, (one.spans, other.spans)))
+    return (first, second), found
 
 
 def match(source: np.ndarray, target: np.ndarray) -> Match:
@@ -181,10 +179,10 @@ def without_counterpart(text: str, spans: np.ndarray, distances: np.ndarray, lim
         distances: (T,).
         limit: of the distance.
     """
-    marked = np.zeros(len(text) + 1, dtype=bool)
+    marked = np.zeros(len(text), dtype=bool)
     for (first, last), distance in zip(spans.tolist(), distances.tolist(), strict=True):
         marked[first:last] |= distance > limit
     for word in WORD.finditer(text):
         marked[word.start() : word.end()] = marked[word.start() : word.end()].any()
-    found = "".join(letter if mark else " " for letter, mark in zip(text, marked, strict=False))
+    found = "".join(letter if mark else " " for letter, mark in zip(text, marked, strict=True))
     return " ".join(found.split())

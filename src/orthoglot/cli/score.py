@@ -54,12 +54,11 @@ def score(
     pairs = read(files, (source_language, target_language), options.columns_of(columns))
     pairs.check_output(output)
     every = list(scores(pairs, model, device, threads, precision, identify, words))
-    none = Words(None, "", "")
     pairs.write(
         output,
         (*ADDED, *OF_WORDS) if words else ADDED,
         (
-            (number, (scored.score, scored.flag, *((scored.words or none) if words else ())))
+            (number, (scored.score, scored.flag, *((scored.words or Words()) if words else ())))
             for number, scored in enumerate(every)
             if threshold is None or (scored.score is not None and scored.score >= threshold)
         ),

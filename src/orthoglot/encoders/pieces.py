@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -27,6 +27,35 @@ class Pieces(NamedTuple):
     states: np.ndarray
     vector: np.ndarray
     cut: bool
+
+
+@runtime_checkable
+class ReadsPieces(Protocol):
+    """An encoder that gives the tokens of sentences, too."""
+
+    @property
+    def name(self) -> str:
+        """As of `Encoder`."""
+        ...
+
+    def check_pieces(self) -> None:
+        """Refuse an encoder whose tokens are not in the space of its sentences.
+
+        Raises:
+            ConfigError: its vector is not the mean of its tokens, or its tokenizer does not say where they are.
+        """
+        ...
+
+    def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
+        """The tokens of each sentence with their states, and its vector.
+
+        Args:
+            sentences, language, batch_tokens: as of `Encoder.encode`.
+        Raises:
+            ConfigError: as `check_pieces`; the encoder does not cover the language.
+            DataError: as `Encoder.encode`; a state is not finite.
+        """
+        ...
 
 
 def read_pieces(

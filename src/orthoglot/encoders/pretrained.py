@@ -101,18 +101,10 @@ class PretrainedEncoder(TokenEncoder):
         return self._pooled(*self._states(tokens, batch))
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
-        """The tokens of each sentence with their states, and its vector.
-
-        Args:
-            sentences, language, batch_tokens: as of `Encoder.encode`.
-        Raises:
-            ConfigError: see `check_pieces`.
-            DataError: as `Encoder.encode`; a state is not finite.
-        """
-        self.check_pieces()
+        """See `ReadsPieces.pieces`."""
+        spans = self._spans([self.prefix + sentence for sentence in sentences])
         check_language(self.name, self.languages, language)
         tokens = self.tokens(sentences, language)
-        spans = self.tokenizer.spans([self.prefix + sentence for sentence in sentences])
         before, after = (
             np.zeros((len(ids), 2), dtype=np.int64) for ids in (self.tokenizer.before, self.tokenizer.after)
         )
@@ -127,15 +119,16 @@ class PretrainedEncoder(TokenEncoder):
         return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
     def check_pieces(self) -> None:
-        """Refuse an encoder whose tokens are not in the space of its sentences.
+        """See `ReadsPieces.check_pieces`."""
+        self._spans(["a"])
 
-        Raises:
-            ConfigError: its vector is not the mean of its tokens, or its tokenizer does not say where they are.
-        """
+    def _spans(self, texts: list[str]) -> list[np.ndarray]:
         if self.pooling != "mean":
             raise ConfigError(f"encoder {self.name}: its vector is not the mean of its tokens")
-        if not self.tokenizer.has_spans:
+        spans = self.tokenizer.spans(texts)
+        if spans is None:
             raise ConfigError(f"encoder {self.name}: its tokenizer does not say where its tokens are")
+        return spans
 
     def _states(self, tokens: Ragged, batch: np.ndarray) -> tuple[Tensor, Tensor]:
         """States of the last layer (B, T, D) of some rows, the longest first, and where there is a token (B, T)."""

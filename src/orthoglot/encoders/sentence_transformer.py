@@ -118,28 +118,35 @@ class SentenceTransformersEncoder:
         return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors, done)
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
-        """See `PretrainedEncoder.pieces`."""
+        """See `ReadsPieces.pieces`."""
         self.check_pieces()
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
-        texts = [self.prefix + sentence for sentence in sentences]
         tokenizer = self.model.tokenizer
-        short = {"truncation": True, "max_length": self.max_tokens}
-        found = tokenizer(texts, return_offsets_mapping=True, verbose=False, **short)["offset_mapping"]
-        spans = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in found]
-        cut = [len(row) > self.max_tokens for row in tokenizer(texts, verbose=False)["input_ids"]]
+        tokens = tokenizer(
+            [self.prefix + sentence for sentence in sentences],
+            truncation=True,
+            max_length=self.max_tokens,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        spans = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in tokens["offset_mapping"]]
+        cut = [bool(one.overflowing) for one in tokens.encodings]
+        log_truncated(sum(cut), len(cut), language, self.max_tokens)
+        inputs = [name for name in tokenizer.model_input_names if name in tokens]
 
         def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
-            given = tokenizer([texts[row] for row in rows], padding=True, return_tensors="pt", **short)
-            read_now = self.model({name: tensor.to(self.device) for name, tensor in given.items()})
-            keep = given["attention_mask"].bool().to(self.device)
-            states = [one[mask] for one, mask in zip(read_now["token_embeddings"], keep, strict=True)]
-            return states, read_now["sentence_embedding"]
+            some = {name: [tokens[name][row] for row in rows] for name in inputs}
+            given = tokenizer.pad(some, return_tensors="pt").to(self.device)
+            found = self.model(dict(given))
+            keep = given["attention_mask"].bool()
+            states = [one[mask] for one, mask in zip(found["token_embeddings"], keep, strict=True)]
+            return states, found["sentence_embedding"]
 
         return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
     def check_pieces(self) -> None:
-        """See `PretrainedEncoder.check_pieces`."""
+        """See `ReadsPieces.check_pieces`."""
         modules = [type(module).__name__ for module in self.model]
         if modules != ["Transformer", "Pooling"] or self.model[1].pooling_mode not in ("mean", ("mean",)):
             raise ConfigError(f"encoder {self.name}: its vector is not the mean of its tokens")

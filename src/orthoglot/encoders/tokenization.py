@@ -48,7 +48,6 @@ class TextTokenizer(ABC):
         before, after: ids that the network reads before and after each sentence.
         symbols: id of each language, if the network reads that of a sentence among `before` and `after`.
         most: the most tokens that it allows in a sentence.
-        has_spans: whether `spans` can be had.
     """
 
     size: int
@@ -59,15 +58,17 @@ class TextTokenizer(ABC):
     after: tuple[int, ...]
     symbols: Mapping[str, int] = MappingProxyType({})
     most: int
-    has_spans: bool = False
 
     @abstractmethod
     def tokens(self) -> list[str | None]:
         """The text of every id (V,)."""
 
-    def spans(self, sentences: list[str]) -> list[np.ndarray]:
-        """First and last character, exclusive, of each token (T, 2) of each sentence, without `before` and `after`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say where its tokens are")
+    def spans(self, sentences: list[str]) -> list[np.ndarray] | None:
+        """First and last character, exclusive, of each token (T, 2) of each sentence, without `before` and `after`.
+
+        None if the tokenizer does not say where its tokens are.
+        """
+        return None
 
     @abstractmethod
     def save(self, output: Path) -> None:
@@ -126,7 +127,6 @@ class CheckpointTokenizer(TextTokenizer):
         self.size = len(tokenizer)
         self.pad, self.mask = tokenizer.pad_token_id, tokenizer.mask_token_id
         self.unknown, self.most = tokenizer.unk_token_id, tokenizer.model_max_length
-        self.has_spans = tokenizer.is_fast
         encoded = tokenizer("a")
         if any(encoded.get("token_type_ids", ())):
             raise ConfigError(
@@ -143,8 +143,10 @@ class CheckpointTokenizer(TextTokenizer):
         """See `TextTokenizer.tokens`."""
         return self._tokenizer.convert_ids_to_tokens(range(self.size))
 
-    def spans(self, sentences: list[str]) -> list[np.ndarray]:
+    def spans(self, sentences: list[str]) -> list[np.ndarray] | None:
         """See `TextTokenizer.spans`."""
+        if not self._tokenizer.is_fast:
+            return None
         found = self._tokenizer(
             sentences, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]

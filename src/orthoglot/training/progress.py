@@ -116,8 +116,7 @@ def ending(history: History, patience: int) -> dict[str, int | str]:
         history: as `fit` returned it.
         patience: as `fit` was given it.
     Returns:
-        `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if
-        more epochs might have helped.
+        `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if more epochs might have helped.
     """
     stopped = "patience" if out_of_patience(history, patience) else "cap"
     return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}
