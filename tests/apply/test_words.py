@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from checkpoints import pretrained, xlmr
+from checkpoints import bert, pretrained, xlmr
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
@@ -30,6 +31,7 @@ from orthoglot.encoders.link import link
 from orthoglot.encoders.pieces import Pieces
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
+from orthoglot.encoders.tokenization import TextTokenizer
 from orthoglot.errors import ConfigError
 
 PAIRS = make_pairs(60, seed=5)
@@ -90,11 +92,11 @@ def test_a_word_is_shown_whole_where_words_have_spaces(
     assert without_counterpart(text, spans, np.array(distances), 0.5) == said
 
 
-def folder(where: Path, kind: str, prefix: str = "", *further: Any) -> Path:
+def folder(where: Path, kind: str, prefix: str = "", *further: Any, network: Any = xlmr) -> Path:
     """An encoder's folder, of a checkpoint or of a model of sentence-transformers."""
     place = where / "encoder"
     place.mkdir()
-    checkpoint = xlmr(where / "xlmr")
+    checkpoint = network(where / "checkpoint")
     if kind == "pretrained":
         link(pretrained(checkpoint, prefix=prefix), "tiny", place)
         return place
@@ -106,10 +108,13 @@ def folder(where: Path, kind: str, prefix: str = "", *further: Any) -> Path:
     return place
 
 
+@pytest.mark.parametrize("network", [xlmr, bert])
 @pytest.mark.parametrize("prefix", ["", "query "])
 @pytest.mark.parametrize("kind", ["pretrained", "sentence-transformers"])
-def test_pieces_are_the_tokens_of_the_sentence_alone(tmp_path: Path, kind: str, prefix: str) -> None:
-    encoder = load_encoder(folder(tmp_path, kind, prefix), "cpu", "float32")
+def test_pieces_are_the_tokens_of_the_sentence_alone(
+    tmp_path: Path, kind: str, prefix: str, network: Callable[[Path], Path]
+) -> None:
+    encoder = load_encoder(folder(tmp_path, kind, prefix, network=network), "cpu", "float32")
     sentences = ["the cat sat", "mat", "on the mat the cat sat on a mat"]
     found = encoder.pieces(sentences, "", 64)
     words = [
@@ -155,6 +160,12 @@ def test_encoders_without_such_tokens_are_refused(tmp_path: Path, monkeypatch: p
     dense = folder(tmp_path / "other", "sentence-transformers", "", Dense(8, 4))
     with pytest.raises(ConfigError, match="tiny: its vector is not the mean of its tokens"):
         list(score(load(dense, device="cpu"), pairs, words=True))
+    (tmp_path / "slow").mkdir()
+    slow = load(folder(tmp_path / "slow", "pretrained"), device="cpu")
+    # As of words by Moses' rules.
+    monkeypatch.setattr(type(slow.encoder.tokenizer), "spans", TextTokenizer.spans)
+    with pytest.raises(ConfigError, match="tiny: its tokenizer does not say where its tokens are"):
+        list(score(slow, pairs, words=True))
     model = load(dense, device="cpu")
     monkeypatch.setattr(model, "encoder", SimpleNamespace(name="use"))
     with pytest.raises(
@@ -286,6 +297,17 @@ def test_sentences_and_tokens_are_compared_as_they_are_judged(
     cosines = np.array([[float(a @ b) for b in target] for a in source])
     worst = [np.mean((1 - cosines.max(axis=axis)) ** 8) ** (1 / 8) for axis in (1, 0)]
     assert found.words.quality == pytest.approx((x @ y + 1 - sum(worst) / 2) / 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("words_too", [False, True])
+def test_each_side_is_split_with_its_language_and_that_of_the_other(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, words_too: bool
+) -> None:
+    model = load(models["discriminant"], device="cpu")
+    split, given = model.split, []
+    monkeypatch.setattr(model, "split", lambda vectors, *ways: (given.append(ways), split(vectors, *ways))[1])
+    list(score(model, PAIRS[:3], ("en", "gn"), identify=False, words=words_too))
+    assert given == [("en", "gn"), ("gn", "en")] * (1 + words_too)
 
 
 def test_lists_have_the_same_words(models: dict[str, Path]) -> None:

@@ -14,6 +14,7 @@ from orthoglot.apply.scored import BLANK, COPY, GUESS, LEAST, OTHER, UNTRANSLATE
 from orthoglot.apply.words import Compared, compare, encoder_of, limits
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
+from orthoglot.encoders.pieces import ReadsPieces
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.progress import Done
@@ -92,8 +93,7 @@ def score(
     Raises:
         ConfigError: words of an encoder that gives none.
     """
-    if words:
-        encoder_of(model)
+    encoder = encoder_of(model) if words else None
     guarded, sides, far = _guards(model, len(pairs)), None, None
     expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
     for start in range(0, len(pairs), block):
@@ -109,7 +109,7 @@ def score(
                     # Few bytes say little of a language.
                     guess = GUESS if named and len(text.encode()) < SHORT else ""
                     flags[row] = flags[row] or named + guess
-            source, target, compared = _encoded(model, [some[row] for row in rows], languages, done, words)
+            source, target, compared = _encoded(model, [some[row] for row in rows], languages, done, encoder)
             if guarded:
                 sides = sides or means(source.language, target.language)
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
@@ -294,18 +294,18 @@ def _encoded(
     pairs: Sequence[tuple[str, str]],
     languages: tuple[str | None, str | None],
     done: Done,
-    words: bool,
+    encoder: ReadsPieces | None,
 ) -> tuple[Parts, Parts, list[Compared]]:
-    """The parts of sources and of translations, and how their words compare."""
+    """The parts of sources and of translations, and how their words compare if the encoder shall give them."""
     parts: tuple[list[Parts], list[Parts]] = ([], [])
     compared: list[Compared] = []
-    at_once = WORDS_AT_ONCE if words else AT_ONCE
+    at_once = WORDS_AT_ONCE if encoder else AT_ONCE
     for start in range(0, len(pairs), at_once):
         texts = [[pair[side] for pair in pairs[start : start + at_once]] for side in (0, 1)]
         found: tuple[Parts, ...]
-        if words:
+        if encoder:
             first, second = (
-                encoder_of(model).pieces(some, language or "", BATCH_TOKENS)
+                encoder.pieces(some, language or "", BATCH_TOKENS)
                 for some, language in zip(texts, languages, strict=True)
             )
             found, of_words = compare(model, (first, second), languages)
