@@ -54,8 +54,8 @@ RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=512, max_epochs=40
 # The authors' learning rate of each family; with it, as many epochs as their patience lets, one draw and one seed.
 RATES, RATE_EPOCHS = {"dream": 1e-4, "meat": 1e-5, "seed": 1e-4}, 1000
 TRAINED = ("dream", "meat", "dream+oracle", "meat+oracle", "seed", "seed+oracle")
-CLOSED = ("centering", "lir", "lsar", "leace", "whitening", "procrustes", "discriminant", "plda")
-OURS, FORMER, UNDIVIDED, WORDS = "plda", "discriminant", "original", "by words"
+CLOSED = ("centering", "lir", "lsar", "leace", "whitening", "procrustes", "plda")
+OURS, UNDIVIDED, WORDS = "plda", "original", "by words"
 # Centering with text of each language, which needs no translations: of training, else of FLORES-200 dev.
 WITH_TEXT, OWN_TEXT = "centering with text", "centering on the test text"
 TASKS = ("retrieval", "pools", "similarity", "quality")
@@ -239,8 +239,8 @@ def runs(name: str) -> list[Run]:
     return found
 
 
-def views(encoded: Encoded, run: Run) -> Mapping[str, tuple[View, View]]:
-    """What is compared in all tasks but quality estimation, and in that, by the name of the method or its variant.
+def views(encoded: Encoded, run: Run) -> Mapping[str, View]:
+    """What is compared, by the name of the method or its variant.
 
     A view takes the language of vectors (N, D), and the languages of all that are compared.
     """
@@ -249,13 +249,13 @@ def views(encoded: Encoded, run: Run) -> Mapping[str, tuple[View, View]]:
         return unit(vectors)
 
     if run.method == UNDIVIDED:
-        return {UNDIVIDED: (original, original)}
+        return {UNDIVIDED: original}
     if run.method == OWN_TEXT:
 
         def centred(_: str, vectors: Vectors, __: Sequence[str]) -> Vectors:
             return unit(vectors - vectors.mean(axis=0))
 
-        return {OWN_TEXT: (centred, centred)}
+        return {OWN_TEXT: centred}
     found = fitted(encoded, run)
 
     def meaning(language: str, vectors: Vectors, all_languages: Sequence[str]) -> Vectors:
@@ -265,17 +265,13 @@ def views(encoded: Encoded, run: Run) -> Mapping[str, tuple[View, View]]:
     def plain(*given: Any) -> Vectors:
         return unit(meaning(*given))
 
-    def judged(*given: Any) -> Vectors:
-        return unit(found.judged(meaning(*given)))
-
-    made: dict[str, tuple[View, View]] = {run.method: (plain, judged)}
+    made: dict[str, View] = {run.method: plain}
     if run.method == OURS:
 
         def without_constant(*given: Any) -> Vectors:
             return unit(meaning(*given)[:, 1:])
 
-        made["plda without constant"] = (without_constant, without_constant)
-        made["plda without quality"] = (plain, plain)
+        made["plda without constant"] = without_constant
     elif run.method.endswith("-centred") and run.seed == SEEDS[0]:
         train = encoded.data(run).vectors.numpy()
         size = np.sqrt(np.mean(np.sum(meaning("", train, ()) ** 2, axis=1)))
@@ -284,23 +280,20 @@ def views(encoded: Encoded, run: Run) -> Mapping[str, tuple[View, View]]:
             numbers = meaning(*given)
             return unit(np.hstack([np.full((len(numbers), 1), size, dtype=numbers.dtype), numbers]))
 
-        made[f"{run.method} with constant"] = (with_constant, with_constant)
+        made[f"{run.method} with constant"] = with_constant
     return made
 
 
-def evaluated(encoded: Encoded, view: View, judged: View) -> dict[str, np.ndarray]:
+def evaluated(encoded: Encoded, view: View) -> dict[str, np.ndarray]:
     """By task and set: a value for each line, or a score for each pair."""
     found: dict[str, np.ndarray] = {}
     for name, text in encoded.sets.lines.items():
         vectors = [view(language, encoded.of(language, some), [*text]) for language, some in text.items()]
         found[f"retrieval {name}"], found[f"pools {name}"] = neighbours(np.stack(vectors).astype(np.float32))
-    for task, how, sets in (
-        ("similarity", view, encoded.sets.similarity),
-        ("quality", judged, encoded.sets.quality),
-    ):
+    for task, sets in (("similarity", encoded.sets.similarity), ("quality", encoded.sets.quality)):
         for one in sets:
             x, y = (
-                how(code, encoded.of(code, some), one.languages)
+                view(code, encoded.of(code, some), one.languages)
                 for code, some in zip(one.languages, (one.source, one.target), strict=True)
             )
             found[f"{task} {one.name}"] = np.einsum("nd,nd->n", x, y)
@@ -337,9 +330,9 @@ def work_off(encoded: Encoded, worker: int, workers: int) -> None:
         done = encoded.runs / f"{run.file}.done"
         if done.exists():
             continue
-        for name, (view, judged) in views(encoded, run).items():
+        for name, view in views(encoded, run).items():
             file = encoded.runs / f"{run._replace(method=name).file}.npz"
-            np.savez(file, **evaluated(encoded, view, judged))  # type: ignore[arg-type]
+            np.savez(file, **evaluated(encoded, view))  # type: ignore[arg-type]
         done.touch()
         logger.info("%s: %s", encoded.name, run.file)
 
@@ -347,7 +340,7 @@ def work_off(encoded: Encoded, worker: int, workers: int) -> None:
 def compare_words(encoded: Encoded, chunk: int = 256) -> None:
     """Quality by words of some methods, where the encoder gives tokens."""
     plain = Model(load_encoder(encoded.folder, "cpu", "bfloat16"), None)
-    compared = (OURS, FORMER, UNDIVIDED, WITH_TEXT, "procrustes")
+    compared = (OURS, UNDIVIDED, WITH_TEXT, "procrustes")
     wanted = [run for run in runs(encoded.name) if run.method in compared]
     files = [encoded.runs / f"{run._replace(method=f'{run.method} {WORDS}').file}.npz" for run in wanted]
     if all(file.exists() for file in files):
@@ -480,12 +473,8 @@ def of_task(draws: dict[tuple[str, Run], np.ndarray], task: str, method: str) ->
 
 
 def is_variant(method: str) -> bool:
-    """Whether it is no published method: ours of before, a part of ours, or one that sees the test's text."""
-    return (
-        method in (OWN_TEXT, FORMER)
-        or method.startswith("plda ")
-        or method.endswith(("with constant", WORDS))
-    )
+    """Whether it is no published method: a part of ours, words, or one that sees the test's text."""
+    return method == OWN_TEXT or method.startswith("plda ") or method.endswith(("with constant", WORDS))
 
 
 def verdicts(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

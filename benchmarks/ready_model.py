@@ -9,14 +9,14 @@ import typer
 
 from orthoglot import config
 from orthoglot.apply import ready
-from orthoglot.decomposers.architectures.discriminant import ARCHITECTURE as DISCRIMINANT
-from orthoglot.decomposers.architectures.discriminant import Prior, Scatter
+from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
+from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.moments import gather
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.training.decompose import collect, translations
 
-PRESET, METHOD = "ready", "discriminant"
+PRESET, METHOD = "ready", "plda"
 
 
 def main() -> None:
@@ -28,8 +28,8 @@ def main() -> None:
     folders = sorted(Path(f"data/{PRESET}/bitext").iterdir())
     data = collect(store, folders, params.selected.embedding.train_pairs)
     blocks = translations(data, data.train)
-    moments, pairs, _ = gather(DISCRIMINANT, blocks, data.languages, fitted.dim)
-    settings = {name: fitted.details[name] for name in ("shrinkage", "power", "centre")}
+    moments, pairs, _ = gather(PLDA, blocks, data.languages, fitted.dim)
+    settings = {"shrinkage": fitted.details["shrinkage"]}
     corpora = params.corpora_of(PRESET)
     about = {
         "encoder": encoder,

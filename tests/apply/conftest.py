@@ -27,11 +27,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The discriminant and centering on a tiny encoder, and that encoder alone."""
+    """The plda and centering on a tiny encoder, and that encoder alone."""
     root = tmp_path_factory.mktemp("models")
     checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.1)
     text = write_tsv(root / "en-gn.tsv", make_pairs(500))
-    for method in ("discriminant", "centering"):
+    for method in ("plda", "centering"):
         fit(
             Checkpoint(str(checkpoint), pooling="mean", max_tokens=20),
             texts_by_pair([str(text)], ["en-gn"]),
@@ -44,5 +44,5 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             checkpoint=root / "work",
             output=root / method,
         )
-    folders = {name: root / name for name in ("discriminant", "centering")}
-    return folders | {"encoder": root / "discriminant/encoder"}
+    folders = {name: root / name for name in ("plda", "centering")}
+    return folders | {"encoder": root / "plda/encoder"}

@@ -80,14 +80,14 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(models: dict[str, Path], text: Path) -> tuple[Path, int]:
     """The vectors of the long text, and the MiB that they needed."""
     output = text.with_name("whole.npy")
-    return output, peak(models["discriminant"], text, output)
+    return output, peak(models["plda"], text, output)
 
 
 def test_memory_does_not_grow_with_the_text(
     models: dict[str, Path], text: Path, whole: tuple[Path, int], tmp_path: Path
 ) -> None:
     (tmp_path / "short.txt").write_text("".join(text.read_text().splitlines(keepends=True)[: 2 * BLOCK]))
-    short = peak(models["discriminant"], tmp_path / "short.txt", tmp_path / "short.npy")
+    short = peak(models["plda"], tmp_path / "short.txt", tmp_path / "short.npy")
     # The vectors alone are 24 MiB, and the sentences as much.
     assert np.load(whole[0], mmap_mode="r").shape == (LINES, 32)
     assert whole[1] - short < 20
@@ -98,7 +98,7 @@ def test_stopped_and_killed_calls_go_on_and_give_the_same_bytes(
 ) -> None:
     output = tmp_path / "v.npy"
     note = tmp_path / "v.npy.checkpoint/vectors.npy.json"
-    words = command(models["discriminant"], text, output)
+    words = command(models["plda"], text, output)
 
     def stopped_after(blocks: int, how: signal.Signals) -> tuple[int, str]:
         # Of a test run in the background children ignore Ctrl-C.
@@ -168,8 +168,8 @@ def test_a_blank_line_behind_the_last_block_before_a_stop_is_blank(tmp_path: Pat
 def test_command_and_function_give_the_same(
     options: list[str], same: dict[str, Any], models: dict[str, Path], tmp_path: Path
 ) -> None:
-    stored = encoded(models["discriminant"], tmp_path, *options)
-    vectors = load(models["discriminant"], "cpu").encode(SENTENCES, **same)
+    stored = encoded(models["plda"], tmp_path, *options)
+    vectors = load(models["plda"], "cpu").encode(SENTENCES, **same)
     assert stored.dtype == vectors.dtype
     np.testing.assert_array_equal(stored, vectors)
     about = json.loads((tmp_path / "v.npy.json").read_text())
@@ -180,7 +180,7 @@ def test_command_and_function_give_the_same(
 def test_bfloat16_is_another_model_with_nearly_the_same_vectors(
     models: dict[str, Path], tmp_path: Path
 ) -> None:
-    folder = models["discriminant"]
+    folder = models["plda"]
     stored = encoded(folder, tmp_path, "--precision", "bfloat16")
     model, exact = load(folder, "cpu", precision="bfloat16"), load(folder, "cpu")
     np.testing.assert_array_equal(stored, model.encode(SENTENCES))
@@ -206,21 +206,21 @@ def test_numbers_by_hand() -> None:
 def test_blank_lines_keep_their_rows_wherever_they_are(
     options: list[str], blank: float, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = encoded(models["discriminant"], tmp_path, *options)[:3]
+    full = encoded(models["plda"], tmp_path, *options)[:3]
     monkeypatch.setitem(globals(), "SENTENCES", ["", " ", SENTENCES[0], "", *SENTENCES[1:3], "\t", ""])
-    stored = encoded(models["discriminant"], tmp_path, *options)
+    stored = encoded(models["plda"], tmp_path, *options)
     np.testing.assert_allclose(stored[[2, 4, 5]], full, atol=1e-5)
     np.testing.assert_array_equal(stored[[0, 1, 3, 6, 7]], np.full((5, full.shape[1]), blank))
 
 
 def test_standard_input_to_standard_output(models: dict[str, Path], tmp_path: Path) -> None:
-    words = command(models["discriminant"], "-", "-")
+    words = command(models["plda"], "-", "-")
     given = "".join(f"{line}\n" for line in SENTENCES).encode()
     done = subprocess.run(words, input=given, capture_output=True, check=True)
     (tmp_path / "v.npy").write_bytes(done.stdout)
     with (tmp_path / "v.npy").open("rb") as file:
         found = np.load(file)
-    np.testing.assert_array_equal(found, load(models["discriminant"], "cpu").encode(SENTENCES))
+    np.testing.assert_array_equal(found, load(models["plda"], "cpu").encode(SENTENCES))
 
 
 def without_worth(folder: Path, tmp_path: Path) -> Path:
@@ -234,27 +234,27 @@ def without_worth(folder: Path, tmp_path: Path) -> Path:
 
 
 REFUSED: list[tuple[Callable[[dict[str, Path], Path], Path], dict[str, Any], str]] = [
-    (lambda models, _: models["discriminant"], {"dim": 33}, "dim 33: the vectors have 32 dimensions"),
-    (lambda models, _: models["discriminant"], {"dim": 0}, "dim 0: the vectors have 32 dimensions"),
+    (lambda models, _: models["plda"], {"dim": 33}, "dim 33: the vectors have 32 dimensions"),
+    (lambda models, _: models["plda"], {"dim": 1}, "dim 1: the vectors have 32 dimensions"),
     (
-        lambda models, _: models["discriminant"],
+        lambda models, _: models["plda"],
         {"dim": 4, "part": "language"},
-        "dim: the language part of discriminant has its dimensions in no order of worth",
+        "dim: the language part of plda has its dimensions in no order of worth",
     ),
     (lambda models, _: models["centering"], {"dim": 4}, "the meaning part of centering has"),
-    (lambda models, tmp: without_worth(models["discriminant"], tmp), {"dim": 4}, "that this version fitted"),
+    (lambda models, tmp: without_worth(models["plda"], tmp), {"dim": 4}, "that this version fitted"),
     (
         lambda models, _: models["encoder"],
         {"dim": 4, "part": "sentence"},
         "dim: an encoder's own vector has",
     ),
     (
-        lambda models, _: models["discriminant"],
+        lambda models, _: models["plda"],
         {"binary": True, "dtype": "int8"},
         "binary vectors have one bit a dimension: give no dtype int8",
     ),
     (
-        lambda models, _: models["discriminant"],
+        lambda models, _: models["plda"],
         {"dtype": "int4"},
         "unknown; known are float32, float16, int8",
     ),

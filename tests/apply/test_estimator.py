@@ -246,7 +246,7 @@ def test_package_stays_light_until_the_estimator_is_asked_for() -> None:
     assert done.stdout == "module 'orthoglot' has no attribute 'Decomposr'\n"
 
 
-@pytest.mark.parametrize("name", ["centering", "lsar", "leace", "procrustes", "discriminant"])
+@pytest.mark.parametrize("name", ["centering", "lsar", "leace", "procrustes", "plda"])
 def test_closed_forms_equal_the_workflows(name: str) -> None:
     a, b = world()
     places = torch.arange(N)

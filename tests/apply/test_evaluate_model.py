@@ -24,8 +24,8 @@ TEXT = make_pairs(500)
 
 @pytest.fixture
 def model(models: dict[str, Path]) -> Path:
-    """The discriminant on a tiny encoder."""
-    return models["discriminant"]
+    """The plda on a tiny encoder."""
+    return models["plda"]
 
 
 def graded(path: Path) -> list[float]:
@@ -42,7 +42,7 @@ def test_scores_are_those_of_numpy_and_scipy(model: Path, tmp_path: Path) -> Non
         (row.benchmark, row.vectors, row.measure): row
         for row in evaluate(opened, [read(one) for one in files])
     }
-    for name, part in (("original", "sentence"), ("model (discriminant)", "meaning")):
+    for name, part in (("original", "sentence"), ("model (plda)", "meaning")):
         x, y = (opened.encode([pair[side] for pair in PAIRS], part=part).astype(float) for side in (0, 1))
         x, y = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (x, y))
         cosines, own = x @ y.T, np.arange(50)
@@ -53,7 +53,7 @@ def test_scores_are_those_of_numpy_and_scipy(model: Path, tmp_path: Path) -> Non
         assert rank.value == pytest.approx(100 * spearmanr(cosines.diagonal(), gold).statistic, abs=0.5)
         assert all(one.low <= one.value <= one.high for one in [*scores, rank])
         assert rank.high - rank.low > 20
-    gain = found["pairs.tsv", "model (discriminant)", "P@1 both"]
+    gain = found["pairs.tsv", "model (plda)", "P@1 both"]
     base = found["pairs.tsv", "original", "P@1 both"]
     assert base.minus_original is None
     assert gain.minus_original.value == pytest.approx(gain.score.value - base.score.value)
@@ -121,7 +121,7 @@ def test_the_command_prints_a_table_or_json(model: Path, tmp_path: Path) -> None
     given = ["evaluate", str(model), "--benchmark", str(benchmark), "--threads", "1", "--method", "whitening"]
     table = CliRunner().invoke(app, [*given, "--text", str(text)])
     lines = [line.split(" | ") for line in table.stdout.splitlines()]
-    assert [line[2] for line in lines[2::3]] == ["original", "centering", "whitening", "model (discriminant)"]
+    assert [line[2] for line in lines[2::3]] == ["original", "centering", "whitening", "model (plda)"]
     output = tmp_path / "found.json"
     assert CliRunner().invoke(app, [*given, "--json", "-o", str(output)]).exit_code == 0
     found = json.loads(output.read_text())

@@ -48,14 +48,9 @@ def decomposer(architecture: str, dim: int, maker: str = "", seed: int = 0) -> D
     if architecture == "sparse_autoencoder":
         weights = {"encoder.weight": matrix(), "decoder.weight": matrix(), "active": np.array([3])}
         weights["kept"] = np.ones(dim, dtype=np.float32)
-    if architecture == "discriminant":
-        weights = {"meaning": matrix(), "language": matrix()}
-        weights |= {name: np.full(dim, 0.05, dtype=np.float32) for name in ("centre", "mean")}
     if architecture == "plda":
         weights = {"meaning": matrix(), "language": matrix()}
-        weights |= {
-            name: np.full(dim, 0.05, dtype=np.float32) for name in ("mean", "offset", "worth", "quality")
-        }
+        weights |= {name: np.full(dim, 0.05, dtype=np.float32) for name in ("mean", "offset", "worth")}
     details = {"seed": seed, "train_pairs": 90, "valid_pairs": 10, "epochs": 4, "best_epoch": 2}
     return Decomposer(architecture, f"my-{architecture}", "tiny", maker, ["en", "gn"], dim, weights, details)
 
@@ -91,8 +86,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("two_head", "meaning", "cls", ""),
         ("two_head", "language", "pooler", ""),
         ("residual", "language", "pooler", "a05 "),
-        ("discriminant", "meaning", "mean", ""),
-        ("discriminant", "language", "cls", ""),
+        ("plda", "meaning", "mean", ""),
+        ("plda", "language", "cls", ""),
         ("plda", "meaning", "cls", ""),
         ("plda", "language", "mean", ""),
     ],
@@ -179,16 +174,15 @@ def test_map_read_off_is_the_trained_one(architecture: str, part: str) -> None:
     np.testing.assert_allclose(weight, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_map_of_a_discriminant_is_that_of_unit_vectors(checkpoint: Path, tmp_path: Path) -> None:
-    fitted = decomposer("discriminant", 24)
+def test_map_of_plda_is_that_of_unit_vectors(checkpoint: Path, tmp_path: Path) -> None:
+    fitted = decomposer("plda", 24)
     weight, bias = affine(fitted, "meaning", None)
     np.testing.assert_allclose(weight, fitted.weights["meaning"].T, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        bias, -fitted.weights["centre"] @ fitted.weights["meaning"], rtol=1e-5, atol=1e-6
+        bias, 0.05 - fitted.weights["mean"] @ fitted.weights["meaning"], rtol=1e-5, atol=1e-6
     )
-    folder = model_folder(tmp_path, checkpoint, "discriminant", pooling="mean", max_tokens=20)
-    details = {"shrinkage": 0.5, "power": 0.25, "centre": "overall"}
-    details["validation"] = {"chosen": 0.915, "lowest": 0.92, "nearest": 1.25}
+    folder = model_folder(tmp_path, checkpoint, "plda", pooling="mean", max_tokens=20)
+    details = {"shrinkage": 0.5, "validation": 0.915}
     described = json.loads((folder / "decomposer.json").read_text())
     described["details"] |= details
     (folder / "decomposer.json").write_text(json.dumps(described))
@@ -197,11 +191,7 @@ def test_map_of_a_discriminant_is_that_of_unit_vectors(checkpoint: Path, tmp_pat
     assert types == ["Transformer", "Pooling", "Normalize", "Dense", "Normalize"]
     text = (tmp_path / "out/README.md").read_text()
     assert "its vector e, scaled to length 1, comes one linear map" in text
-    assert (
-        "- settings: shrinkage 0.5, power 0.25, centre overall; InfoNCE of held-out pairs 0.915, with the "
-        in text
-    )
-    assert "settings nearest to the undivided vector 1.25, with the best 0.92\n" in text
+    assert "- settings: shrinkage 0.5; InfoNCE of held-out pairs 0.915\n" in text
 
 
 def test_the_map_of_a_language_gives_its_vectors(checkpoint: Path, tmp_path: Path) -> None:

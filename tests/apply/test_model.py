@@ -47,8 +47,8 @@ def test_a_folder_of_sentence_transformers_gives_the_librarys_vectors_with_its_d
 
 
 def test_an_exported_model_opens_again_with_the_same_meaning(models: dict[str, Path], tmp_path: Path) -> None:
-    export(models["discriminant"], tmp_path / "out")
-    meaning = orthoglot.load(models["discriminant"], device="cpu").encode(SENTENCES)
+    export(models["plda"], tmp_path / "out")
+    meaning = orthoglot.load(models["plda"], device="cpu").encode(SENTENCES)
     again = orthoglot.load(tmp_path / "out", device="cpu").encode(SENTENCES, part="sentence")
     np.testing.assert_allclose(unit(again), unit(meaning), atol=1e-5)
 

@@ -51,7 +51,7 @@ def orthoglot_command(*words: object, stdin: str) -> str:
 @pytest.fixture(scope="module")
 def kept(models: dict[str, Path]) -> str:
     """What `orthoglot filter` keeps."""
-    options = ["--model", models["discriminant"], "--threshold", THRESHOLD, *NAMED]
+    options = ["--model", models["plda"], "--threshold", THRESHOLD, *NAMED]
     found = orthoglot_command("filter", "-", "-o", "-", *options, stdin=table(PAIRS))
     assert 20 < len(found.splitlines()) < 38
     return found
@@ -100,7 +100,7 @@ def filter_class(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def test_the_class_of_opusfilter_scores_and_chooses_as_the_commands_do(
     filter_class: Any, models: dict[str, Path], kept: str
 ) -> None:
-    model = models["discriminant"]
+    model = models["plda"]
     options = {"model": model.name, "languages": LANGUAGES, "workdir": str(model.parent)}
     made = filter_class(threshold=THRESHOLD, name="mine", **options)
     lines = orthoglot_command("score", "-", "--model", model, *NAMED, stdin=table(PAIRS)).splitlines()
@@ -138,7 +138,7 @@ def test_opusfilter_runs_the_class_that_the_page_configures(
     configuration = yaml.safe_load(page.split("```yml\n")[1].split("```")[0])
     configuration["common"]["output_directory"] = str(tmp_path)
     (step,) = configuration["steps"]
-    shutil.copytree(models["discriminant"], tmp_path / "my-model", symlinks=True)
+    shutil.copytree(models["plda"], tmp_path / "my-model", symlinks=True)
     (chosen,) = step["parameters"]["filters"]
     assert chosen["MeaningFilter"]["model"] == "my-model"
     assert chosen["MeaningFilter"]["languages"] == ["en", "nl"]
@@ -180,7 +180,7 @@ def test_the_plug_in_of_opuscleaner_is_a_pipe(
 
     # A name with a blank, a quote and a command of the shell stays a name.
     odd = tmp_path / "my 'model'; $(touch broken)"
-    odd.symlink_to(models["discriminant"])
+    odd.symlink_to(models["plda"])
     languages = {"SRCLANG": LANGUAGES[0], "TGTLANG": LANGUAGES[1]}
     done = run(table(PAIRS), MODEL=odd, THRESHOLD=THRESHOLD, **languages)
     assert (done.returncode, done.stdout) == (0, kept), done.stderr
@@ -204,7 +204,7 @@ def test_opuscleaner_runs_the_plug_in(
     (tmp_path / "filters").mkdir()
     shutil.copy(PLUGIN, tmp_path / "filters/orthoglot.json")
     languages = dict(zip(("SRCLANG", "TGTLANG"), LANGUAGES, strict=True))
-    values = {"THRESHOLD": THRESHOLD, "MODEL": str(models["discriminant"]), **languages}
+    values = {"THRESHOLD": THRESHOLD, "MODEL": str(models["plda"]), **languages}
     step = {"filter": "orthoglot", "parameters": values, "language": None}
     (tmp_path / "pipeline.json").write_text(json.dumps({"version": 1, "files": [], "filters": [step]}))
     done = subprocess.run(

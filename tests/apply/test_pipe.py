@@ -36,7 +36,7 @@ def test_what_one_command_writes_the_next_one_reads(
     command = (
         f"set -o pipefail; o() {{ {sys.executable} -m orthoglot -q $@; }}; "
         f"o mine en gn --model {encoder} --numbers -o - | tee found.tsv | "
-        f"o score - --model {models['discriminant']} --no-identify -o - | tee scored.tsv | "
+        f"o score - --model {models['plda']} --no-identify -o - | tee scored.tsv | "
         "o filter - --threshold 0.5 -o - | tee kept.tsv | "
         f"o fit --bitext - --pair en-gn --encoder {encoder} --output model --checkpoint kept"
     )
@@ -81,7 +81,7 @@ def memory(pairs: list[tuple[str, str]]) -> str:
 def test_from_tmx_to_tmx(models: dict[str, Path], tmp_path: Path) -> None:
     pairs = [*PAIRS[:30], (PAIRS[30][0], PAIRS[30][0]), (PAIRS[31][0], " "), *PAIRS[32:40]]
     (tmp_path / "in.tmx").write_text(memory(pairs))
-    model = ["--model", models["discriminant"], "--threads", "1", "--no-identify"]
+    model = ["--model", models["plda"], "--threads", "1", "--no-identify"]
     output, rejected = tmp_path / "out.tmx", tmp_path / "bad.tmx"
     given = [tmp_path / "in.tmx", "-o", output, "--rejected", rejected, "--threshold", "-1", *model]
     done = run("filter", *given)
@@ -268,7 +268,7 @@ def test_score_draws_how_many_pairs_have_which_score(models: dict[str, Path], tm
         "score",
         tmp_path / "pairs.tsv",
         "--model",
-        models["discriminant"],
+        models["plda"],
         "-o",
         tmp_path / "s.tsv",
         "--plot",

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from orthoglot.apply import ready
 from orthoglot.cli import app
-from orthoglot.decomposers.architectures.discriminant import Prior, Scatter, maps
+from orthoglot.decomposers.architectures.plda import Prior, Scatter, maps
 from orthoglot.decomposers.base import META, unit
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import ConfigError

@@ -44,7 +44,7 @@ def test_good_translations_score_high_and_others_have_a_flag(models: dict[str, P
     left = [(PAIRS[n][0], PAIRS[n + 1][0]) for n in range(30, 40)]
     blank = [("", PAIRS[0][1]), (PAIRS[0][0], " ")]
     found = list(
-        score(load(models["discriminant"], device="cpu"), PAIRS + wrong + same + left + blank, identify=False)
+        score(load(models["plda"], device="cpu"), PAIRS + wrong + same + left + blank, identify=False)
     )
     good, wrong_scores = found[:60], found[60:70]
     # The invented language is none that the identifier knows: language parts alone tell what is untranslated.
@@ -55,13 +55,13 @@ def test_good_translations_score_high_and_others_have_a_flag(models: dict[str, P
     assert all(one.score == one.similarity for one in found[71:81])
     assert [one.score for one in found[81:]] == [None, None]
     # The score is the cosine of the meaning parts.
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     x, y = (unit(model.encode([pair[side] for pair in PAIRS[:3]])) for side in (0, 1))
     np.testing.assert_allclose([one.score for one in good[:3]], (x * y).sum(axis=1), atol=1e-5)
 
 
 def test_blocks_change_no_score(models: dict[str, Path]) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     whole, apart = (list(score(model, PAIRS, block=block)) for block in (60, 25))
     assert [one.flag for one in whole] == [one.flag for one in apart]
     np.testing.assert_allclose([one.score for one in whole], [one.score for one in apart], atol=1e-5)
@@ -72,7 +72,7 @@ def test_blocks_change_no_score(models: dict[str, Path]) -> None:
     [
         ("encoder", 60, "has no decomposer"),
         ("centering", 60, "takes the language as given: its vectors"),
-        ("discriminant", 19, "of fewer (19) they are not asked"),
+        ("plda", 19, "of fewer (19) they are not asked"),
     ],
 )
 def test_where_nothing_tells_the_languages_apart_only_copies_are_found(
@@ -146,7 +146,7 @@ def test_a_pair_of_another_language_keeps_its_score_and_is_filtered(
     models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orthoglot.apply.score.other_language", lambda target, _: np.arange(len(target)) == 3)
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     pairs = [*PAIRS[:29], (PAIRS[29][0], PAIRS[29][0])]
     found = list(score(model, pairs, identify=False))
     assert [row for row, one in enumerate(found) if one.flag == OTHER + GUESS] == [3]
@@ -251,7 +251,7 @@ def test_related_languages_of_real_text_are_told_apart(shared_data: Path) -> Non
 
 def run(models: dict[str, Path], verb: str, *options: str, stdin: str = "") -> Any:
     # The text is of no language that the identifier knows.
-    given = [verb, *options, "--model", str(models["discriminant"]), "--threads", "1", "--no-identify"]
+    given = [verb, *options, "--model", str(models["plda"]), "--threads", "1", "--no-identify"]
     return CliRunner().invoke(app, given, input=stdin)
 
 
@@ -278,7 +278,7 @@ def test_a_line_per_pair_on_standard_output(models: dict[str, Path], tmp_path: P
 def test_progress_counts_the_bytes_of_both_sides(models: dict[str, Path]) -> None:
     counted: list[int] = []
     pairs = [*PAIRS[:30], ("", "ñandutí"), ("same", "same")]
-    list(score(load(models["discriminant"], device="cpu"), pairs, block=10, done=counted.append))
+    list(score(load(models["plda"], device="cpu"), pairs, block=10, done=counted.append))
     assert sum(counted) == sum(len(side.encode()) for pair in pairs for side in pair)
     assert len(counted) >= 2 * 4
 
@@ -368,7 +368,7 @@ def test_a_threshold_that_is_no_number_is_refused(
 ) -> None:
     write_tsv(tmp_path / "web.tsv", PAIRS[:2])
     given = [verb, str(tmp_path / "web.tsv"), "--threshold", threshold, "-o", str(tmp_path / "out.tsv")]
-    done = CliRunner().invoke(app, [*given, "--model", str(models["discriminant"])])
+    done = CliRunner().invoke(app, [*given, "--model", str(models["plda"])])
     assert done.exit_code == 2
     assert "is not finite" in done.output
     assert not (tmp_path / "out.tsv").exists()
@@ -376,7 +376,7 @@ def test_a_threshold_that_is_no_number_is_refused(
 
 def test_a_model_of_one_language_pair_names_the_languages(models: dict[str, Path]) -> None:
     """All translations are in a third language, which no majority can show."""
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     assert model.decomposer is not None
     model.decomposer = replace(model.decomposer, languages=["en", "nl"])
     offered = list(zip(SENTENCES["en"], SENTENCES["de"], strict=True))

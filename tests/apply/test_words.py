@@ -24,7 +24,7 @@ from orthoglot.apply.score import score
 from orthoglot.apply.scored import COPY, Words
 from orthoglot.apply.words import Limits, Match, compare, limits, match, tokens, without_counterpart
 from orthoglot.cli import app
-from orthoglot.decomposers.base import Decomposer, unit
+from orthoglot.decomposers.base import unit
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.link import link
@@ -177,7 +177,7 @@ def test_encoders_without_such_tokens_are_refused(tmp_path: Path, monkeypatch: p
 def test_words_leave_scores_and_flags_as_they_are_and_show_what_has_no_counterpart(
     models: dict[str, Path],
 ) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     # The fourth word of the first translation is one that its source has not.
     words = PAIRS[0][1].split()
     other = next(f"b{n:02}" for n in range(80) if f"b{n:02}" not in words)
@@ -206,7 +206,7 @@ def test_words_leave_scores_and_flags_as_they_are_and_show_what_has_no_counterpa
 
 
 def test_the_limit_is_learnt_from_the_first_block(models: dict[str, Path]) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     wrong = [(PAIRS[n][0], PAIRS[n + 1][1]) for n in range(30)]
     found = list(score(model, PAIRS[:30] + wrong, identify=False, words=True, block=30))
     shown = [len(one.words.source.split()) for one in found]
@@ -214,7 +214,7 @@ def test_the_limit_is_learnt_from_the_first_block(models: dict[str, Path]) -> No
 
 
 def test_copies_and_repeated_pairs_do_not_lower_the_limit(models: dict[str, Path]) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     copies = [(pair[0], pair[0]) for pair in PAIRS[:40]]
     easy = min(
         zip(score(model, PAIRS, words=True, identify=False), PAIRS, strict=True),
@@ -231,7 +231,7 @@ def test_copies_and_repeated_pairs_do_not_lower_the_limit(models: dict[str, Path
 def test_few_pairs_show_no_words_and_say_so(
     models: dict[str, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     found = list(score(model, PAIRS[:19], words=True, identify=False))
     assert {(one.words.source, one.words.target) for one in found} == {("", "")}
     assert all(-1 < one.words.quality < 1 for one in found)
@@ -239,7 +239,7 @@ def test_few_pairs_show_no_words_and_say_so(
 
 
 def test_a_pair_that_is_cut_or_without_tokens_has_no_quality(models: dict[str, Path]) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     # 20 tokens, two of which are the network's.
     longest, longer = (" ".join(["a01 a02"] * n) for n in (9, 10))
     found = list(
@@ -270,7 +270,7 @@ def test_words_of_a_language_that_the_encoder_does_not_cover_are_refused(tmp_pat
 def test_the_states_of_many_tokens_are_split_some_at_once(
     models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     read = model.encoder.pieces([pair[0] for pair in PAIRS], "en", 64)
     whole = tokens(model, read, None, None)
     sizes: list[int] = []
@@ -285,15 +285,12 @@ def test_the_states_of_many_tokens_are_split_some_at_once(
     assert sum(sizes) == sum(len(one.states) for one in read)
 
 
-def test_sentences_and_tokens_are_compared_as_they_are_judged(
-    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load(models["discriminant"], device="cpu")
-    monkeypatch.setattr(Decomposer, "judged", lambda _, meaning: meaning[:, :4])
+def test_sentences_and_tokens_are_compared_by_their_meaning(models: dict[str, Path]) -> None:
+    model = load(models["plda"], device="cpu")
     (found,) = score(model, PAIRS[3:4], identify=False, words=True)
     sides = [model.encoder.pieces([sentence], "", 64)[0] for sentence in PAIRS[3]]
-    x, y = (unit(model.split(side.vector[None]).meaning[:, :4])[0] for side in sides)
-    source, target = (unit(model.split(side.states).meaning[:, :4]) for side in sides)
+    x, y = (unit(model.split(side.vector[None]).meaning)[0] for side in sides)
+    source, target = (unit(model.split(side.states).meaning) for side in sides)
     cosines = np.array([[float(a @ b) for b in target] for a in source])
     worst = [np.mean((1 - cosines.max(axis=axis)) ** 8) ** (1 / 8) for axis in (1, 0)]
     assert found.words.quality == pytest.approx((x @ y + 1 - sum(worst) / 2) / 2, abs=1e-5)
@@ -303,7 +300,7 @@ def test_sentences_and_tokens_are_compared_as_they_are_judged(
 def test_each_side_is_split_with_its_language_and_that_of_the_other(
     models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, words_too: bool
 ) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     split, given = model.split, []
     monkeypatch.setattr(model, "split", lambda vectors, *ways: (given.append(ways), split(vectors, *ways))[1])
     list(score(model, PAIRS[:3], ("en", "gn"), identify=False, words=words_too))
@@ -311,7 +308,7 @@ def test_each_side_is_split_with_its_language_and_that_of_the_other(
 
 
 def test_lists_have_the_same_words(models: dict[str, Path]) -> None:
-    model = load(models["discriminant"], device="cpu")
+    model = load(models["plda"], device="cpu")
     sides = [[pair[side] for pair in PAIRS] for side in (0, 1)]
     found = orthoglot.score(*sides, model, words=True)
     assert found.words == [one.words for one in score(model, PAIRS, words=True)]
@@ -320,7 +317,7 @@ def test_lists_have_the_same_words(models: dict[str, Path]) -> None:
 
 def test_the_command_adds_three_columns(models: dict[str, Path], tmp_path: Path) -> None:
     file, output = write_tsv(tmp_path / "pairs.tsv", [*PAIRS[:8], ("a01", "")]), tmp_path / "scores.tsv"
-    given = ["score", str(file), "-o", str(output), "--model", str(models["discriminant"]), "--words"]
+    given = ["score", str(file), "-o", str(output), "--model", str(models["plda"]), "--words"]
     done = CliRunner().invoke(app, [*given, "--no-identify"])
     assert done.exit_code == 0, done.output
     with output.open(encoding="utf-8", newline="") as lines:

@@ -91,7 +91,7 @@ def test_comparisons_pair_draws_and_average_seeds(tmp_path: Path, monkeypatch: p
         ("seed", 0, 2): 0.6,
         ("seed", 1, 1): 0.5,
         ("original", 0, 0): 0.85,
-        ("discriminant", 0, 0): 0.7,
+        ("plda without constant", 0, 0): 0.7,
     }
     for (name, draw, seed), share in runs.items():
         file = tmp_path / f"{name}-{0 if name == 'original' else method.USUAL}-{draw}-{seed}.npz"
@@ -108,7 +108,7 @@ def test_comparisons_pair_draws_and_average_seeds(tmp_path: Path, monkeypatch: p
     # It is not ahead in both draws.
     assert of["original"]["difference"] == pytest.approx(0)
     assert of["original"]["p"] == 1
-    assert of["discriminant"]["variant"] == 1
+    assert of["plda without constant"]["variant"] == 1
 
 
 def test_verdicts_take_the_hardest_rival_and_correct_for_four() -> None:

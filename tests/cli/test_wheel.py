@@ -202,7 +202,7 @@ for name in {modules}:
     write_tsv(tmp_path / "dev.tsv", make_pairs(300, 2))
     for side, name in enumerate(("en.txt", "gn.txt")):
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, 3)))
-    settings = "--pooling mean --max-tokens 20 --method discriminant --output model"
+    settings = "--pooling mean --max-tokens 20 --method plda --output model"
     assert "| meaning |" in orthoglot(f"fit --encoder weights --bitext train.tsv --pair en-gn {settings}")
     orthoglot("calibrate dev.tsv --model model --share 0.3 --precision 0.5 -o known.json")
     mined = orthoglot("mine en.txt gn.txt --model model --calibration known.json -o -").splitlines()

@@ -20,12 +20,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lir": {"rank": 2},
     "lsar": {"rank": 2},
     "whitening": {"shrinkage": 0.1},
-    "discriminant": {"shrinkage": 0.3, "power": 0.5, "centre": "overall"},
     "plda": {"shrinkage": 0.3},
 }
 CLOSED_FORMS = [name for name in names() if isinstance(named(name), ClosedForm)]
-# The meaning of the discriminant and of PLDA has coordinates of its own.
-ADDING_UP = [name for name in CLOSED_FORMS if not name.endswith(("discriminant", "plda"))]
+# The meaning of PLDA has coordinates of its own.
+ADDING_UP = [name for name in CLOSED_FORMS if name != "plda"]
 
 
 def blocks(texts: Texts, size: int = 60) -> Iterator[Block]:

@@ -16,7 +16,7 @@ METHODS = (
     "lsar",
     "dream",
     "meat",
-    "discriminant",
+    "plda",
     "centering",
     "dream+oracle",
     "seed",
@@ -26,7 +26,7 @@ METHODS = (
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("lsar", "discriminant"):
+    for name in ("lsar", "plda"):
         monkeypatch.setitem(DEFINITIONS, name, (name, "none", ""))
 
 
@@ -88,7 +88,7 @@ def test_the_undivided_ours_the_published_and_the_best_of_each_family() -> None:
     found = headline(frame(records))
     assert [(one.method, one.family, one.role) for one in found] == [
         ("original", "undivided vector", "undivided"),
-        ("discriminant", "ours", "ours"),
+        ("plda", "ours", "ours"),
         ("centering", "closed form", "best"),
         ("dream", "DREAM", "published"),
         ("dream+oracle", "DREAM", "best"),
@@ -125,8 +125,8 @@ def test_each_encoder_has_tatoeba_where_it_was_scored_and_the_same_methods() -> 
 def test_of_too_many_the_undivided_ours_and_the_best_stay() -> None:
     values = dict(zip(METHODS, (80, 82, 84, 81, 92, 83, 86, 79, 81), strict=True))
     records = frame(levels("e", "heldout", values))
-    assert [one.method for one in headline(records, most=2)] == ["original", "discriminant"]
-    assert [one.method for one in headline(records, most=3)] == ["original", "discriminant", "dream+oracle"]
+    assert [one.method for one in headline(records, most=2)] == ["original", "plda"]
+    assert [one.method for one in headline(records, most=3)] == ["original", "plda", "dream+oracle"]
     assert len(headline(records, most=6)) == 6
 
 
@@ -148,7 +148,7 @@ def test_no_retrieval_no_row() -> None:
     ("architecture", "terms", "expected"),
     [
         ("original", "", "undivided vector"),
-        ("discriminant", "", "ours"),
+        ("plda", "", "ours"),
         ("lsar", "", "closed form"),
         ("two_head", DREAM, "DREAM"),
         ("two_head", f"{DREAM},oracle.intra_class=1,orthogonality.abs=1", "DREAM"),
@@ -161,13 +161,11 @@ def test_families_are_read_from_what_was_trained(architecture: str, terms: str, 
 
 
 def test_an_encoder_is_summed_up_in_a_sentence() -> None:
-    better = levels("e", "heldout", {"original": 80, "meat": 90, "discriminant": 92})
-    worse = levels("f", "heldout", {"original": 80, "meat": 70, "discriminant": 75})
+    better = levels("e", "heldout", {"original": 80, "meat": 90, "plda": 92})
+    worse = levels("f", "heldout", {"original": 80, "meat": 70, "plda": 75})
     (one, first), (two, second) = sentences(headline(frame(better + worse)))
     assert (one, two) == ("e", "f")
-    assert first.startswith(
-        "finds 92.0 % of translations by the meaning of discriminant, 80.0 % by the undivided"
-    )
+    assert first.startswith("finds 92.0 % of translations by the meaning of plda, 80.0 % by the undivided")
     assert "(+12.0 [+11.0, +13.0])" in first
     assert "80.0 % of translations by the undivided vector; none of these" in second
     alone = [record for record in better if record.method == "meat"]
@@ -178,19 +176,19 @@ def test_an_encoder_is_summed_up_in_a_sentence() -> None:
 
 
 def test_a_language_that_can_be_read_from_the_meaning_is_stated() -> None:
-    records = levels("e", "heldout", {"original": 80, "meat": 90, "discriminant": 92})
+    records = levels("e", "heldout", {"original": 80, "meat": 90, "plda": 92})
     for method, view, value in (
         ("original", "sentence", 99.0),
-        ("discriminant", "meaning", 96.0),
-        ("discriminant", "sentence", 99.0),
-        ("discriminant", "language", 40.0),
+        ("plda", "meaning", 96.0),
+        ("plda", "sentence", 99.0),
+        ("plda", "language", 40.0),
     ):
         about = "language-probe", "test", "all", "accuracy"
         records += over_seeds("e", method, view, *about, values=[value])
     found = headline(frame(records))
     assert {row.method: row.probe and row.probe.value for row in found} == {
         "original": 99,
-        "discriminant": 96,
+        "plda": 96,
         "meat": None,
     }
     ((_, line),) = sentences(found)

@@ -352,14 +352,11 @@ def notes(
     rows = [json.loads(line) | {"best": 0.0} for line in histories[4].read_text().splitlines()]
     write_lines(histories[4], [row | {"best": float(number == 1)} for number, row in enumerate(rows)])
     write_lines(root / "<i>" / "history.jsonl", EMMA_X)
-    for name in ("qad", "seed1", "results"):
+    for name in ("qad", "results"):
         (root / name).mkdir()
     counts = {"language": "qad", "in": {"<i>": 12}, "dropped": {"held_out": 2}, "shards": [6, 4]}
     (root / "qad/counts.json").write_text(json.dumps(counts | {"benchmarks": {"own<b>": 1234}}))
-    details = {"shrinkage": 1.0, "power": 0.0, "centre": "overall", "validation": 90.0}
-    stated = {"encoder": "<i>", "method": "discriminant", "details": details}
-    (root / "seed1/decomposer.json").write_text(json.dumps(stated))
-    about = {**ABOUT, "licences": {"<i>": "own"}, "text": [root / "qad"], "decomposers": [root / "seed1"]}
+    about = {**ABOUT, "licences": {"<i>": "own"}, "text": [root / "qad"]}
     inputs = made.folders[:2], [*histories, root / "<i>"], world.bitext, "t", settings
     report(*inputs, **about, invented=["graded"], output=root / "results")
     return (root / "results/report.html").read_text()
@@ -453,7 +450,6 @@ def test_captions_say_what_is_drawn_and_what_was_generated(made: SimpleNamespace
     assert queries.INVENTED not in made.page
     assert notes.count(queries.INVENTED) == 1
     assert notes.index("<h2>Semantic similarity (graded") < notes.index(queries.INVENTED)
-    assert "<p>discriminant on &lt;i&gt;: its meaning part is the undivided vector less the mean" in notes
     assert "P@1 and accuracy have Wilson's interval" in unescape(notes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,19 +12,17 @@ import pytest
 from scipy import stats
 
 from orthoglot.benchmarks.base import PairSet
-from orthoglot.decomposers.base import Decomposer, unit
+from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore, digests_of
 from orthoglot.report.tables import sections
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, read_scores, summarise
 from orthoglot.statistics.table import frame
-from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.evaluate import evaluate, run
 from orthoglot.tasks.graded_pairs import Grading
 from orthoglot.tasks.registry import measures
 from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite import qe, sts
 from orthoglot.tasks.suite.qe import Checks, pooled
 
 N = 60
@@ -148,37 +145,6 @@ def test_pooled_items_are_taken_with_and_without_their_pairs_means(settings: Eva
     share = 1 - (a * b).mean() / np.cov(x, y, bias=True)[0, 1]
     assert whole["pooled:between"] == pytest.approx(100 * share, abs=1e-3)
     assert whole["pooled:within"] > 20
-
-
-def test_translations_are_judged_and_similar_sentences_are_not(
-    settings: EvaluationSettings, tmp_path: Path
-) -> None:
-    """A method that judges by its first two numbers: quality estimation asks for it, similarity does not."""
-    identity, zeros = np.eye(4, dtype=np.float32), np.zeros(4, dtype=np.float32)
-    weights = {"mean": zeros, "offset": zeros, "worth": zeros, "meaning": identity, "language": identity}
-    quality = np.array([1, 1, 0, 0], dtype=np.float32)
-    decomposer = Decomposer("plda", "plda", "toy", "abc", ["de", "en"], 4, weights | {"quality": quality}, {})
-    pair = a_pair("en", "de")
-    columns = pair.source_sentences, pair.target_sentences, map(str, pair.gold), pair.items
-    rows = ["\t".join(row) + "\n" for row in zip(*columns, strict=True)]
-    tasks: list[Any] = []
-    for kind in (qe, sts):
-        folder = tmp_path / kind.__name__.rpartition(".")[2]
-        folder.mkdir()
-        with gzip.open(folder / f"en-de.{folder.name}.tsv.gz", "wt", encoding="utf-8") as file:
-            file.writelines(rows)
-        tasks += kind.make(folder.name, TaskData(settings, {}, [folder]))
-    found = run(tasks, settings, a_store(pair), {1: decomposer}).scored
-    x, y = (
-        a_store(pair).take(a_store(pair).rows(side, language)).astype(float)
-        for side, language in ((pair.source_sentences, "en"), (pair.target_sentences, "de"))
-    )
-    for name, numbers in (("qe", 2), ("sts", 4)):
-        a, b = (unit(unit(side)[:, :numbers]) for side in (x, y))
-        scored = {key.measure: one for key, one in found.items() if (key.task, key.view) == (name, "meaning")}
-        assert set(scored) == {"correlation"} | ({"quality"} if name == "qe" else set())
-        for one in scored.values():
-            np.testing.assert_allclose(one.values[:, 0], (a * b).sum(axis=1), atol=1e-6)
 
 
 def test_one_pair_is_not_pooled(settings: EvaluationSettings) -> None:

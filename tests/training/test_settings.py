@@ -33,14 +33,12 @@ SPARSE: dict[str, Any] = {
         ),
         ({"architecture": "two_head", "terms": {"meat.language": 1}, "rank": 1}, "rank does nothing"),
         ({"architecture": "original", "shrinkage": 0.0}, "shrinkage does nothing"),
-        ({"architecture": "whitening", "shrinkage": 0.1, "power": 0.5}, "power does nothing"),
         ({"architecture": "centering", "centre": "overall"}, "centre does nothing"),
-        ({"architecture": "discriminant", "rank": 2}, "rank does nothing"),
-        ({"architecture": "discriminant", "power": -0.5}, "greater than or equal to 0"),
-        ({"architecture": "discriminant", "centre": "language"}, "'none' or 'overall'"),
+        ({"architecture": "plda", "rank": 2}, "rank does nothing"),
+        ({"architecture": "plda", "shrinkage": 1.0}, "less than 1"),
+        ({"architecture": "plda", "centre": "overall"}, "centre does nothing"),
         ({"architecture": "original", "centre": "overall"}, "centre does nothing"),
-        ({"architecture": "discriminant", "centre": "pair"}, "'none' or 'overall'"),
-        ({"architecture": "discriminant", "learning_rate": 1e-5}, "learning_rate does nothing"),
+        ({"architecture": "plda", "learning_rate": 1e-5}, "learning_rate does nothing"),
         ({"architecture": "original", "max_epochs": 10}, "max_epochs does nothing"),
         ({"architecture": "lir", "rank": 0}, "greater than"),
         (SPARSE | {"expansion": 0}, r"expansion\n.*greater than"),
@@ -52,7 +50,7 @@ SPARSE: dict[str, Any] = {
         (TRAINED | {"architecture": "both_heads"}, "'both_heads' is unknown; known: .*residual"),
         (TRAINED | {"partners": "both_heads"}, "'both_heads' is unknown; known: .*dream"),
         ({"architecture": "centering", "stopping": "retrieval"}, "stopping does nothing"),
-        ({"architecture": "discriminant", "stopping": "retrieval"}, "stopping does nothing"),
+        ({"architecture": "plda", "stopping": "retrieval"}, "stopping does nothing"),
         ({"architecture": "original", "stopping": "retrieval"}, "stopping does nothing"),
         ({"architecture": "whitening", "shrinkage": 1.1}, "less than or equal to 1"),
         ({"architecture": "whitening", "shrinkage": -0.1}, "greater than or equal to 0"),
@@ -72,10 +70,8 @@ def test_own_settings_are_what_the_formula_takes() -> None:
 
 
 def test_settings_that_held_out_pairs_choose_may_be_left_out() -> None:
-    complete = {"shrinkage": 0.5, "power": 0.0, "centre": "overall"}
-    for left_out in ((), ("power",), tuple(complete)):
-        given = {name: value for name, value in complete.items() if name not in left_out}
-        method = MethodSettings.model_validate({"architecture": "discriminant", **given})
+    for given in ({"shrinkage": 0.5}, {}):
+        method = MethodSettings.model_validate({"architecture": "plda", **given})
         assert method.own_settings == given
         # Training pairs choose them, each held out once.
         assert not method.uses_validation

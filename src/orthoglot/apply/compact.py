@@ -19,16 +19,18 @@ def check_dim(decomposer: Decomposer | None, part: str, dim: int) -> None:
     """Refuse to cut vectors whose first numbers are not the ones of most worth.
 
     Raises:
-        ConfigError: the part is not the meaning of a discriminant, or has fewer dimensions.
+        ConfigError: the part is not the meaning of PLDA, or has fewer dimensions; or one is asked for, the constant.
     """
     if decomposer is None or part != "meaning" or WORTH not in decomposer.weights:
         made = f"the {part} part of {decomposer.method}" if decomposer else "an encoder's own vector"
         raise ConfigError(
-            f"dim: {made} has its dimensions in no order of worth; the meaning part of a discriminant that this "
+            f"dim: {made} has its dimensions in no order of worth; the meaning part of PLDA that this "
             "version fitted has"
         )
-    if not 1 <= dim <= decomposer.dim:
-        raise ConfigError(f"dim {dim}: the vectors have {decomposer.dim} dimensions")
+    if not 2 <= dim <= decomposer.dim:
+        raise ConfigError(
+            f"dim {dim}: the vectors have {decomposer.dim} dimensions, the first of which is a constant"
+        )
 
 
 def check_form(dtype: str, binary: bool) -> None:

@@ -33,7 +33,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
     `learning_rate`, `max_epochs`, `patience` and `stopping`: "meat-recipe" and the like are trained as in the papers.
 
     Args:
-        method: its name in the catalogue of params.yaml, e.g. "discriminant", "seed", "dream+oracle", "centering".
+        method: its name in the catalogue of params.yaml, e.g. "plda", "seed", "dream+oracle", "centering".
         learning_rate: of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
         batch_size: pairs a step (512).
         max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).
@@ -57,7 +57,7 @@ class Decomposer(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        method: str = "discriminant",
+        method: str = "plda",
         *,
         learning_rate: float = 1e-3,
         batch_size: int = 512,

@@ -54,7 +54,7 @@ def export(
     """Write a folder that `SentenceTransformer(path)` opens without code of ours: safetensors, README.md.
 
     An encoder's folder gives its sentence vector e as it is. A decomposer's gives one part,
-    part(e) = W e + b, then scaled to length 1; with the discriminant e is scaled to length 1 first. The language part
+    part(e) = W e + b, then scaled to length 1; with PLDA e is scaled to length 1 first. The language part
     of a residual is e - (W e + b) = (I - W) e - b, one linear map as well.
 
     Args:

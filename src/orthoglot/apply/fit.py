@@ -68,7 +68,7 @@ def fit(
         checkpoint: folder of finished stages: prepared text, vectors, the training's state. An interrupted call
             goes on there, and another method finds the vectors; the caller removes it.
         output: the model folder.
-        start: the ready model, whose encoder this is, for the method `discriminant`: the fit starts from it.
+        start: the ready model, whose encoder this is, for the method `plda`: the fit starts from it.
     Returns:
         Retrieval of held-out translations among all sentences of their side, as `orthoglot.apply.measure.retrieval`.
     Raises:

@@ -129,7 +129,7 @@ class Model:
             language: the sentences' language code, for encoders and methods that need it (EMS with words by
                 Moses: for its tokeniser; centering: for its mean).
             partner: the language that they are compared with, which centering per pair asks for.
-            dim: cut the meaning part of a discriminant to so many dimensions, those of most worth, and scale it to
+            dim: cut the meaning part of PLDA to so many dimensions, those of most worth, and scale it to
                 length 1.
             dtype: "float32", "float16", or "int8", see `compact`.
             binary: a bit for each dimension, see `compact`.

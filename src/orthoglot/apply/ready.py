@@ -1,9 +1,9 @@
-"""The ready model: an encoder out of a Python package, and a discriminant of free text that comes with orthoglot.
+"""The ready model: an encoder out of a Python package, and PLDA of free text that comes with orthoglot.
 
-`ready.safetensors` holds the `Scatter` that the discriminant is computed of, so that a fit to other text can start from
-it: `mean`, and the covariances `total` (E[x x^T] - mean mean^T), `within` (S_w) and `spread`. A covariance is its
-standard deviations (D,) in float32 and its correlations above the diagonal in float16. The header has the settings, the
-languages, and the licences of the text.
+`ready.safetensors` holds the `Scatter` that PLDA is computed of, so that a fit to other text can start from it: `mean`,
+and the covariances `total` (E[x x^T] - mean mean^T), `within`, `between` and `spread`. A covariance is its standard
+deviations (D,) in float32 and its correlations above the diagonal in float16. The header has the settings, the numbers
+of the scatter, the languages, and the licences of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from safetensors.numpy import save_file
 
 from orthoglot import config
 from orthoglot.atomic import building, replacing
-from orthoglot.decomposers.architectures.discriminant import Prior, Scatter, maps
+from orthoglot.decomposers.architectures.plda import Prior, Scatter, maps
 from orthoglot.decomposers.base import META, Decomposer
 from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
@@ -30,9 +30,10 @@ from orthoglot.errors import ConfigError
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
 
-NAME = "small"
+NAME, METHOD = "small", "plda"
 FILE = Path(__file__).with_suffix(".safetensors")
-COVARIANCES = ("total", "within", "spread")
+COVARIANCES = ("total", "within", "between", "spread")
+NUMBERS = ("doubt", "pairs")
 
 
 class Ready(NamedTuple):
@@ -53,15 +54,15 @@ def save(prior: Prior, about: Mapping[str, Any], file: Path) -> None:
     """Write a file that `load` reads."""
     scatter, settings = prior
     arrays = {"mean": scatter.mean.astype(np.float32)}
-    centred = scatter.squares - np.outer(scatter.mean, scatter.mean)
-    for name, matrix in zip(
-        COVARIANCES, (centred, scatter.squares - scatter.shared, scatter.spread), strict=True
-    ):
+    total = scatter.squares - np.outer(scatter.mean, scatter.mean)
+    for name in COVARIANCES:
+        matrix = total if name == "total" else getattr(scatter, name)
         sizes = np.sqrt(np.diag(matrix))
         correlations = (matrix / np.outer(sizes, sizes))[np.triu_indices(len(sizes), 1)]
         arrays[f"{name}.sizes"] = sizes.astype(np.float32)
         arrays[f"{name}.correlations"] = correlations.astype(np.float16)
-    facts = {"settings": settings, "pairs": scatter.pairs, "languages": scatter.languages, **about}
+    numbers = {name: getattr(scatter, name) for name in NUMBERS}
+    facts = {"settings": settings, "scatter": numbers, "languages": scatter.languages, **about}
     with replacing(file) as partial:
         save_file(arrays, partial, {"ready": json.dumps(facts, sort_keys=True)})
 
@@ -80,12 +81,13 @@ def load(file: Path = FILE) -> Ready:
         matrices[name] = correlations * np.outer(sizes, sizes)
     squares = matrices["total"] + np.outer(arrays["mean"], arrays["mean"])
     scatter = Scatter(
-        arrays["mean"],
-        squares,
-        squares - matrices["within"],
-        matrices["spread"],
-        facts.pop("pairs"),
-        facts.pop("languages"),
+        mean=arrays["mean"],
+        squares=squares,
+        within=matrices["within"],
+        between=matrices["between"],
+        spread=matrices["spread"],
+        languages=facts.pop("languages"),
+        **facts.pop("scatter"),
     )
     return Ready(Prior(scatter, facts.pop("settings")), facts, file_digest(file))
 
@@ -111,9 +113,9 @@ def get(folder: Path) -> Ready:
         weights = {part: array.astype(np.float32) for part, array in maps(scatter, **settings).items()}
         details = {**settings, **ready.about, "train_pairs": scatter.pairs, "ready": ready.sha256}
         dim = len(scatter.mean)
-        Decomposer(
-            "discriminant", "discriminant", name, identity(home), scatter.languages, dim, weights, details
-        ).save(partial)
+        Decomposer(METHOD, METHOD, name, identity(home), scatter.languages, dim, weights, details).save(
+            partial
+        )
     return ready
 
 

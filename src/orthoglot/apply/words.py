@@ -71,7 +71,7 @@ class Compared(NamedTuple):
 
     Attributes:
         match: distances of its tokens.
-        cosine: of its sentences, as they are judged.
+        cosine: of its sentences.
         spans: of the tokens of source and translation in their text.
     """
 
@@ -102,21 +102,16 @@ def encoder_of(model: Model) -> ReadsPieces:
     return encoder
 
 
-def judged(model: Model, parts: Parts) -> np.ndarray:
-    """Vectors of length 1 that are compared to say how good a translation is, of sentences or of tokens."""
-    return unit(model.decomposer.judged(parts.meaning) if model.decomposer else parts.meaning)
-
-
 def tokens(
     model: Model, read: Sequence[Pieces], language: str | None, partner: str | None
 ) -> list[np.ndarray]:
-    """The same of the tokens of each sentence: their states are split as sentences are."""
+    """Meaning vectors of length 1 of each sentence's tokens: their states are split as sentences are."""
     sizes = np.array([len(one.states) for one in read])
     found: list[np.ndarray] = []
     # Some sentences at once: the parts of long ones take gigabytes.
     for rows in np.split(np.arange(len(read)), np.flatnonzero(np.diff(sizes.cumsum() // AT_ONCE)) + 1):
         states = np.concatenate([read[row].states for row in rows])
-        vectors = judged(model, model.split(states, language, partner)) if len(states) else states
+        vectors = unit(model.split(states, language, partner).meaning) if len(states) else states
         found += np.split(vectors.astype(np.float32), sizes[rows].cumsum()[:-1])
     return found
 
@@ -138,7 +133,7 @@ def compare(
         model.split(np.stack([one.vector for one in side]), *way)
         for side, way in zip(read, ways, strict=True)
     )
-    cosines = np.einsum("nd,nd->n", judged(model, first), judged(model, second)).clip(-1, 1).tolist()
+    cosines = np.einsum("nd,nd->n", unit(first.meaning), unit(second.meaning)).clip(-1, 1).tolist()
     vectors = (tokens(model, side, *way) for side, way in zip(read, ways, strict=True))
     found = []
     for cosine, source, target, one, other in zip(cosines, *vectors, *read, strict=True):

@@ -29,7 +29,7 @@ def encode(
     part: options.Part = None,
     dim: Annotated[
         int | None,
-        typer.Option(min=1, help="keep so many dimensions, those of most worth (meaning of a discriminant)"),
+        typer.Option(min=2, help="keep so many dimensions, those of most worth (meaning of PLDA)"),
     ] = None,
     dtype: Annotated[
         Literal["float32", "float16", "int8"],

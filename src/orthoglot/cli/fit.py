@@ -26,16 +26,16 @@ def fit(
         str | None,
         typer.Option(
             help="a folder with encoder.json, of sentence-transformers or transformers, or a hub id; if not given, "
-            "that of the ready model (orthoglot get), from which the discriminant then starts"
+            "that of the ready model (orthoglot get), from which PLDA then starts"
         ),
     ] = None,
     columns: options.Columns = "",
     method: Annotated[
         str,
         typer.Option(
-            help="name in the catalogue of methods, e.g. discriminant, seed, dream+oracle; none is best on all encoders"
+            help="name in the catalogue of methods, e.g. plda, seed, dream+oracle; none is best on all encoders"
         ),
-    ] = "discriminant",
+    ] = "plda",
     params: Annotated[
         Path | None,
         typer.Option(help="params.yaml with the catalogue; the one that comes with orthoglot if not given"),
@@ -134,9 +134,7 @@ def fit(
         start = None
         if encoder is None:
             encoder = str(ready.default() / ENCODER)
-            start = (
-                ready.load() if chosen.architecture == "discriminant" and not chosen.own_settings else None
-            )
+            start = ready.load() if chosen.architecture == "plda" and not chosen.own_settings else None
         options.use_threads(threads)
         records = fitting.fit(
             Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),

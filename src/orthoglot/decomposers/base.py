@@ -37,8 +37,6 @@ MAP = {"weight": "D D", "bias": "D"}
 COUNT = "active"
 # The weight of methods whose meaning part has its numbers in falling order of worth. Those of earlier versions lack it.
 WORTH = "worth"
-# The weight that scales the numbers of a meaning part where a cosine says how good a translation is.
-QUALITY = "quality"
 Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -204,11 +202,6 @@ class Decomposer:
         if len(names) != len(vectors):
             raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
         return Parts(vectors, *self.split(unit(vectors) if self.unit else vectors, names, partner))
-
-    def judged(self, meaning: np.ndarray) -> np.ndarray:
-        """Meaning vectors (N, D) as they are compared to say how good a translation is; of most methods the same."""
-        scale = self.weights.get(QUALITY)
-        return meaning if scale is None else meaning * scale
 
     @property
     def unit(self) -> bool:

@@ -24,16 +24,14 @@ TEMPERATURES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 class Candidate(NamedTuple):
-    """Settings, how far they are from the undivided vector, and what they make of held-out pairs.
+    """Settings, and what they make of held-out pairs.
 
     Attributes:
         settings: values by name.
-        distance: 0 for the undivided vector; any unit.
         vectors: for each pair of languages two arrays (n, D), row by row translations.
     """
 
     settings: dict[str, Any]
-    distance: float
     vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 
@@ -49,7 +47,7 @@ def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.nd
         queries: (q,) rows that are asked for; all rows are candidates.
     Returns:
         (T, q), at least 0.
-    Source: docs/papers.md#discriminant-choice.
+    Source: docs/papers.md#plda-choice.
     """
     x, y = unit(source), unit(target)
     found = np.zeros((len(TEMPERATURES), len(queries)))
@@ -64,26 +62,22 @@ def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.nd
 
 def choose(
     candidates: Callable[[Sequence[Block]], Iterable[Candidate]], kept: Sequence[Block]
-) -> tuple[dict[str, Any], dict[str, float]]:
-    """The candidate nearest to the undivided vector whose loss is within one standard error of the lowest.
+) -> tuple[dict[str, Any], float]:
+    """The candidate with the lowest loss of pairs that it was not fitted to; of equal ones the first.
 
     Five folds, by a hash of the source vector, so that all translations of a sentence are in one. Each fold is held
     out from the fit in turn. The loss of a candidate is `losses` of the held-out pairs, the unweighted mean over pairs
-    of languages, at the temperature where that is lowest. The standard error is that of the difference from the best
-    candidate on the same sentence pairs: sqrt(sum_p var_p / n_p) / P over P pairs of languages. Among equally near
-    candidates the lowest loss is chosen, then the first.
+    of languages, at the temperature where that is lowest.
 
     Args:
         candidates: of the fit without the given pairs, what each candidate makes of all kept pairs, in their order;
             the same candidates in the same order for each fold.
         kept: at most a block of each pair of languages. Of a block with fewer than 10 rows nothing is held out.
     Returns:
-        The settings, and the loss in nats with them (`chosen`), with the best ones (`lowest`) and, where candidates
-        differ in it, with those nearest to the undivided vector (`nearest`).
+        The settings, and their loss in nats.
     Raises:
         DataError: no pair of languages has 10 sentence pairs.
-    Source: Breiman et al., "Classification and Regression Trees", 1984, section 3.4.3; InfoNCE: van den Oord et al.,
-        2018; docs/papers.md#discriminant-choice.
+    Source: InfoNCE: van den Oord et al., 2018; docs/papers.md#plda-choice.
     """
     asked = [n for n, (source, _, _) in enumerate(kept) if len(source) >= FEWEST]
     if not asked:
@@ -92,7 +86,6 @@ def choose(
         )
     folds = {n: _folds(kept[n][0]) for n in asked}
     settings: list[dict[str, Any]] = []
-    distances: list[float] = []
     # By candidate and pair of languages: losses (temperatures, pairs).
     table: list[list[np.ndarray]] = []
     for fold in range(FOLDS):
@@ -101,33 +94,15 @@ def choose(
         for k, candidate in enumerate(candidates(held)):
             if fold == 0:
                 settings.append(candidate.settings)
-                distances.append(candidate.distance)
                 table.append([np.empty((len(TEMPERATURES), len(folds[n]))) for n in asked])
             for values, n in zip(table[k], asked, strict=True):
                 values[:, rows[n]] = losses(*candidate.vectors[n], rows[n])
-    suited = [_at_best_temperature(values) for values in table]
-    means = np.array([np.mean([values.mean() for values in of_pairs]) for of_pairs in suited])
-    best = int(means.argmin())
-
-    def within(n: int) -> bool:
-        more = [ours - theirs for ours, theirs in zip(suited[n], suited[best], strict=True)]
-        error = np.sqrt(sum(values.var(ddof=1) / len(values) for values in more)) / len(more)
-        return bool(means[n] - means[best] <= error)
-
-    chosen = min(filter(within, range(len(means))), key=lambda n: (distances[n], means[n]))
-    shown = {"chosen": chosen, "lowest": best}
-    if len(set(distances)) > 1:
-        shown["nearest"] = int(np.argmin(distances))
-    return settings[chosen], {name: round(float(means[n]), 4) for name, n in shown.items()}
+    means = [np.mean([values.mean(axis=1) for values in of_pairs], axis=0).min() for of_pairs in table]
+    best = int(np.argmin(means))
+    return settings[best], round(float(means[best]), 4)
 
 
 def _folds(vectors: np.ndarray) -> np.ndarray:
     """The fold of each vector (n,): equal vectors have the same one."""
     digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in vectors)
     return np.frombuffer(b"".join(digests), dtype="<u8") % FOLDS
-
-
-def _at_best_temperature(of_pairs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The losses (n,) of each pair of languages at the temperature with the lowest mean over them."""
-    row = np.mean([values.mean(axis=1) for values in of_pairs], axis=0).argmin()
-    return [values[row] for values in of_pairs]

@@ -15,7 +15,7 @@ from orthoglot.decomposers.choice import PAIRS, Block, Candidate, choose
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
-    from orthoglot.decomposers.architectures.discriminant import Prior
+    from orthoglot.decomposers.architectures.plda import Prior
 
 
 def compute(

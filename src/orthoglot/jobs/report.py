@@ -30,7 +30,6 @@ def run(job: Job) -> None:
             methods=dict(settings["methods"]),
             selected=settings["selected"],
             text=[folder / "counts.json" for folder in job.folders("text")],
-            decomposers=job.seeds("decomposers"),
             invented=settings["invented"],
             licences=settings["licences"],
             # Of a frozen encoder that is used beyond its languages, those of its checkpoint.

@@ -18,7 +18,7 @@ Role = Literal["undivided", "ours", "published", "best"]
 ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
-OUR_ARCHITECTURES = frozenset({"discriminant", "plda"})
+OUR_ARCHITECTURES = frozenset({"plda"})
 # What is added to the terms of a paper's method.
 ADDED = frozenset({"oracle", "orthogonality", "lancer"})
 

@@ -26,7 +26,6 @@ from orthoglot.report import corpus_tables, maps, plots, queries, tables
 from orthoglot.report.headline import Row, headline, sentences
 from orthoglot.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.report.maps import Panel
-from orthoglot.report.notes import choice_notes, training_notes
 from orthoglot.report.plots import History, Spec
 from orthoglot.report.tables import Section, Table
 from orthoglot.statistics.comparisons import compare_methods
@@ -37,6 +36,8 @@ from orthoglot.tasks import registry
 from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples, write_examples
 from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.training.endings import Ending, warnings
+from orthoglot.training.progress import best_epoch
 
 TEMPLATE, LANGUAGES = "page.html.j2", "languages.json"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
@@ -100,7 +101,6 @@ def report(
     methods: Mapping[str, str | None],
     selected: Sequence[str],
     text: Sequence[Path] = (),
-    decomposers: Sequence[Path] = (),
     invented: Collection[str] = (),
     licences: Mapping[str, str],
     known: Mapping[str, Sequence[str]] = MappingProxyType({}),
@@ -122,7 +122,6 @@ def report(
         methods: {method: the method that it adds terms to, its host, or None}, in the order of the tables.
         selected: the methods that metrics.json averages over: those under test, without the baselines.
         text: prepared text folders, or their counts.json.
-        decomposers: folders of decomposers: .../<encoder>/<method>/seed<k>.
         invented: test sets whose languages are invented.
         licences: of the data and checkpoints used, by name.
         known: the languages that each encoder states; none of one that states none.
@@ -161,7 +160,7 @@ def report(
         (output / "figures" / f"{figure}.svg").write_text(plots.file(drawn, missing), encoding="utf-8")
     examples = _examples(folders, queries.undivided(table))
     write_examples(output / EXAMPLES, [one for some in examples.values() for one in some])
-    early = training_notes(trainings)
+    early = _early_ends(trainings)
     overview = [tables.headline_table(answer, early), tables.means_table(table)]
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
     folded.append(tuple(tables.examples_table(task, shown) for (task, _), shown in examples.items()))
@@ -202,7 +201,6 @@ def report(
         tasks=_tasks(sections, answer, table, corners, methods, text_maps, examples, invented),
         curves=plots.svg(losses) if losses else None,
         training_notes=early,
-        choices=choice_notes(decomposers),
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
         alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
@@ -219,6 +217,20 @@ def report(
     )
     (output / "report.html").write_text(page, encoding="utf-8")
     logger.info("report: %d records of %d evaluations", len(records), len(folders))
+
+
+def _early_ends(trainings: Sequence[History]) -> Mapping[tuple[str, str], list[str]]:
+    """{(encoder, method): why its training may have ended too early}, in sentences; only of those with a reason.
+
+    None is of the training of an encoder, which has a fixed length.
+    """
+    endings: dict[tuple[str, str], list[Ending]] = {}
+    for one in trainings:
+        if one.seed is not None and one.rows:
+            ending = Ending(len(one.rows), best_epoch(one.rows), one.capped)
+            endings.setdefault((one.encoder, one.method), []).append(ending)
+    found = {name: warnings(some) for name, some in endings.items()}
+    return {name: reasons for name, reasons in found.items() if reasons}
 
 
 def read_history(path: Path) -> History:

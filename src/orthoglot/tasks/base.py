@@ -149,7 +149,6 @@ class Vectors:
         # A task may have a side that methods take for text of another language: `orthoglot.tasks.suite.qe`.
         self._languages = {side: language for side, (_, language) in sides.items()}
         self._languages |= getattr(task, "taken_for", {})
-        self._judged = getattr(task, "judged", False)
         self._models = models
         self.seeds = list(models)
         self.views: tuple[View, ...] = VIEWS if all(models.values()) else ("sentence",)
@@ -164,7 +163,6 @@ class Vectors:
                 code,
                 name,
                 other(codes, code) if paired else None,
-                judged=self._judged,
             )
             for side, code in self._languages.items()
         }
@@ -219,8 +217,6 @@ def view(
     language: str,
     name: View,
     partner: str | None = None,
-    *,
-    judged: bool = False,
 ) -> np.ndarray:
     """One view of sentence vectors of one language.
 
@@ -230,7 +226,6 @@ def view(
         language: canonical code; closed-form decomposers need it.
         name: which view.
         partner: the other language of the pair, if it is about a pair.
-        judged: meaning parts as `Decomposer.judged` has them.
     Returns:
         (N, D) float32.
     Raises:
@@ -241,9 +236,7 @@ def view(
     if decomposer is None:
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
     parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
-    if name == "language":
-        return np.asarray(parts.language, dtype=np.float32)
-    return np.asarray(decomposer.judged(parts.meaning) if judged else parts.meaning, dtype=np.float32)
+    return np.asarray(getattr(parts, name), dtype=np.float32)
 
 
 def other(languages: Iterable[str], language: str) -> str | None:

@@ -20,13 +20,9 @@ class Grading(PairTask):
     1e-6 are one value: they are ties of Spearman's ranks, and where all of them are, the correlation is undefined
     and has no record.
 
-    Attributes:
-        judged: whether methods compare meaning parts as `Decomposer.judged` has them.
-
     Source: docs/papers.md#protocol-sts, docs/papers.md#protocol-qe.
     """
 
-    judged: bool = False
     measure: str = "correlation"
 
     def keys(self) -> np.ndarray:

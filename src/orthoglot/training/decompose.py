@@ -17,7 +17,7 @@ from torch.optim import Adam
 
 from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
-from orthoglot.decomposers.architectures.discriminant import Prior
+from orthoglot.decomposers.architectures.plda import Prior
 from orthoglot.decomposers.base import ClosedForm, Decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Block, Moments, compute

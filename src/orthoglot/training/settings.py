@@ -73,9 +73,7 @@ class MethodSettings(Settings):
     """Weight by loss term; empty for methods that are not trained."""
     centre: Literal["none", "overall", "language"] | None = None
     """What is subtracted from a vector before a method is trained and applied: nothing, which is the papers'
-    reading and what null means for trained methods; the mean of all training vectors; or, for trained methods, that
-    of its language (docs/papers.md#centre). `discriminant` subtracts nothing or the overall mean from unit vectors, and
-    chooses if it is null."""
+    reading and what null means; the mean of all training vectors; or that of its language (docs/papers.md#centre)."""
     stopping: Stopping | None = None
     """What decides the best epoch of a trained method and when its training stops; null means what `decomposition` of
     the preset says."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field
 
-from orthoglot.decomposers.architectures.discriminant import Scatter, unpredicted
-from orthoglot.decomposers.base import QUALITY, WORTH, ClosedForm, Languages, Split, Weights
+from orthoglot.decomposers.base import WORTH, ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.choice import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
@@ -26,8 +27,102 @@ class PldaSettings(Settings):
     cross-validation if it is null."""
 
 
-def _between(pairs: PairMoments) -> np.ndarray:
-    """S_b = (1 - r) M + r (tr M / D) I (D, D), M = sum_k p_k M_k over P pairs of languages.
+@dataclass
+class Scatter:
+    """How translations differ and what they share, over N training translations (a, b) of unit vectors.
+
+    Attributes:
+        mean: of all vectors (D,).
+        squares: E[x x^T] (D, D), the mean over languages by their numbers of sentences.
+        within: S_w = E[(a - b) (a - b)^T] / 2 (D, D), what differs: language, style, noise.
+        between: M (D, D), what is shared: meaning; as `_shared` has it.
+        doubt: r in [0, 1], how far M may be from that of other text; as `_shared` has it.
+        spread: the covariance of the vectors of a language (D, D), the mean over languages as in `squares`.
+        pairs: N.
+        languages: their codes.
+    Source: docs/papers.md#plda.
+    """
+
+    mean: np.ndarray
+    squares: np.ndarray
+    within: np.ndarray
+    between: np.ndarray
+    doubt: float
+    spread: np.ndarray
+    pairs: float
+    languages: list[str]
+
+    @classmethod
+    def of(cls, moments: Moments, pairs: PairMoments) -> Self:
+        """Of moments of unit vectors, with products.
+
+        Raises:
+            DataError: no translation.
+        """
+        means, share = moments.means(), moments.counts / moments.counts.sum()
+        squares = np.tensordot(share, moments.squares(), axes=1)
+        count = sum(pairs.counts.values())
+        both = np.sum([*pairs.products.values()], axis=0) / count
+        spread = squares - (means.T * share) @ means
+        between, doubt = _shared(pairs)
+        return cls(
+            share @ means,
+            squares,
+            squares - (both + both.T) / 2,
+            between,
+            doubt,
+            spread,
+            count,
+            moments.languages,
+        )
+
+    def mixed(self, prior: Scatter, share: float) -> Scatter:
+        """A mixture with other translations, which have this share of it."""
+        fields = ("mean", "squares", "within", "between", "doubt", "spread")
+        means = {name: share * getattr(prior, name) + (1 - share) * getattr(self, name) for name in fields}
+        pairs = self.pairs + prior.pairs
+        return Scatter(**means, pairs=pairs, languages=sorted({*self.languages, *prior.languages}))
+
+    @cached_property
+    def axes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The eigenvalues (D,) of S_w in rising order, and its eigenvectors (D, D) in columns."""
+        sizes, axes = np.linalg.eigh(self.within)
+        return sizes, axes
+
+    def directions(self, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
+        """W U (D, D), and w (D,) in rising order, at least 0.
+
+        S_w' = (1 - s) S_w + s (tr S_w / D) I,   S_b' = (1 - r) M + r (tr M / D) I,   W = S_w'^(-1/2),
+
+        W S_b' W = U diag(w) U^T: differences have variance 1 in the directions W U, and meaning has variance w.
+
+        Raises:
+            DataError: S_w' has no inverse, or translations have nothing in common.
+        """
+        plain, axes = self.axes
+        dim = len(plain)
+        sizes = (1 - shrinkage) * plain + shrinkage * plain.mean()
+        # What float32 vectors leave in a direction without variance.
+        if sizes[0] <= np.trace(self.squares) * np.finfo(np.float32).eps ** 2:
+            raise DataError(
+                f"the differences of translations do not fill their {dim} dimensions; more sentences or a "
+                "shrinkage above 0 would"
+            )
+        whiten = axes / np.sqrt(sizes) @ axes.T
+        between = (1 - self.doubt) * self.between + self.doubt * _isotropic(self.between)
+        ratio, turn = np.linalg.eigh(whiten @ between @ whiten)
+        if ratio[-1] <= 0:
+            raise DataError("translations are no more alike than other sentences of their languages")
+        return whiten @ turn, np.maximum(ratio, 0)
+
+
+def _isotropic(matrix: np.ndarray) -> np.ndarray:
+    """(tr A / D) I."""
+    return np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+
+
+def _shared(pairs: PairMoments) -> tuple[np.ndarray, float]:
+    """M = sum_k p_k M_k (D, D) over the pairs of languages, and r.
 
     M_k is the covariance of the translations of two languages, less the means of both, made symmetric; p_k is their
     share of all translations.
@@ -46,80 +141,80 @@ def _between(pairs: PairMoments) -> np.ndarray:
             counts[frozenset(pair)] = counts.get(frozenset(pair), 0) + n
     total = sum(counts.values())
     mean = np.sum([*shared.values()], axis=0) / total
-    isotropic = np.trace(mean) / len(mean) * np.eye(len(mean))
     weights = {names: (n / total) ** 2 for names, n in counts.items()}
     least = sum(weights.values())
     apart = sum(weights[names] * np.sum((one / counts[names] - mean) ** 2) for names, one in shared.items())
-    distance = (1 - least) * np.sum((mean - isotropic) ** 2)
-    r = min(1.0, max(least, apart / distance)) if distance else 1.0
-    found: np.ndarray = (1 - r) * mean + r * isotropic
-    return found
+    distance = (1 - least) * np.sum((mean - _isotropic(mean)) ** 2)
+    return mean, min(1.0, max(least, apart / distance)) if distance else 1.0
+
+
+class Prior(NamedTuple):
+    """What was learnt from other text: its scatter, and the settings that were chosen there."""
+
+    scatter: Scatter
+    settings: Mapping[str, Any]
 
 
 def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.ndarray]:
-    """meaning = (c, sqrt(w / (1 + w)) u), u = (x - mean) W U without the direction of the least w, x = e / |e|.
-
-    In the model of S_w' and S_b, differences have variance 1 in the directions W U, and meaning has variance w.
-    The constant c is the root mean square length of the other numbers in training. A sentence near the mean says
-    little, and its direction is noise. Without c, cosines would count that direction as much as any other.
-
-    quality scales the numbers of a meaning vector for comparing good translations with worse ones. If two sentences
-    share t w instead of w, the derivative of their log-likelihood by t at 1 has the mixed term
-
-        sum_d w (w^2 + (1 + w)^2) / (1 + 2 w)^2 u_d u'_d
-
-    of which the cosine is taken. It leaves c out and what the derivative says of each sentence alone.
-
-    The language part is what, among sentences of one language, no linear map predicts from the directions with meaning:
-
-        language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T S A)^+ A^T S
-
-    with S the mean covariance of a language's training vectors. The directions left out are those with the least w, as
-    many as K language means can span.
+    """The maps of `maps`.
 
     Args:
         moments, pairs: of unit vectors, with products.
+        shrinkage: as of `maps`.
+    Raises:
+        DataError: as of `maps`, or no translation.
+    """
+    return maps(Scatter.of(moments, pairs), shrinkage)
+
+
+def maps(scatter: Scatter, shrinkage: float) -> dict[str, np.ndarray]:
+    """meaning = (c, sqrt(w / (1 + w)) u), u = (x - mean) W U without the direction of the least w, x = e / |e|.
+
+    The constant c is the root mean square length of the other numbers in training. A sentence near the mean says
+    little, and its direction is noise. Without c, cosines would count that direction as much as any other. The numbers
+    are in falling order of w: the first n are c and those of the n - 1 directions with the most meaning.
+
+    The language part is what, among sentences of one language, no linear map predicts from the directions with meaning:
+
+        language = (x - mean) (I - A B),   A = W U less max(1, K - 1) directions,   B = (A^T C A)^+ A^T C
+
+    with C the mean covariance of a language's training vectors. The directions left out are those with the least w, as
+    many as K language means can span.
+
+    Args:
+        scatter: of the translations.
         shrinkage: s in [0, 1).
     Returns:
         mean, offset: (D,); meaning, language: (D, D); meaning = (x - mean) @ meaning + offset, language = (x - mean) @
-        language. worth: (D,), w, their sum for c. quality: (D,).
+        language. worth: (D,), w, their sum for c.
     Raises:
-        DataError: no translation, translations have nothing in common, or S_w' has no inverse.
+        DataError: as of `Scatter.directions`.
     Source: Ioffe 2006; docs/papers.md#plda.
     """
-    scatter = Scatter.of(moments, pairs)
-    between = _between(pairs)
-    meaning, offset, w = _meaning(scatter, between, shrinkage)
-    quality = np.sqrt((w**2 + (1 + w) ** 2) * (1 + w)) / (1 + 2 * w)
-    w[0], quality[0] = w[1:].sum(), 0
-    return {
-        "mean": scatter.mean,
-        "meaning": meaning,
-        "offset": offset,
-        WORTH: w,
-        QUALITY: quality,
-        "language": unpredicted(scatter, scatter.against(between, shrinkage)[0]),
-    }
+    directions, w = scatter.directions(shrinkage)
+    meaning, offset, worth = _meaning(scatter, directions, w)
+    # Those with the least w are left out.
+    kept = directions[:, max(1, len(scatter.languages) - 1) :]
+    weighed = kept.T @ scatter.spread
+    # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
+    inverse = np.linalg.pinv(weighed @ kept, rcond=1e-6, hermitian=True)
+    language = np.eye(len(scatter.mean)) - kept @ inverse @ weighed
+    return {"mean": scatter.mean, "meaning": meaning, "offset": offset, WORTH: worth, "language": language}
 
 
 def _meaning(
-    scatter: Scatter, between: np.ndarray, shrinkage: float
+    scatter: Scatter, directions: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The map (D, D) and offset (D,) of the meaning part, and w (D,); c is in the column of the least w, the first.
-
-    Raises:
-        DataError: translations have nothing in common, or S_w' has no inverse.
-    """
-    directions, w = scatter.against(between, shrinkage)
-    if w[-1] == 0:
-        raise DataError("translations are no more alike than other sentences of their languages")
+    """The map (D, D), offset (D,) and worth (D,) of the meaning part; c is in the column of the least w, the first."""
     scale, offset = np.sqrt(w / (1 + w)), np.zeros(len(w))
     scale[0] = 0
     order = np.r_[0, len(w) - 1 : 0 : -1]
     meaning = (directions * scale)[:, order]
     covariance = scatter.squares - np.outer(scatter.mean, scatter.mean)
     offset[0] = np.sqrt(np.sum(meaning * (covariance @ meaning)))
-    return meaning, offset, w[order]
+    worth = w[order]
+    worth[0] = w[1:].sum()
+    return meaning, offset, worth
 
 
 def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
@@ -131,26 +226,28 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
 def candidates(
     moments: Moments, pairs: PairMoments, blocks: Sequence[Block], _: Mapping[str, Any]
 ) -> Iterator[Candidate]:
-    """Meaning vectors of translations with every shrinkage; none is nearer to the undivided vector than others.
+    """Meaning vectors of translations with every shrinkage.
 
     Args:
         moments, pairs: of the training pairs.
         blocks: translations, of unit vectors.
     """
-    scatter, between = Scatter.of(moments, pairs), _between(pairs)
+    scatter = Scatter.of(moments, pairs)
     mean = scatter.mean.astype(np.float32)
     for shrinkage in SHRINKAGES:
-        meaning, offset = (array.astype(np.float32) for array in _meaning(scatter, between, shrinkage)[:2])
+        meaning, offset = (
+            array.astype(np.float32) for array in _meaning(scatter, *scatter.directions(shrinkage))[:2]
+        )
         vectors = [
             [(side.astype(np.float32) - mean) @ meaning + offset for side in block[:2]] for block in blocks
         ]
-        yield Candidate({"shrinkage": shrinkage}, 0, [(source, target) for source, target in vectors])
+        yield Candidate({"shrinkage": shrinkage}, [(source, target) for source, target in vectors])
 
 
 ARCHITECTURE = ClosedForm(
     fit,
     apply,
-    {"mean": "D", "meaning": "D D", "offset": "D", WORTH: "D", QUALITY: "D", "language": "D D"},
+    {"mean": "D", "meaning": "D D", "offset": "D", WORTH: "D", "language": "D D"},
     products=True,
     pairs=True,
     pair_products=True,

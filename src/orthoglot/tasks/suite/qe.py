@@ -98,7 +98,7 @@ class Checks(Grading):
 def make(name: str, data: TaskData) -> list[Task]:
     """For each language pair of the benchmarks its correlation, then its controls."""
     pairs = [pairs for folder in data.benchmarks for pairs in qe.read(folder)]
-    return [kind(name, one, judged=True) for one in pairs for kind in (Grading, Checks)]
+    return [kind(name, one) for one in pairs for kind in (Grading, Checks)]
 
 
 def pooled(scored: Scored) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
