@@ -1,6 +1,6 @@
 """Draw what one query finds before and after the split: docs/before-after.svg, the picture of the README.
 
-    python benchmarks/before_after.py models/demo/decomposers/me5-small-4bit/discriminant/seed1 -o docs/before-after.svg
+    python benchmarks/before_after.py models/demo/decomposers/me5-small-4bit/plda/seed1 -o docs/before-after.svg
 
 Seventy sentences, ten in each of seven languages, line n the same in all, search each other. They were written for this
 picture, so that it needs no corpus. Shown are the six nearest of the query by the encoder's vector and by the meaning

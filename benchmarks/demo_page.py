@@ -19,7 +19,7 @@ REAL, INVENTED = ("me5-small-4bit",), ("ems-demo", "emma-x-demo")
 NAMES = {
     "centering": "centering",
     "procrustes": "Procrustes",
-    "discriminant": "discriminant (ours)",
+    "plda": "plda (ours)",
     "meat": "MEAT",
     "meat-centred": "MEAT, centred",
     "oracle": "ORACLE",

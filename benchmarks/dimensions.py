@@ -1,6 +1,6 @@
 """How well translations are found with fewer dimensions and fewer bits: docs/benchmarks/dimensions.md.
 
-    python benchmarks/dimensions.py models/demo/decomposers/me5-small-4bit/discriminant/seed1 \
+    python benchmarks/dimensions.py models/demo/decomposers/me5-small-4bit/plda/seed1 \
         --data ../shared/data --cache vectors
 
 P@1 on Tatoeba, each language with English, both ways, among the sentences of the language; the mean over languages. Of
@@ -24,7 +24,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.statistics.intervals import proportion
 from orthoglot.statistics.resampling import Scores
 
-# The demo's discriminant is fitted on the first six with English, and on none of the others.
+# The demo's PLDA is fitted on the first six with English, and on none of the others.
 FITTED = {"ara": "ar", "deu": "de", "spa": "es", "jpn": "ja", "rus": "ru", "cmn": "zh"}
 OTHER = {"est": "et", "hin": "hi", "kat": "ka", "swh": "sw", "tur": "tr", "vie": "vi"}
 DIMENSIONS = (384, 256, 192, 128, 64, 32)

@@ -71,8 +71,8 @@ def filtered(encoder: Any, data: Path, language: str) -> Iterator[dict[str, Any]
 
     pairs = training(data, language)
     x, y = (encoder.encode([pair[side] for pair in pairs], "") for side in (0, 1))
-    fitted = Decomposer("discriminant", device="cpu").fit(x, y, "en", language).decomposer_
-    model, pair = Model(encoder, fitted, "discriminant"), ("en", language)
+    fitted = Decomposer("plda", device="cpu").fit(x, y, "en", language).decomposer_
+    model, pair = Model(encoder, fitted, "plda"), ("en", language)
     good = lines(data, "flores200.dev", "eng_Latn", LANGUAGES[language][1], DEVELOPMENT)
     threshold = float(np.quantile([one.similarity for one in score(model, good, pair)], FALSE_DROP))
     columns = FILTERED[language]

@@ -1,7 +1,7 @@
 """Draw scores against the number of training pairs, from the records of several runs of one preset.
 
     python benchmarks/learning_curves.py 100=a.parquet 300=b.parquet --encoder me5-small-4bit \
-        --score "tatoeba P@1" --score "sts17 spearman" --method discriminant --method seed --output curves.svg
+        --score "tatoeba P@1" --score "sts17 spearman" --method plda --method seed --output curves.svg
 
 Each score is a data set and a metric, of the meaning view, over all of its pairs of languages and the mean over
 seeds. The method `original` is the vector before any split, which training pairs do not change.

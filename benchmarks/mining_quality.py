@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SEED, RESAMPLES = 1, 2000
 DISTRACTORS = 4000
 ASKED = 0.95
-VIEWS = ("original", "centering", "discriminant", "meat+oracle-centred")
+VIEWS = ("original", "centering", "plda", "meat+oracle-centred")
 MARGINS = ("ratio", "distance", "absolute")
 # Thresholds: learnt among the set's sentences, learnt without them, and the best on the set itself.
 KINDS = ("", "alone_", "best_")

@@ -613,7 +613,7 @@ def erased(model: Model, shared: Path, peers: Path) -> Iterator[dict[str, Any]]:
     ways: list[tuple[str, str, Callable[..., Any]]] = [
         ("–", "undivided", lambda _: lambda vectors, _: vectors)
     ]
-    ways += [("orthoglot", name, fitted) for name in ("leace", "centering", "lir", "lsar", "discriminant")]
+    ways += [("orthoglot", name, fitted) for name in ("leace", "centering", "lir", "lsar", "plda")]
     ways += [
         ("concept-erasure", name, eraser)
         for name in ("LEACE", "LEACE, no shrinkage", "orth", "Oracle", "QLEACE")

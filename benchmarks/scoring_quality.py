@@ -24,7 +24,7 @@ from mining_quality import cell, interval, rows, table
 SEED, RESAMPLES = 1, 1000
 FALSE_DROP = 0.05
 RATE = 0.04
-VIEWS = ("original", "centering", "seed+oracle", "meat+oracle-centred", "discriminant")
+VIEWS = ("original", "centering", "seed+oracle", "meat+oracle-centred", "plda")
 MLQE = ("en-de", "ro-en", "ru-en", "ne-en", "si-en")
 WMT21 = ("en-de", "en-zh", "ro-en", "ru-en", "et-en", "ne-en", "si-en", "en-cs", "en-ja", "km-en", "ps-en")
 # Of a target language: its column, that of a near third language, and that of a distant one.
@@ -253,14 +253,14 @@ def share(some: list[dict]) -> str:
 
 
 def shown_filter(found: list[dict]) -> None:
-    """Recall of each kind: all pairs by view, then the discriminant by pair."""
+    """Recall of each kind: all pairs by view, then PLDA by pair."""
     kinds = ("translation", *KINDS)
     pairs = list(dict.fromkeys(row["pair"] for row in found))
     everywhere = [
         view for view in VIEWS if {row["pair"] for row in found if row["view"] == view} == set(pairs)
     ]
     for what, columns in (("view", everywhere), ("pair", pairs)):
-        chosen = [row for row in found if what == "view" or row["view"] == "discriminant"]
+        chosen = [row for row in found if what == "view" or row["view"] == "plda"]
         cells = {
             (name, kind): share([row for row in chosen if (row[what], row["kind"]) == (name, kind)])
             for name in columns

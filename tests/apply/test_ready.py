@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 
 from orthoglot.apply import ready
 from orthoglot.cli import app
-from orthoglot.decomposers.architectures.plda import Prior, Scatter, maps
-from orthoglot.decomposers.base import META, unit
+from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, maps
+from orthoglot.decomposers.base import META, Languages, unit
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import ConfigError
 from orthoglot.fetching.licences import terms
 
 DIM = 24
-SETTINGS = {"shrinkage": 0.3, "power": 0.5, "centre": "overall"}
+SETTINGS = {"shrinkage": 0.3}
 
 
 @pytest.fixture
@@ -50,14 +50,13 @@ def test_a_file_gives_back_the_maps_to_half_precision(tmp_path: Path) -> None:
     found = ready.load(tmp_path / "file.safetensors")
     assert found.prior.settings == settings
     assert (found.prior.scatter.pairs, found.prior.scatter.languages) == (500, ["de", "en"])
+    assert found.prior.scatter.doubt == scatter.doubt
     assert found.about["made"] == "2026-11-25"
     x = unit(np.random.default_rng(1).normal(size=(50, DIM)) + 5)
     cosines = []
     for one in (scatter, found.prior.scatter):
-        weights = maps(one, **settings)
-        for part, origin in (("meaning", "centre"), ("language", "mean")):
-            vectors = unit((x - weights[origin]) @ weights[part])
-            cosines.append(vectors @ vectors.T)
+        for part in apply(maps(one, **settings), x, Languages([], None, [])):
+            cosines.append(unit(part) @ unit(part).T)
     for exact, stored in zip(cosines[:2], cosines[2:], strict=True):
         np.testing.assert_allclose(stored, exact, atol=5e-3)
 

@@ -27,7 +27,6 @@ RECORDS = {
     "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
     "method.md": ("method.parquet", "real/whole.parquet", "method.comparisons.csv"),
-    "discriminant.md": (),
     "../ready-model.md": ("ready-model.parquet", "ready-start*.csv", "evaluation/whole.parquet"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
-from orthoglot.decomposers.architectures.plda import Scatter, apply, candidates, fit
+from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, candidates, fit, maps
 from orthoglot.decomposers.base import Decomposer, Languages, unit
 from orthoglot.decomposers.choice import losses
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
@@ -220,7 +220,7 @@ def test_too_few_pairs_need_shrinkage() -> None:
 def test_every_candidate_is_what_the_fit_would_give() -> None:
     blocks = texts()
     moments, pairs = gathered(blocks)
-    found = [*candidates(moments, pairs, blocks, {})]
+    found = [*candidates(moments, pairs, blocks)]
     assert [one.settings["shrinkage"] for one in found] == [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
     for one in found:
         weights = fit(moments, pairs, **one.settings)
@@ -254,7 +254,7 @@ def test_the_shrinkage_is_chosen_by_pairs_that_were_left_out_of_the_fit() -> Non
     for side, name in zip(sides, block[2], strict=True):
         moments.update(side, name)
     pairs.update(*block)
-    found = [*candidates(moments, pairs, [block], {})]
+    found = [*candidates(moments, pairs, [block])]
     in_sample = min(losses(*one.vectors[0], np.arange(40)).mean(axis=1).min() for one in found)
     assert in_sample < 0.1
     assert chosen["validation"] > 10 * in_sample + 0.5
@@ -300,3 +300,45 @@ def test_the_first_numbers_of_the_meaning_part_are_those_that_tell_translations(
     a, b, _ = noisy(1)[0]
     x, y = (apply(weights, side, ANY)[0] for side in (a, b))
     assert recall(x[:, 6:], y[:, 6:]) < 0.02 < 0.95 * recall(x, y) < recall(x[:, :6], y[:, :6])
+
+
+PARTS = ("mean", "squares", "within", "between", "spread")
+
+
+def test_a_prior_weighs_as_much_as_3000_pairs() -> None:
+    own, prior = (Scatter.of(*gathered(of)) for of in (texts({("en", "de"): 90}), texts(seed=5)))
+    own.pairs = 1000
+    mixed = own.mixed(prior)
+    for name in PARTS:
+        np.testing.assert_allclose(
+            getattr(mixed, name), 0.75 * getattr(prior, name) + 0.25 * getattr(own, name), atol=1e-15
+        )
+    assert mixed.doubt == prior.doubt != own.doubt
+
+
+def test_a_fit_from_a_prior_takes_its_settings_and_needs_but_one_pair() -> None:
+    prior = Prior(Scatter.of(*gathered(texts())), {"shrinkage": 0.7})
+    (a, b, pair), *_ = texts(seed=6)
+    weights, settings = compute(PLDA, [(a[:1], b[:1], pair)], ["de", "en"], DIM, {}, prior)
+    assert settings == {"shrinkage": 0.7}
+    # One pair in 3,001 changes little.
+    x = unit(apply(maps(prior.scatter, 0.7), a, ANY)[0])
+    y = unit(apply(weights, a, ANY)[0])
+    np.testing.assert_allclose(y @ y.T, x @ x.T, atol=0.02)
+    given, settings = compute(PLDA, texts(seed=6), LANGUAGES, DIM, {"shrinkage": 0.1}, prior)
+    assert settings == {"shrinkage": 0.1}
+    expected = fit(*gathered(texts(seed=6)), 0.1, prior)
+    np.testing.assert_allclose(np.abs(given["meaning"]), np.abs(expected["meaning"]), rtol=1e-4, atol=1e-5)
+
+
+def test_few_pairs_gain_by_a_prior_of_the_same_kind() -> None:
+    prior = Prior(Scatter.of(*gathered(noisy(0))), {"shrinkage": 0.3})
+    found = []
+    for seed in range(3):
+        few: list[Block] = [(a[:20], b[:20], pair) for a, b, pair in noisy(seed + 2)[:1]]
+        for start in (prior, None):
+            weights, _ = compute(PLDA, few, ["de", "en"], DIM, {}, start)
+            found.append(
+                np.mean([recall(*(apply(weights, side, ANY)[0] for side in block[:2])) for block in noisy(1)])
+            )
+    assert min(found[::2]) > max(found[1::2]) + 0.02

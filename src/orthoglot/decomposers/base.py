@@ -127,7 +127,7 @@ class ClosedForm:
         products: `fit` needs the sums of outer products of each language.
         pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
         settings: of a method with this architecture; `fit` takes them by name.
-        candidates: (moments, pair moments, blocks of translations, given settings) -> candidates, if settings that are
+        candidates: (moments, pair moments, blocks of translations) -> candidates, if settings that are
             None are chosen by cross-validation.
         unit: vectors are divided by their lengths before they are fitted and applied.
         by_language: it has weights for each language, and so none for a language without training pairs.

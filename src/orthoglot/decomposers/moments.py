@@ -34,7 +34,7 @@ def compute(
             first block of each pair of languages.
         languages: K names, those of the blocks.
         dim: D.
-        settings: those of the form that are given, by name; the form chooses those that are missing.
+        settings: those of the form that are given, by name; the prior has those that are missing, or the form chooses.
         prior: what the form has learnt from other text, for a form that can start from it; None for nothing.
     Returns:
         Weights by name; settings, and, if some were chosen, `validation`: the losses that decided.
@@ -45,11 +45,12 @@ def compute(
     moments, pairs, compared = gather(form, blocks, languages, dim)
     facts: dict[str, Any] = {}
     known = {} if prior is None else {"prior": prior}
-    if (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
-        given = settings
+    if prior is not None:
+        settings = {**prior.settings, **settings}
+    elif (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
 
         def without(held: Sequence[Block]) -> Iterator[Candidate]:
-            return candidates(moments.without(held), pairs.without(held), compared, given, **known)
+            return candidates(moments.without(held), pairs.without(held), compared)
 
         settings, facts["validation"] = choose(without, compared)
     weights = form.fit(moments, pairs, **settings, **known) if form.pairs else form.fit(moments, **settings)

@@ -17,6 +17,8 @@ from orthoglot.errors import DataError
 from orthoglot.settings import Settings
 
 SHRINKAGES = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
+# So many pairs of one's own weigh as much as a prior (chosen on development sets, docs/ready-model.md).
+PRIOR_PAIRS = 3000
 
 
 class PldaSettings(Settings):
@@ -76,12 +78,17 @@ class Scatter:
             moments.languages,
         )
 
-    def mixed(self, prior: Scatter, share: float) -> Scatter:
-        """A mixture with other translations, which have this share of it."""
-        fields = ("mean", "squares", "within", "between", "doubt", "spread")
+    def mixed(self, prior: Scatter) -> Scatter:
+        """A mixture with other translations, which weigh as much as 3,000 of these.
+
+        Its doubt is that of the other ones: the shared covariance of these is drawn towards theirs, and not towards a
+        multiple of the identity.
+        """
+        share = PRIOR_PAIRS / (PRIOR_PAIRS + self.pairs)
+        fields = ("mean", "squares", "within", "between", "spread")
         means = {name: share * getattr(prior, name) + (1 - share) * getattr(self, name) for name in fields}
-        pairs = self.pairs + prior.pairs
-        return Scatter(**means, pairs=pairs, languages=sorted({*self.languages, *prior.languages}))
+        pairs, languages = self.pairs + prior.pairs, sorted({*self.languages, *prior.languages})
+        return Scatter(**means, doubt=prior.doubt, pairs=pairs, languages=languages)
 
     @cached_property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -155,16 +162,20 @@ class Prior(NamedTuple):
     settings: Mapping[str, Any]
 
 
-def fit(moments: Moments, pairs: PairMoments, shrinkage: float) -> dict[str, np.ndarray]:
-    """The maps of `maps`.
+def fit(
+    moments: Moments, pairs: PairMoments, shrinkage: float, prior: Prior | None = None
+) -> dict[str, np.ndarray]:
+    """The maps of `maps`, of translations or of their mixture with those of a prior (`Scatter.mixed`).
 
     Args:
         moments, pairs: of unit vectors, with products.
         shrinkage: as of `maps`.
+        prior: what was learnt from other translations.
     Raises:
         DataError: as of `maps`, or no translation.
     """
-    return maps(Scatter.of(moments, pairs), shrinkage)
+    scatter = Scatter.of(moments, pairs)
+    return maps(scatter if prior is None else scatter.mixed(prior.scatter), shrinkage)
 
 
 def maps(scatter: Scatter, shrinkage: float) -> dict[str, np.ndarray]:
@@ -223,9 +234,7 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
     return apart @ weights["meaning"] + weights["offset"], apart @ weights["language"]
 
 
-def candidates(
-    moments: Moments, pairs: PairMoments, blocks: Sequence[Block], _: Mapping[str, Any]
-) -> Iterator[Candidate]:
+def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) -> Iterator[Candidate]:
     """Meaning vectors of translations with every shrinkage.
 
     Args:
