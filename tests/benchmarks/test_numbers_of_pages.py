@@ -28,7 +28,7 @@ RECORDS = {
     "ems-40.md": ("ems-40.parquet",),
     "method.md": ("method.comparisons.csv",),
     "few-pairs.md": ("few-pairs.csv",),
-    "../ready-model.md": ("ready-model.parquet", "evaluation/whole.parquet"),
+    "../ready-model.md": ("ready-model.parquet", "real/whole.parquet"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
