@@ -19,6 +19,7 @@ import zstandard
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write_tsv
+from typer.testing import CliRunner
 
 import orthoglot
 from orthoglot.apply import fit as module
@@ -28,9 +29,14 @@ from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of, s
 from orthoglot.apply.export import export
 from orthoglot.apply.fit import fit
 from orthoglot.apply.measure import table
+from orthoglot.apply.ready import Ready
+from orthoglot.cli import app
 from orthoglot.config import method_named
 from orthoglot.corpora.prepare import read_split
-from orthoglot.decomposers.base import load_decomposer
+from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
+from orthoglot.decomposers.architectures.plda import Prior, Scatter
+from orthoglot.decomposers.base import load_decomposer, unit
+from orthoglot.decomposers.moments import gather
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.formats.base import Source
@@ -58,6 +64,7 @@ def run(root: Path, folder: Path, texts: dict[str, list[Source]], **changes: Any
         device="cpu",
         checkpoint=root / "work",
         output=root / "model",
+        start=given.get("start"),
     )
 
 
@@ -128,6 +135,53 @@ def test_plda_chooses_its_shrinkage_and_is_exported(checkpoint: Path, text: Path
     assert values["language"] < values["sentence"]
     for part in ("meaning", "language"):
         assert export(tmp_path / "model", tmp_path / part, part=part) < 1e-5
+
+
+def a_ready_model(seed: int) -> Ready:
+    """Of vectors of the tiny encoder's size that point one way."""
+    rng = np.random.default_rng(seed)
+    meaning = rng.normal(size=(300, DIM)) + 4
+    source, target = (unit(meaning + 0.3 * rng.normal(size=meaning.shape)) for _ in range(2))
+    moments, pairs, _ = gather(PLDA, [(source, target, ("de", "en"))], ["de", "en"], DIM)
+    return Ready(
+        Prior(Scatter.of(moments, pairs), {"shrinkage": 0.9}), {"text": {"c": "CC0-1.0"}}, f"sha{seed}"
+    )
+
+
+def test_a_fit_from_the_ready_model_is_on_record_and_differs_from_one_without(
+    checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    texts, start = texts_by_pair([str(text)], ["en-gn"]), a_ready_model(1)
+    run(tmp_path, checkpoint, texts, name="plda", start=start)
+    fitted = load_decomposer(tmp_path / "model")
+    assert (fitted.details["shrinkage"], fitted.details["prior_pairs"]) == (0.9, 300)
+    made = json.loads((tmp_path / "model/fit.json").read_text())
+    assert made["start"] == {"sha256": "sha1", "text": {"c": "CC0-1.0"}}
+    # The same again is done; from another ready model it is another model.
+    run(tmp_path, checkpoint, texts, name="plda", start=start)
+    with pytest.raises(ConfigError, match="holds another model"):
+        run(tmp_path, checkpoint, texts, name="plda", start=a_ready_model(2))
+    shutil.rmtree(tmp_path / "model")
+    run(tmp_path, checkpoint, texts, name="plda")
+    alone = load_decomposer(tmp_path / "model")
+    assert "prior_pairs" not in alone.details
+    assert np.abs(alone.weights["mean"] - fitted.weights["mean"]).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("options", "starts"),
+    [([], True), (["--encoder", "mine"], False), (["--method", "centering"], False)],
+)
+def test_without_an_encoder_the_command_starts_from_the_ready_model(
+    monkeypatch: pytest.MonkeyPatch, text: Path, tmp_path: Path, options: list[str], starts: bool
+) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr("orthoglot.apply.ready.default", lambda: tmp_path)
+    monkeypatch.setattr(module, "fit", lambda *_, start, **__: given.append(start) or [])
+    monkeypatch.setattr(measure, "table", lambda _: "")
+    command = ["fit", "--bitext", str(text), "--pair", "en-gn", "--output", str(tmp_path / "out"), *options]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert [one is not None for one in given] == [starts]
 
 
 def test_pivot_sentences_never_cross_the_splits(done: tuple[Path, list[Record]]) -> None:

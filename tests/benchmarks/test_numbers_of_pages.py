@@ -26,7 +26,7 @@ RECORDS = {
     "evaluation.md": ("evaluation/*.parquet",),
     "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
-    "method.md": ("method.comparisons.csv",),
+    "method.md": ("method.comparisons.csv", "method.after.csv"),
     "few-pairs.md": ("few-pairs.csv",),
     "../ready-model.md": ("ready-model.parquet", "real/whole.parquet"),
     "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),

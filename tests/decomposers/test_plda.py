@@ -74,12 +74,16 @@ def by_the_page(blocks: list[Block], s: float) -> Page:
     def isotropic(matrix: np.ndarray) -> np.ndarray:
         return np.trace(matrix) / DIM * np.eye(DIM)
 
-    each: dict[frozenset[str], list[tuple[int, np.ndarray]]] = {}
+    each: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for a, b, pair in blocks:
+        sides = [(x, y) if pair[0] < pair[1] else (y, x) for x, y in zip(a, b, strict=True)]
+        each.setdefault(" ".join(sorted(pair)), []).extend(sides)
+    shares = {k: len(of) / len(pairs) for k, of in each.items()}
+    own_shared = {}
+    for k, of in each.items():
+        a, b = map(np.array, zip(*of, strict=True))
         both = (a - a.mean(axis=0)).T @ (b - b.mean(axis=0)) / len(a)
-        each.setdefault(frozenset(pair), []).append((len(a), (both + both.T) / 2))
-    shares = {k: sum(n for n, _ in parts) / len(pairs) for k, parts in each.items()}
-    own_shared = {k: sum(n * m for n, m in parts) / sum(n for n, _ in parts) for k, parts in each.items()}
+        own_shared[k] = (both + both.T) / 2
     average = sum(shares[k] * own_shared[k] for k in each)
     q, r = sum(share**2 for share in shares.values()), 1.0
     if q < 1:
@@ -320,13 +324,13 @@ def test_a_fit_from_a_prior_takes_its_settings_and_needs_but_one_pair() -> None:
     prior = Prior(Scatter.of(*gathered(texts())), {"shrinkage": 0.7})
     (a, b, pair), *_ = texts(seed=6)
     weights, settings = compute(PLDA, [(a[:1], b[:1], pair)], ["de", "en"], DIM, {}, prior)
-    assert settings == {"shrinkage": 0.7}
+    assert settings["shrinkage"] == 0.7
     # One pair in 3,001 changes little.
     x = unit(apply(maps(prior.scatter, 0.7), a, ANY)[0])
     y = unit(apply(weights, a, ANY)[0])
     np.testing.assert_allclose(y @ y.T, x @ x.T, atol=0.02)
     given, settings = compute(PLDA, texts(seed=6), LANGUAGES, DIM, {"shrinkage": 0.1}, prior)
-    assert settings == {"shrinkage": 0.1}
+    assert settings["shrinkage"] == 0.1
     expected = fit(*gathered(texts(seed=6)), 0.1, prior)
     np.testing.assert_allclose(np.abs(given["meaning"]), np.abs(expected["meaning"]), rtol=1e-4, atol=1e-5)
 
@@ -342,3 +346,31 @@ def test_few_pairs_gain_by_a_prior_of_the_same_kind() -> None:
                 np.mean([recall(*(apply(weights, side, ANY)[0] for side in block[:2])) for block in noisy(1)])
             )
     assert min(found[::2]) > max(found[1::2]) + 0.02
+
+
+def test_the_order_in_which_a_pair_of_languages_is_given_changes_nothing() -> None:
+    blocks = texts()
+    a, b, (first, second) = blocks[0]
+    turned: list[Block] = [(a[:90], b[:90], (first, second)), (b[90:], a[90:], (second, first)), *blocks[1:]]
+    for name, array in fit(*gathered(blocks), 0.3).items():
+        found = fit(*gathered(turned), 0.3)[name]
+        np.testing.assert_allclose(np.abs(found), np.abs(array), rtol=1e-6, atol=1e-9)
+
+
+def test_with_a_prior_the_language_part_keeps_as_many_directions_as_all_languages_span() -> None:
+    prior = Prior(Scatter.of(*gathered(texts())), {"shrinkage": 0.3})
+    few: list[Block] = texts({("en", "de"): 300}, seed=6)
+    weights, facts = compute(PLDA, few, ["de", "en"], DIM, {}, prior)
+    assert facts["prior_pairs"] == sum(PAIRS.values())
+    own = Scatter.of(*gathered(few))
+    mixed = own.mixed(prior.scatter)
+    assert (mixed.pairs, mixed.languages) == (300 + sum(PAIRS.values()), LANGUAGES)
+    # Four languages in the prior leave three directions, the text's two would leave one.
+    assert np.linalg.matrix_rank(weights["language"], tol=1e-4) == 3
+
+
+def test_a_prior_of_another_dimension_is_refused() -> None:
+    prior = Prior(Scatter.of(*gathered(texts())), {"shrinkage": 0.3})
+    (a, b, pair), *_ = texts()
+    with pytest.raises(DataError, match="a prior of 10 dimensions for vectors of 8"):
+        compute(PLDA, [(a[:, :8], b[:, :8], pair)], ["de", "en"], 8, {}, prior)

@@ -24,8 +24,7 @@ def check_dim(decomposer: Decomposer | None, part: str, dim: int) -> None:
     if decomposer is None or part != "meaning" or WORTH not in decomposer.weights:
         made = f"the {part} part of {decomposer.method}" if decomposer else "an encoder's own vector"
         raise ConfigError(
-            f"dim: {made} has its dimensions in no order of worth; the meaning part of PLDA that this "
-            "version fitted has"
+            f"dim: {made} has its dimensions in no order of worth; the meaning part of PLDA has"
         )
     if not 2 <= dim <= decomposer.dim:
         raise ConfigError(

@@ -90,7 +90,7 @@ def fit(
         "recipe": recipe.model_dump(),
         "seed": seed,
         "orthoglot": __version__,
-        **({"start": start.sha256} if start else {}),
+        **({"start": {"sha256": start.sha256, "text": start.about["text"]}} if start else {}),
     }
     # Before any work: a missing encoder, and an output that is something else.
     if not (Path(encoder.place) / "encoder.json").is_file():

@@ -35,7 +35,7 @@ STATED = {
 MAP = {"weight": "D D", "bias": "D"}
 # The only weight that is a whole number: how many latents stay active.
 COUNT = "active"
-# The weight of methods whose meaning part has its numbers in falling order of worth. Those of earlier versions lack it.
+# The weight of methods whose meaning part has its numbers in falling order of worth.
 WORTH = "worth"
 Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
@@ -248,14 +248,20 @@ class Decomposer:
         if self.dim < 1 or not all(isinstance(language, str) for language in self.languages):
             raise DataError(f"{name}: its dim is {self.dim}, its languages are {self.languages!r}")
         if self.architecture not in names():
-            raise DataError(f"{name}: architecture {self.architecture!r}; known: {', '.join(names())}")
+            known = ", ".join(names())
+            raise DataError(
+                f"{name}: architecture {self.architecture!r}; known: {known}; fit a model of another version again"
+            )
         expected = _shapes(architecture(self.architecture), self.weights)
-        if missing := sorted(expected.keys() - self.weights.keys() - {WORTH}):
+        if missing := sorted(expected.keys() - self.weights.keys()):
             raise DataError(f"{name}: lacks the weight {missing[0]}")
         lengths = {"D": self.dim, "K": len(self.languages), "1": 1}
         for weight, array in sorted(self.weights.items()):
             if weight not in expected:
-                raise DataError(f"{name}: has a weight {weight}, which {self.architecture} does not have")
+                raise DataError(
+                    f"{name}: has a weight {weight}, which {self.architecture} does not have; fit a model of another "
+                    "version again"
+                )
             letters = expected[weight].split()
             wanted = (np.int64,) if weight == COUNT else (np.float32, np.float64)
             if array.ndim != len(letters) or array.dtype not in wanted:

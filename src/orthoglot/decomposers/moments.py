@@ -39,14 +39,17 @@ def compute(
     Returns:
         Weights by name; settings, and, if some were chosen, `validation`: the losses that decided.
     Raises:
-        DataError: a vector is not finite, a language has no sentence, the formula has no solution, or there are too
-            few pairs to choose settings with.
+        DataError: a vector is not finite, a language has no sentence, the formula has no solution, the prior is of
+            another dimension, or there are too few pairs to choose settings with.
     """
     moments, pairs, compared = gather(form, blocks, languages, dim)
     facts: dict[str, Any] = {}
     known = {} if prior is None else {"prior": prior}
     if prior is not None:
+        if len(prior.scatter.mean) != dim:
+            raise DataError(f"a prior of {len(prior.scatter.mean)} dimensions for vectors of {dim}")
         settings = {**prior.settings, **settings}
+        facts["prior_pairs"] = prior.scatter.pairs
     elif (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
 
         def without(held: Sequence[Block]) -> Iterator[Candidate]:
@@ -160,15 +163,20 @@ class PairMoments:
     def update(self, source: np.ndarray, target: np.ndarray, pair: tuple[str, str]) -> None:
         """Add translations: row i of `source` (n, D) and row i of `target` (n, D) mean the same."""
         first, second = (finite(rows, name) for rows, name in zip((source, target), pair, strict=True))
+        products = first.T @ second if self.wanted else None
+        self.add(pair, len(first), np.stack([first.sum(axis=0), second.sum(axis=0)]), products)
+
+    def add(self, pair: tuple[str, str], count: int, sums: np.ndarray, products: np.ndarray | None) -> None:
+        """Add what was summed up elsewhere, in the shapes of the attributes."""
         if pair not in self.counts:
             self.counts[pair] = 0
             self.sums[pair] = np.zeros((2, self.dim))
             if self.wanted:
                 self.products[pair] = np.zeros((self.dim, self.dim))
-        self.counts[pair] += len(first)
-        self.sums[pair] += (first.sum(axis=0), second.sum(axis=0))
-        if self.wanted:
-            self.products[pair] += first.T @ second
+        self.counts[pair] += count
+        self.sums[pair] += sums
+        if products is not None:
+            self.products[pair] += products
 
     def without(self, blocks: Iterable[Block]) -> Self:
         """The moments of the other translations; those of these blocks have been added before."""

@@ -81,8 +81,8 @@ class Scatter:
     def mixed(self, prior: Scatter) -> Scatter:
         """A mixture with other translations, which weigh as much as 3,000 of these.
 
-        Its doubt is that of the other ones: the shared covariance of these is drawn towards theirs, and not towards a
-        multiple of the identity.
+        Its doubt is that of the other ones, which is small where they have many pairs of languages: the shared
+        covariance of these is drawn towards theirs, and hardly towards a multiple of the identity.
         """
         share = PRIOR_PAIRS / (PRIOR_PAIRS + self.pairs)
         fields = ("mean", "squares", "within", "between", "spread")
@@ -132,21 +132,24 @@ def _shared(pairs: PairMoments) -> tuple[np.ndarray, float]:
     """M = sum_k p_k M_k (D, D) over the pairs of languages, and r.
 
     M_k is the covariance of the translations of two languages, less the means of both, made symmetric; p_k is their
-    share of all translations.
+    share of all translations. Translations from one to the other and back are of one pair.
 
         r = min(1, max(sum_k p_k^2, sum_k p_k^2 |M_k - M|^2 / ((1 - sum_k p_k^2) |M - (tr M / D) I|^2)))
 
     The second is the variance of M, estimated by how much pairs of languages differ, and so also their text. One pair
     of languages cannot show it: then r is 1. The first keeps r near 1 where one pair of languages has most of the text.
     """
-    shared: dict[frozenset[str], np.ndarray] = {}
-    counts: dict[frozenset[str], int] = {}
+    merged = PairMoments(pairs.dim, products=True)
     for pair, n in pairs.counts.items():
         if n:
-            both = n * pairs.covariance(pair)
-            shared[frozenset(pair)] = shared.get(frozenset(pair), 0) + (both + both.T) / 2
-            counts[frozenset(pair)] = counts.get(frozenset(pair), 0) + n
-    total = sum(counts.values())
+            turned = pair[0] > pair[1]
+            sums, products = pairs.sums[pair], pairs.products[pair]
+            merged.add(
+                (min(pair), max(pair)), n, sums[::-1] if turned else sums, products.T if turned else products
+            )
+    counts, total = merged.counts, sum(merged.counts.values())
+    shared = {pair: n * merged.covariance(pair) for pair, n in counts.items()}
+    shared = {pair: (one + one.T) / 2 for pair, one in shared.items()}
     mean = np.sum([*shared.values()], axis=0) / total
     weights = {names: (n / total) ** 2 for names, n in counts.items()}
     least = sum(weights.values())
