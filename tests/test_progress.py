@@ -42,6 +42,19 @@ def test_amounts_add_up_and_long_times_are_in_minutes_and_hours(
     ]
 
 
+def test_more_than_was_expected_leaves_no_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = iter(range(0, 1000, 40))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
+    with (
+        caplog.at_level(logging.INFO, logger="orthoglot.progress"),
+        progress.Meter(total=100, label="embed", unit="sentences") as meter,
+    ):
+        meter.add(120)
+    assert [record.getMessage() for record in caplog.records] == ["embed 120/100, 3 sentences/s, 0 s left"]
+
+
 def test_bytes_have_units_and_may_become_fewer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,7 +53,7 @@ class Meter:
         if self._done and now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
             rate = self._done / (now - self._started)
-            left = duration((self._total - self._done) / rate)
+            left = duration(max(0, self._total - self._done) / rate)
             if self._scaled:
                 done, total, shown = (tqdm.format_sizeof(one, "B") for one in (self._done, self._total, rate))
             else:
