@@ -99,6 +99,7 @@ def decomposer_card(
         dim=decomposer.dim,
         languages=[language] if language else decomposer.languages,
         details=details,
+        start=facts.get("start"),
         encoder=card(home),
         identity=decomposer.identity,
         licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
