@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,6 +45,7 @@ SETS = {
     "en-tw": ("en-twi", "en", "twi", "eng_Latn", "twi_Latn"),
     "en-sw": ("en-swa", "en", "swa", "eng_Latn", "swh_Latn"),
 }
+LANGUAGES = dict(zip(SETS, ("Fon", "Wolof", "Luo", "Tswana", "Twi", "Swahili"), strict=True))
 Pairs = list[tuple[str, str]]
 Found = dict[str, np.ndarray]
 
@@ -128,6 +130,28 @@ def rows_of(remembered: Remembered, prior: Prior, name: str) -> Iterator[dict[st
             yield row
 
 
+def table(path: Path) -> str:
+    """The page's table: P@1, and the differences from the ready model with their intervals."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = {(row["set"], int(row["pairs"]), row["method"]): row for row in csv.DictReader(file)}
+    lines = [f"| P@1 | {' | '.join(LANGUAGES[name] for name in SETS)} |", "|---" * (1 + len(SETS)) + "|"]
+    for method, title in (("undivided", "encoder's own vector"), ("ready", "ready model")):
+        values = [float(rows[name, SIZES[0], method]["p_at_1"]) for name in SETS]
+        lines.append(f"| {title} | {' | '.join(f'{value:.1f}' for value in values)} |")
+    for method, title in (("start", "from the ready model"), ("alone", "from nothing")):
+        for size in SIZES:
+            cells = []
+            for name in SETS:
+                row = rows.get((name, size, method))
+                gain, low, high = (
+                    float(row[f"p_at_1_{end}"]) if row else 0 for end in ("gain", "low", "high")
+                )
+                # The sign of what is rounded to 0 stays.
+                cells.append(f"{gain:+.1f} [{low:+.1f}, {high:+.1f}]" if row else "–")
+            lines.append(f"| {size:,} pairs, {title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(
@@ -139,11 +163,12 @@ def main() -> None:
     given = parser.parse_args()
     remembered = Remembered(given.model / ENCODER, given.cache)
     prior = ready.load().prior
-    table = [row for name in SETS for row in rows_of(remembered, prior, name)]
+    measures = [row for name in SETS for row in rows_of(remembered, prior, name)]
     with given.output.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, table[0], lineterminator="\n")
+        writer = csv.DictWriter(file, measures[0], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(table)
+        writer.writerows(measures)
+    sys.stdout.write(table(given.output) + "\n")
 
 
 if __name__ == "__main__":
