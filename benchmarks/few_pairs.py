@@ -27,7 +27,7 @@ from orthoglot.decomposers.base import Languages, unit
 from orthoglot.decomposers.moments import compute
 from orthoglot.encoders.folder import ENCODER
 from orthoglot.fetching import files
-from orthoglot.fetching.lock import CACHE, LOCK
+from orthoglot.fetching.lock import CACHE
 from orthoglot.tasks.margins import best_threshold, mine
 from orthoglot.tasks.search import search
 
@@ -54,7 +54,7 @@ def pairs_of(*addresses: str) -> Pairs:
     """Distinct sentence pairs of two fetched files, in a drawn order."""
     with TemporaryDirectory() as folder:
         named = files.remote_files(addresses)
-        files.obtain(named, Path(folder), lock=LOCK, cache=CACHE)
+        files.obtain(named, Path(folder), lock=CACHE / "few-pairs.lock", cache=CACHE)
         sides = [(Path(folder) / name).read_text(encoding="utf-8").split("\n") for name in named]
     pairs = list(
         dict.fromkeys((a.strip(), b.strip()) for a, b in zip(*sides, strict=True) if a.strip() and b.strip())
