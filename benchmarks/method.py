@@ -365,9 +365,11 @@ def compare_words(encoded: Encoded, chunk: int = 256) -> None:
                 for some, code in zip((one.source, one.target), one.languages, strict=True)
             )
             for model, values in zip(suited, of_set, strict=True):
-                _, pairs = compare(model, (first, second), one.languages)
+                parts, pairs = compare(model, (first, second), one.languages)
+                cosines = np.einsum("nd,nd->n", *(unit(side.meaning) for side in parts)).tolist()
                 values += [
-                    pair.match.quality(pair.cosine) if pair.match.compared else pair.cosine for pair in pairs
+                    pair.match.quality(cosine) if pair.match.compared else cosine
+                    for pair, cosine in zip(pairs, cosines, strict=True)
                 ]
         for into, values in zip(scores, of_set, strict=True):
             into[f"quality {one.name}"] = np.array(values)

@@ -16,14 +16,14 @@ from orthoglot.decomposers.moments import gather
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.training.decompose import collect, translations
 
-PRESET, METHOD = "ready", "plda"
+PRESET = "ready"
 
 
 def main() -> None:
     """Sum up the training pairs, and take over the settings that the run has chosen."""
     params = config.load(Path("params.yaml"), {"preset": PRESET})
     [encoder] = params.selected.encoders
-    fitted = load_decomposer(Path(f"models/{PRESET}/decomposers/{encoder}/{METHOD}/seed1"))
+    fitted = load_decomposer(Path(f"models/{PRESET}/decomposers/{encoder}/{ready.METHOD}/seed1"))
     store = EmbeddingStore.open(Path(f"embeddings/{PRESET}/{encoder}"), fitted.identity)
     folders = sorted(Path(f"data/{PRESET}/bitext").iterdir())
     data = collect(store, folders, params.selected.embedding.train_pairs)

@@ -27,7 +27,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The plda and centering on a tiny encoder, and that encoder alone."""
+    """PLDA and centering on a tiny encoder, and that encoder alone."""
     root = tmp_path_factory.mktemp("models")
     checkpoint = write_checkpoint(root / "tiny-xlmr", offset=0.1)
     text = write_tsv(root / "en-gn.tsv", make_pairs(500))

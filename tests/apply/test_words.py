@@ -253,7 +253,7 @@ def test_a_pair_that_is_cut_or_without_tokens_has_no_quality(models: dict[str, P
     )
     some = model.encoder.pieces(["a01 a02"], "en", 64)
     _, (one,) = compare(model, ([nothing], some), (None, None))
-    assert one.words(["\x07", "a01 a02"], Limits(0, 0), least=False) == Words()
+    assert one.words(["\x07", "a01 a02"], 0.5, Limits(0, 0), least=False) == Words()
 
 
 @pytest.mark.parametrize("kind", ["pretrained", "sentence-transformers"])

@@ -11,7 +11,7 @@ from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, candidates, fit, maps
 from orthoglot.decomposers.base import Decomposer, Languages, unit
 from orthoglot.decomposers.choice import losses
-from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute
+from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute, gather
 from orthoglot.errors import DataError
 
 DIM = 10
@@ -44,12 +44,7 @@ def texts(pairs: dict[tuple[str, str], int] = PAIRS, *, topics: float = 0.2, see
 
 def gathered(blocks: list[Block]) -> tuple[Moments, PairMoments]:
     languages = sorted({name for block in blocks for name in block[2]})
-    moments, pairs = Moments(DIM, languages, products=True), PairMoments(DIM, products=True)
-    for a, b, pair in blocks:
-        moments.update(a, pair[0])
-        moments.update(b, pair[1])
-        pairs.update(a, b, pair)
-    return moments, pairs
+    return gather(PLDA, blocks, languages, DIM)[:2]
 
 
 class Page(NamedTuple):

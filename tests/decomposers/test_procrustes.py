@@ -9,7 +9,7 @@ from worlds import DIM, split
 
 from orthoglot.decomposers.architectures import procrustes
 from orthoglot.decomposers.architectures.procrustes import rotation
-from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.moments import Moments, PairMoments, gather
 from orthoglot.errors import DataError
 
 Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
@@ -18,11 +18,8 @@ Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 def fit(pairs: Pairs) -> dict[str, np.ndarray]:
     """Weights by language name; the languages are those of the pairs, sorted."""
     languages = sorted({name for pair in pairs for name in pair})
-    moments, products = Moments(DIM, languages, products=False), PairMoments(DIM, products=True)
-    for (first, second), (source, target) in pairs.items():
-        moments.update(source, first)
-        moments.update(target, second)
-        products.update(source, target, (first, second))
+    blocks = [(*sides, pair) for pair, sides in pairs.items()]
+    moments, products, _ = gather(procrustes.ARCHITECTURE, blocks, languages, DIM)
     weights = procrustes.fit(moments, products)
     return dict(zip(languages, weights["maps"], strict=True))
 
@@ -97,11 +94,9 @@ def test_both_orders_of_a_pair_count_together() -> None:
     source, (turn,) = rng.normal(size=(60, DIM)), turns(rng, 1)
     target = source @ turn + rng.normal(size=(60, DIM))
     maps = fit({("en", "de"): (source[:25], target[:25]), ("de", "en"): (target[25:], source[25:])})
-    halves = (slice(25), slice(25, None))
-    covariance = sum(
-        (source[h] - source[h].mean(axis=0)).T @ (target[h] - target[h].mean(axis=0)) for h in halves
-    )
-    np.testing.assert_allclose(maps["en"], rotation(np.asarray(covariance)), atol=1e-10)
+    covariance = (source - source.mean(axis=0)).T @ (target - target.mean(axis=0))
+    np.testing.assert_allclose(maps["en"], rotation(covariance), atol=1e-10)
+    np.testing.assert_allclose(maps["en"], fit({("en", "de"): (source, target)})["en"], atol=1e-10)
 
 
 def test_directions_without_translations_are_not_turned_needlessly() -> None:

@@ -124,7 +124,7 @@ def score(
                 far = limits([one for one in different.values() if one.compared])
             for number, (row, cosine) in enumerate(zip(rows, cosines.tolist(), strict=True)):
                 least = flags[row] in NONE
-                own = compared[number].words(some[row], far, least) if far else None
+                own = compared[number].words(some[row], cosine, far, least) if far else None
                 found[row] = Scored(LEAST if least else cosine, flags[row], cosine, own)
         done(text_bytes(pair for pair, one in zip(some, found, strict=True) if one.score is None))
         yield from found

@@ -71,19 +71,24 @@ class Compared(NamedTuple):
 
     Attributes:
         match: distances of its tokens.
-        cosine: of its sentences.
         spans: of the tokens of source and translation in their text.
     """
 
     match: Match
-    cosine: float
     spans: tuple[np.ndarray, np.ndarray]
 
-    def words(self, pair: Sequence[str], far: Limits, least: bool) -> Words:
-        """Quality, or the lowest there is, and the words without a counterpart; nothing if they are not compared."""
+    def words(self, pair: Sequence[str], cosine: float, far: Limits, least: bool) -> Words:
+        """Quality, or the lowest there is, and the words without a counterpart; nothing if they are not compared.
+
+        Args:
+            pair: its sentences.
+            cosine: of these.
+            far: above which distance a token has no counterpart.
+            least: whether the second sentence is no translation.
+        """
         if not self.match.compared:
             return Words(LEAST if least else None)
-        quality = LEAST if least else self.match.quality(self.cosine)
+        quality = LEAST if least else self.match.quality(cosine)
         return Words(quality, *map(without_counterpart, pair, self.spans, self.match, far))
 
 
@@ -133,13 +138,12 @@ def compare(
         model.split(np.stack([one.vector for one in side]), *way)
         for side, way in zip(read, ways, strict=True)
     )
-    cosines = np.einsum("nd,nd->n", unit(first.meaning), unit(second.meaning)).clip(-1, 1).tolist()
     vectors = (tokens(model, side, *way) for side, way in zip(read, ways, strict=True))
     found = []
-    for cosine, source, target, one, other in zip(cosines, *vectors, *read, strict=True):
+    for source, target, one, other in zip(*vectors, *read, strict=True):
         whole = len(source) and len(target) and not (one.cut or other.cut)
         matched = match(source, target) if whole else Match(np.zeros(0), np.zeros(0))
-        found.append(Compared(matched, cosine, (one.spans, other.spans)))
+        found.append(Compared(matched, (one.spans, other.spans)))
     return (first, second), found
 
 

@@ -65,6 +65,8 @@ def gather(
 ) -> tuple[Moments, PairMoments, list[Block]]:
     """The sums that a closed form is computed of, and the translations that its settings are chosen with.
 
+    A pair of languages has one order in the sums.
+
     Args:
         form, blocks, languages, dim: as of `compute`.
     Raises:
@@ -74,6 +76,9 @@ def gather(
     pairs = PairMoments(dim, products=form.pair_products)
     kept: dict[tuple[str, str], Block] = {}
     for source, target, pair in blocks:
+        # Translations from one language to another and back are of one pair, in the order that came first.
+        if (turned := (pair[1], pair[0])) in pairs.counts:
+            source, target, pair = target, source, turned
         if form.unit:
             source, target = unit(finite(source, pair[0])), unit(finite(target, pair[1]))
         moments.update(source, pair[0])
@@ -163,20 +168,15 @@ class PairMoments:
     def update(self, source: np.ndarray, target: np.ndarray, pair: tuple[str, str]) -> None:
         """Add translations: row i of `source` (n, D) and row i of `target` (n, D) mean the same."""
         first, second = (finite(rows, name) for rows, name in zip((source, target), pair, strict=True))
-        products = first.T @ second if self.wanted else None
-        self.add(pair, len(first), np.stack([first.sum(axis=0), second.sum(axis=0)]), products)
-
-    def add(self, pair: tuple[str, str], count: int, sums: np.ndarray, products: np.ndarray | None) -> None:
-        """Add what was summed up elsewhere, in the shapes of the attributes."""
         if pair not in self.counts:
             self.counts[pair] = 0
             self.sums[pair] = np.zeros((2, self.dim))
             if self.wanted:
                 self.products[pair] = np.zeros((self.dim, self.dim))
-        self.counts[pair] += count
-        self.sums[pair] += sums
-        if products is not None:
-            self.products[pair] += products
+        self.counts[pair] += len(first)
+        self.sums[pair] += (first.sum(axis=0), second.sum(axis=0))
+        if self.wanted:
+            self.products[pair] += first.T @ second
 
     def without(self, blocks: Iterable[Block]) -> Self:
         """The moments of the other translations; those of these blocks have been added before."""

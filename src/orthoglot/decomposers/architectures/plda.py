@@ -132,23 +132,16 @@ def _shared(pairs: PairMoments) -> tuple[np.ndarray, float]:
     """M = sum_k p_k M_k (D, D) over the pairs of languages, and r.
 
     M_k is the covariance of the translations of two languages, less the means of both, made symmetric; p_k is their
-    share of all translations. Translations from one to the other and back are of one pair.
+    share of all translations.
 
         r = min(1, max(sum_k p_k^2, sum_k p_k^2 |M_k - M|^2 / ((1 - sum_k p_k^2) |M - (tr M / D) I|^2)))
 
     The second is the variance of M, estimated by how much pairs of languages differ, and so also their text. One pair
     of languages cannot show it: then r is 1. The first keeps r near 1 where one pair of languages has most of the text.
     """
-    merged = PairMoments(pairs.dim, products=True)
-    for pair, n in pairs.counts.items():
-        if n:
-            turned = pair[0] > pair[1]
-            sums, products = pairs.sums[pair], pairs.products[pair]
-            merged.add(
-                (min(pair), max(pair)), n, sums[::-1] if turned else sums, products.T if turned else products
-            )
-    counts, total = merged.counts, sum(merged.counts.values())
-    shared = {pair: n * merged.covariance(pair) for pair, n in counts.items()}
+    counts = {pair: n for pair, n in pairs.counts.items() if n}
+    total = sum(counts.values())
+    shared = {pair: n * pairs.covariance(pair) for pair, n in counts.items()}
     shared = {pair: (one + one.T) / 2 for pair, one in shared.items()}
     mean = np.sum([*shared.values()], axis=0) / total
     weights = {names: (n / total) ** 2 for names, n in counts.items()}

@@ -32,8 +32,8 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
     for (first, second), n in pairs.counts.items():
         covariance = pairs.covariance((first, second))
         for a, b, own in ((first, second, covariance), (second, first, covariance.T)):
-            links[a][b] = links[a].get(b, 0) + n
-            covariances[a, b] = covariances.get((a, b), 0) + n * own
+            links[a][b] = n
+            covariances[a, b] = own
     pivot = max(languages, key=lambda language: sum(links[language].values()))
     maps = {pivot: np.eye(pairs.dim)}
     while len(maps) < len(languages):
