@@ -45,6 +45,8 @@ def main() -> int:
     # The server of processes imports what all parts need once, and never touches a GPU.
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["gpu_parts.result", "gpu_parts.models"])
+    # A run that is terminated goes through `finally`, so that no part of it keeps the GPU.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     started, left = time.monotonic(), []
     for name in chosen.part or PARTS:
         if finished(name, chosen.output, chosen.tiny):

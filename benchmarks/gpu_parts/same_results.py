@@ -54,6 +54,8 @@ TERM, GRADIENT, ENCODED, TRAINED, BFLOAT16 = 1e-5, 1e-4, 1e-4, 5e-3, 5e-2
 def measure(part: Part) -> None:
     """Compare, and count what waits."""
     torch.backends.cuda.matmul.allow_tf32 = False
+    # With 8 threads on 16 cores the CPU's small trainings took a minute each, which take two threads a second.
+    torch.set_num_threads(min(2, torch.get_num_threads()))
     part.notes.append(
         f"Tolerances, relative: loss terms {TERM:g}, gradients {GRADIENT:g}, encoded vectors {ENCODED:g}; trained "
         f"weights {TRAINED:g} of how far training moved them; bfloat16 {BFLOAT16:g}. Float32 products are not rounded "

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,46 @@ def measure(part):
 """
 
 
+ENDLESS = """
+import os
+import time
+from pathlib import Path
+
+
+def measure(part):
+    with part.tried("a piece"):
+        part.row("T", n=1)
+    Path("{place}").write_text(str(os.getpid()))
+    time.sleep(600)
+"""
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def command(output: Path, *arguments: str, root: Path = ROOT) -> list[str]:
+    return [sys.executable, str(root / "benchmarks/gpu.py"), "--tiny", "--output", str(output), *arguments]
+
+
 def run(output: Path, *arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(root / "benchmarks/gpu.py"), "--tiny", "--output", str(output), *arguments]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+    given = command(output, *arguments, root=root)
+    return subprocess.run(given, capture_output=True, text=True, env=ENVIRONMENT, timeout=600)
+
+
+def copy_of_the_benchmark(copy: Path) -> Path:
+    """A copy whose parts a test may replace; returns their folder."""
+    copy.mkdir()
+    for name in ("src", "tests", "workflow", "catalogue", "params.yaml", "profiles"):
+        (copy / name).symlink_to(ROOT / name)
+    parts = copy / "benchmarks/gpu_parts"
+    parts.mkdir(parents=True)
+    (copy / "benchmarks/gpu.py").write_bytes((ROOT / "benchmarks/gpu.py").read_bytes())
+    for path in (ROOT / "benchmarks/gpu_parts").glob("*.py"):
+        (parts / path.name).write_bytes(path.read_bytes())
+    return parts
+
+
+def has_ended(number: str) -> bool:
+    child = Path("/proc") / number / "stat"
+    return not child.exists() or child.read_text().split()[2] == "Z"
 
 
 def read(output: Path, name: str) -> dict:  # type: ignore[type-arg]
@@ -97,14 +134,7 @@ def test_parts_that_are_done_are_not_run_again_and_others_are(
 
 def test_a_broken_part_fails_the_run_and_the_others_still_run(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    copy.mkdir()
-    for name in ("src", "tests", "workflow", "catalogue", "params.yaml", "profiles"):
-        (copy / name).symlink_to(ROOT / name)
-    parts = copy / "benchmarks/gpu_parts"
-    parts.mkdir(parents=True)
-    (copy / "benchmarks/gpu.py").write_bytes((ROOT / "benchmarks/gpu.py").read_bytes())
-    for path in (ROOT / "benchmarks/gpu_parts").glob("*.py"):
-        (parts / path.name).write_bytes(path.read_bytes())
+    parts = copy_of_the_benchmark(copy)
     # One part raises, one kills its process, one lacks a module, and the last one is as it was.
     (parts / "encoders.py").write_text("def measure(part):\n    raise ValueError('broken on purpose')\n")
     (parts / "decomposers.py").write_text(KILLED.format(place=str(tmp_path / "child")))
@@ -118,13 +148,31 @@ def test_a_broken_part_fails_the_run_and_the_others_still_run(tmp_path: Path) ->
     assert "not done: encoders, decomposers, encoding" in found.stdout
     # What it had measured is kept, and what it had started is ended.
     assert read(output, "decomposers")["tables"]["T"]["rows"] == [{"n": 1}]
-    child = Path("/proc") / (tmp_path / "child").read_text() / "stat"
-    assert not child.exists() or child.read_text().split()[2] == "Z"
+    assert has_ended((tmp_path / "child").read_text())
     assert [read(output, name)["state"] for name in asked] == ["failed", "failed", "missing", "done"]
     text = (output / "gpu.md").read_text()
     assert "failed: ValueError: broken on purpose" in text
     assert "failed: ended with status -9" in text
     assert "missing: no_such_module cannot be imported" in text
+
+
+def test_a_run_that_is_terminated_ends_its_part_and_keeps_what_it_measured(tmp_path: Path) -> None:
+    copy, child = tmp_path / "copy", tmp_path / "child"
+    (copy_of_the_benchmark(copy) / "search.py").write_text(ENDLESS.format(place=child))
+    given = command(tmp_path / "out", "--part", "search", root=copy)
+    with subprocess.Popen(given, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        for _ in range(600):
+            if child.exists() and child.read_text():
+                break
+            time.sleep(0.1)
+        process.terminate()
+        # The pipe closes only when nobody is left who could write to it.
+        process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert has_ended(child.read_text())
+    found = read(tmp_path / "out", "search")
+    assert found["state"] == "failed"
+    assert found["tables"]["T"]["rows"] == [{"n": 1}]
 
 
 def test_the_page_is_made_of_the_files_alone() -> None:
