@@ -160,7 +160,9 @@ def test_a_run_that_is_terminated_ends_its_part_and_keeps_what_it_measured(tmp_p
     copy, child = tmp_path / "copy", tmp_path / "child"
     (copy_of_the_benchmark(copy) / "search.py").write_text(ENDLESS.format(place=child))
     given = command(tmp_path / "out", "--part", "search", root=copy)
-    with subprocess.Popen(given, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with subprocess.Popen(
+        given, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
         for _ in range(600):
             if child.exists() and child.read_text():
                 break
