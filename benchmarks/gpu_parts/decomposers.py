@@ -299,7 +299,7 @@ def oracle(part: Part) -> None:
                 **{"ms of a step": 1e3 * took, "hours of its trainings": here},
             )
     part.notes.append(
-        f"ORACLE's grid is extrapolated from steps: 4 encoders, 8 methods, {ORACLE_SEEDS} seeds, 0.45 M pairs, "
+        f"ORACLE's grid is extrapolated from steps: 4 encoders, 8 methods with {ORACLE_SEEDS} seeds, 0.45 M pairs, "
         f"{ORACLE_EPOCHS} epochs of each training, without validation. The papers do not state their epochs."
     )
     part.goal("ORACLE's grid, extrapolated", 1, total, unit="h", most=True)
