@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -59,6 +60,17 @@ def test_all_of_mini_has_the_bytes_of_a_local_run(
     assert cluster.jobs() == []
     assert "Nothing to be done" in workspace.run(*LOCAL).stdout
     assert "up to date" in workspace.run("dvc", "status").stdout
+
+
+def test_the_methods_of_an_encoder_may_be_one_job_of_the_cluster(
+    fresh: Workspace, expected: dict[str, str], cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    workspace = fresh.copy(tmp_path / "w")
+    grouped = "--groups", "decompose=methods", "evaluate=methods", "--group-components", "methods=20"
+    text = workspace.run(*cluster.inside, *WITHOUT, *grouped).stdout
+    methods = re.findall(r"done: (?:evaluations|models/mini/decomposers)/", text)
+    assert cluster.submitted() == len(workspace.done_in(text)) - len(methods) + 1
+    assert digests(workspace) == expected
 
 
 def test_an_encoder_trained_elsewhere_takes_the_cores_of_the_profile(
