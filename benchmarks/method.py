@@ -40,6 +40,7 @@ from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.intervals import bootstrap_p, holm
 from orthoglot.statistics.weighted import mean, pearson
+from orthoglot.tasks.graded_pairs import cosines
 from orthoglot.text.keys import normalised
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
@@ -366,10 +367,9 @@ def compare_words(encoded: Encoded, chunk: int = 256) -> None:
             )
             for model, values in zip(suited, of_set, strict=True):
                 parts, pairs = compare(model, (first, second), one.languages)
-                cosines = np.einsum("nd,nd->n", *(unit(side.meaning) for side in parts)).tolist()
                 values += [
                     pair.match.quality(cosine) if pair.match.compared else cosine
-                    for pair, cosine in zip(pairs, cosines, strict=True)
+                    for pair, cosine in zip(pairs, cosines(*(side.meaning for side in parts)), strict=True)
                 ]
         for into, values in zip(scores, of_set, strict=True):
             into[f"quality {one.name}"] = np.array(values)

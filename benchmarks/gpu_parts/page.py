@@ -88,7 +88,10 @@ def _wanted(goal: dict[str, Any]) -> str:
 
 
 def _found(goal: dict[str, Any]) -> str:
-    return "–" if goal["found"] is None else f"{_cell(goal['found'])} {goal['unit']}".rstrip()
+    if goal["found"] is None:
+        return "–"
+    ended = "" if goal["finished"] else ", then stopped"
+    return f"{_cell(goal['found'])} {goal['unit']}".rstrip() + ended
 
 
 def _reached(goal: dict[str, Any]) -> str:

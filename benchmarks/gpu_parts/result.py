@@ -120,7 +120,15 @@ class Part:
         if found is not None and self.on_gpu and not self.tiny:
             reached = finished and not self.failed and (found <= wanted if most else found >= wanted)
         self.goals.append(
-            {"name": name, "wanted": wanted, "most": most, "found": found, "unit": unit, "reached": reached}
+            {
+                "name": name,
+                "wanted": wanted,
+                "most": most,
+                "found": found,
+                "unit": unit,
+                "finished": finished,
+                "reached": reached,
+            }
         )
 
     @contextmanager

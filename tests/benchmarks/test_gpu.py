@@ -177,6 +177,10 @@ def test_a_run_that_is_terminated_ends_its_part_and_keeps_what_it_measured(tmp_p
     assert found["tables"]["T"]["rows"] == [{"n": 1}]
 
 
+def goal(name: str, wanted: float, **more: object) -> dict[str, object]:
+    return {"name": name, "wanted": wanted, "most": False, "unit": "", "finished": True, **more}
+
+
 def test_the_page_is_made_of_the_files_alone() -> None:
     part = {
         **{
@@ -190,9 +194,10 @@ def test_the_page_is_made_of_the_files_alone() -> None:
         **{"reason": "", "device": "A GPU", "date": "2026-11-23", "seconds": 3.0, "notes": ["A note."]},
         "environment": {"torch": "2.13.0", "CUDA": "13.0", "driver": "580"},
         "goals": [
-            {"name": "a", "wanted": 1, "most": True, "found": 0.5, "unit": "s", "reached": True},
-            {"name": "b", "wanted": 60, "most": False, "found": 12.345, "unit": "%", "reached": False},
-            {"name": "c", "wanted": 2, "most": False, "found": None, "unit": "", "reached": None},
+            goal("a", 1, most=True, found=0.5, unit="s", reached=True),
+            goal("b", 60, found=12.345, unit="%", reached=False),
+            goal("c", 2, found=None, reached=None),
+            goal("d", 5, most=True, found=1.69, unit="min", finished=False, reached=False),
         ],
         "tables": {"T": {"columns": ["way", "n"], "rows": [{"way": "x|y", "n": 12345}, {"way": "z"}]}},
         "failures": [{"what": "compile", "reason": "no compiler", "optional": "True"}],
@@ -202,6 +207,7 @@ def test_the_page_is_made_of_the_files_alone() -> None:
     assert "| Search | a | at most 1 s | 0.5 s | reached |" in text
     assert "| Search | b | at least 60 % | 12.3 % | missed |" in text
     assert "| Search | c | at least 2 | – | not measured |" in text
+    assert "| Search | d | at most 5 min | 1.69 min, then stopped | missed |" in text
     assert "| Encoding | – | – | – | not measured |" in text
     assert "| x\\|y | 12,345 |\n| z | – |" in text
     assert "- compile: no compiler" in text

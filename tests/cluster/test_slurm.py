@@ -22,12 +22,14 @@ pytestmark = [
         find_spec("snakemake_executor_plugin_slurm") is None, reason="pip install -e '.[slurm]'"
     ),
 ]
-# Jobs that the second test loses.
+# Jobs that are lost on purpose.
 LOST = 8
 LOCAL = "snakemake", "--cores", "2"
 # Asked every two seconds, where the plug-in waits 40 before it asks for the first time.
 OFTEN = "--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"
-WITHOUT = "snakemake", "--profile", "profiles/slurm-without-accounting", *OFTEN
+SLURM = "snakemake", "--profile", "profiles/slurm", *OFTEN
+# As the last lines of the profile have it.
+WITHOUT = *SLURM, "--slurm-no-account", "--slurm-status-command", "squeue"
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,7 @@ def test_an_encoder_trained_elsewhere_takes_the_cores_of_the_profile(
     workspace.edit(presets__mini__encoders=["linked"], encoders__linked=LINKED)
     local = workspace.copy(tmp_path / "local")
     local.run("snakemake", "--cores", "8", vectors)
-    workspace.run(*cluster.inside, *WITHOUT, vectors)
+    workspace.run(*cluster.inside, *WITHOUT, "--", vectors)
     assert digests(workspace) == digests(local)
     assert "NumCPUs=8 " in cluster.run("scontrol", "show", "jobs")
 
@@ -114,12 +116,10 @@ def test_jobs_that_are_cancelled_or_killed_change_no_byte(
 
 
 @pytest.mark.skipif(bool(missing(accounting=True)), reason=missing(accounting=True))
-def test_the_profile_for_clusters_with_accounting(
-    fresh: Workspace, expected: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_cluster_with_accounting(fresh: Workspace, expected: dict[str, str], tmp_path: Path) -> None:
     workspace = fresh.copy(tmp_path / "w")
     with SlurmCluster(tmp_path / "slurm", accounting=True) as cluster:
-        text = workspace.run(*cluster.inside, "snakemake", "--profile", "profiles/slurm", *OFTEN).stdout
+        text = workspace.run(*cluster.inside, *SLURM).stdout
         assert cluster.submitted() == len(workspace.done_in(text)) > 15
         accounts = cluster.run(
             "sacct", "--allocations", "--noheader", "--parsable2", "--format=state,account"

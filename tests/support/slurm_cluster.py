@@ -17,20 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-# What accounting needs beside these.
-ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "mariadb", "sacctmgr")
-PROGRAMS = (
-    "munged",
-    "slurmctld",
-    "slurmd",
-    "sbatch",
-    "squeue",
-    "scancel",
-    "sinfo",
-    "scontrol",
-    "unshare",
-    "nsenter",
-)
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "unshare", "nsenter")
+ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db")
+# Daemons are in folders that a user's PATH may lack.
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 ETC = Path("/etc/slurm")
 ACCOUNTED = """\
 AccountingStorageType=accounting_storage/slurmdbd
@@ -54,7 +44,6 @@ StorageLoc=slurm
 LogFile={folder}/accounting.log
 PidFile={folder}/accounting.pid
 """
-PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 # The node claims more than the machine has: jobs of tests are small, and several should run at once.
 CPUS, MEMORY_MB = 8, 200_000
 CONFIGURATION = """\
