@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any
 from unittest import mock
 
@@ -21,16 +19,13 @@ from gpu_parts.measuring import (
     peak_memory,
     seconds,
     synchronise,
+    without_graph,
 )
 from gpu_parts.result import Part
 from orthoglot.config import method_named
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
-from orthoglot.decomposers.modules import Maps
-from orthoglot.objectives.base import Objective
-from orthoglot.streams import Draws, stream
 from orthoglot.training import decompose
-from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings
 
 BATCH, RATE = 512, 1e-4
@@ -62,8 +57,7 @@ def measure(part: Part) -> None:
         "outputs and its weights' gradient) at the measured rate of products, and that of reading a batch's vectors "
         "and reading and writing weights, gradients and Adam's moments once at the measured rate of copies. The "
         "straightforward loop is tests/support/straightforward.py, whose losses equal ours; it reads vectors from host "
-        "memory, as the papers' code does. A CUDA graph and torch.compile are variants that the package does not use "
-        "on a GPU; they run without deterministic algorithms."
+        "memory, as the papers' code does."
     )
     shares, ratios = [], []
     for dim in part.size((768, 1024), (16,)):
@@ -103,7 +97,7 @@ def recipe_of(epochs: int, patience: int = 1000) -> DecompositionSettings:
 def step_seconds(part: Part, name: str, data: decompose.Data, size: int = BATCH) -> float:
     """Seconds of a step of the product's own training."""
     recipe = recipe_of(1).model_copy(update={"batch_size": size})
-    with clocked(decompose, "pairs_of", part.device) as clock:
+    with clocked(decompose, "inputs", part.device) as clock:
         decompose.train(method_named(name), recipe, name, data, seed=1, device=part.device, checkpoint=None)
     return clock.seconds(part.size(50, 1))
 
@@ -131,15 +125,11 @@ def one_method(part: Part, name: str, dim: int, rates: dict[str, float]) -> tupl
         },
         **{"straightforward / ours": ratio, "GiB": memory.get("GiB")},
     )
-    with not_repeatable():
-        fast = step_seconds(part, name, data, size)
-    part.row(table, method=name, D=dim, way="without deterministic algorithms", **compare(fast, best, theirs))
-    variants: dict[str, Callable[..., float]] = {"CUDA graph of a step": graphed, "torch.compile": compiled}
-    if (name, dim) != ("seed", 768):
-        del variants["torch.compile"]  # a minute of compilation each
-    for way, measured in variants.items() if part.on_gpu else ():
-        with part.tried(f"{name}, {dim}, {way}", optional=True):
-            part.row(table, method=name, D=dim, way=way, **compare(measured(part, name, data), best, theirs))
+    ways = {"without deterministic algorithms": not_repeatable, "without a CUDA graph": without_graph}
+    for way, changed in ways.items():
+        with changed():
+            took = step_seconds(part, name, data, size)
+        part.row(table, method=name, D=dim, way=way, **compare(took, best, theirs))
     return share, ratio
 
 
@@ -186,86 +176,6 @@ def straightforward_seconds(part: Part, name: str, data: decompose.Data, size: i
         warmup=0,
     )
     return statistics.median(found[1:]) + loading / steps
-
-
-class Step:
-    """A step of the product on a batch at a fixed place, for variants that need one."""
-
-    def __init__(self, part: Part, name: str, data: decompose.Data):
-        method, dim = method_named(name), data.vectors.shape[1]
-        self.maps = Maps(method.architecture, dim, stream(1, "maps"), **method.own_settings).to(part.device)
-        self.objective = Objective(
-            method.terms, dim=dim, n_languages=len(data.languages), generator=stream(1, "heads")
-        ).to(part.device)
-        self.data, self.count = data, len(data.languages)
-        self.updates = decompose.updates(self.maps, self.objective, RATE)
-        self.batches = make_batches(
-            data.train.map(lambda tensor: tensor.to(part.device)),
-            method.partners,
-            batch_size=BATCH,
-            drop_last=True,
-            order=Draws(1, "order"),
-            partners=Draws(1, "partners"),
-        )
-        self.batch = Batch(*(getattr(self.batches[0], field.name).clone() for field in fields(Batch)))
-
-    def forward(self) -> Any:
-        """The batch, decomposed."""
-        return decompose.pairs_of(self.maps, self.data.vectors, self.batch, self.count)
-
-    def take(self) -> None:
-        """All updates on the batch."""
-        pairs = self.forward()
-        for update in self.updates:
-            total = update.loss(pairs)["total"]
-            update.optimizer.zero_grad(set_to_none=True)
-            total.backward()
-            update.optimizer.step()
-
-    def load(self, batch: Batch) -> None:
-        """Another batch at the same place."""
-        for field in fields(Batch):
-            getattr(self.batch, field.name).copy_(getattr(batch, field.name))
-
-
-def graphed(part: Part, name: str, data: decompose.Data) -> float:
-    """Seconds of a step that is captured once and replayed."""
-    step = Step(part, name, data)
-    for update in step.updates:
-        for group in update.optimizer.param_groups:
-            group["capturable"] = True
-    apart = torch.cuda.Stream()
-    apart.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(apart):
-        for _ in range(3):
-            step.take()
-    torch.cuda.current_stream().wait_stream(apart)
-    for update in step.updates:
-        update.optimizer.zero_grad(set_to_none=True)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step.take()
-
-    def epoch() -> None:
-        for batch in step.batches:
-            step.load(batch)
-            graph.replay()
-
-    return seconds(epoch, part.device, repeats=3, warmup=1) / len(step.batches)
-
-
-def compiled(part: Part, name: str, data: decompose.Data) -> float:
-    """Seconds of a step whose objective is compiled."""
-    step = Step(part, name, data)
-    objective = torch.compile(lambda pairs: step.objective(replace(pairs)), dynamic=False, fullgraph=True)
-    step.updates[-1].loss = objective
-
-    def epoch() -> None:
-        for batch in step.batches:
-            step.load(batch)
-            step.take()
-
-    return seconds(epoch, part.device, repeats=3, warmup=1) / len(step.batches)
 
 
 def streaming(part: Part) -> None:

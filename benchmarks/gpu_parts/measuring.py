@@ -12,6 +12,7 @@ from unittest import mock
 import torch
 
 from gpu_parts.result import median
+from orthoglot.training.step import Graph, take
 
 Work = Callable[[], object]
 
@@ -143,6 +144,18 @@ def profiled(work: Work, device: torch.device) -> dict[str, int]:
 def not_repeatable() -> Iterator[None]:
     """Let trainings use algorithms that need not give the same bits twice."""
     with mock.patch("orthoglot.training.loop.repeatable", side_effect=lambda _: nullcontext()):
+        yield
+
+
+@contextmanager
+def without_graph() -> Iterator[None]:
+    """Let trainings start each kernel by itself, as on a CPU."""
+
+    class Eager(Graph):
+        def __call__(self, batch: tuple[torch.Tensor, ...]) -> Any:
+            return take(self._updates, self._prepare(*batch))
+
+    with mock.patch("orthoglot.training.loop.Graph", Eager):
         yield
 
 

@@ -144,3 +144,27 @@ def test_on_the_grid_products_do_not_depend_on_the_order_of_addition() -> None:
     whole = np.arange(50)[None].repeat(50, axis=0)
     assert (cosines(x, y, whole) == cosines(x[:, order], y[:, order], whole)).all()
     assert GRID == 2.0**26
+
+
+@pytest.mark.parametrize("kind", ["different", "repeated", "constant"])
+def test_groups_of_columns_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long rows are searched by the maxima of their groups; the list is that of all columns."""
+    x, y = sides(kind, 160, 256, 20)
+    plain = nearest(x, y, 2, tile=(64, 128))
+    seen = []
+    best = neighbours._best
+
+    def watched(products: torch.Tensor, keep: int) -> tuple[torch.Tensor, torch.Tensor]:
+        seen.append(products.shape[1] > keep * neighbours.GROUP)
+        values, columns = best(products, keep)
+        assert torch.equal(values.sort(dim=1).values, products.topk(keep, dim=1).values.sort(dim=1).values)
+        assert torch.equal(products.gather(1, columns), values)
+        assert all(len({*row}) == keep for row in columns.tolist())
+        return values, columns
+
+    monkeypatch.setattr(neighbours, "GROUP", 8)
+    monkeypatch.setattr(neighbours, "_best", watched)
+    grouped = nearest(x, y, 2, tile=(64, 128))
+    assert sum(seen) >= 6
+    assert grouped.forward.tolist() == plain.forward.tolist()
+    assert grouped.backward.tolist() == plain.backward.tolist()

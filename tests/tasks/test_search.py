@@ -14,7 +14,7 @@ from orthoglot.apply.mine import Side, side_vectors
 from orthoglot.errors import ConfigError
 from orthoglot.tasks import cells
 from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.search import search
+from orthoglot.tasks.search import limit, search
 
 
 def sides() -> tuple[np.ndarray, np.ndarray]:
@@ -130,3 +130,7 @@ def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(
     many: Any = Side(range(10**6), range(10**6), 10**6, 0)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="among so many sentences"):
         side_vectors(Encoder(), (many, many), tmp_path)  # type: ignore[arg-type]
+
+
+def test_a_gpu_searches_more_exactly() -> None:
+    assert limit("cpu") < limit("cuda:0") == limit("cuda")

@@ -28,8 +28,8 @@ from orthoglot.training import decompose as training
 from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import collect, decompose, fit_decomposer, train
-from orthoglot.training.loop import Update
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
+from orthoglot.training.step import Update
 
 CPU = torch.device("cpu")
 METHODS = config.load(config.shipped()).methods
@@ -242,7 +242,7 @@ def test_a_killed_training_resumes_to_the_same_end_at_any_step(
     assert again == history
     for key, weight in weights.items():
         np.testing.assert_array_equal(resumed[key], weight)
-    monkeypatch.setattr(training, "pairs_of", None)  # a finished training takes no further step
+    monkeypatch.setattr(training, "inputs", None)  # a finished training takes no further step
     third, _ = train(chosen, impatient, name, world.data, checkpoint=tmp_path, **settings)
     np.testing.assert_array_equal(third["meaning.weight"], weights["meaning.weight"])
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from orthoglot.errors import DataError
 from orthoglot.streams import stream
 from orthoglot.training import checkpoint, loop
-from orthoglot.training.loop import Update
 from orthoglot.training.progress import History, ending
+from orthoglot.training.step import Update
 
 
 def fit(**values: Any) -> History:

@@ -14,7 +14,7 @@ from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import PairRows, make_batches
-from orthoglot.training.decompose import pairs_of, updates
+from orthoglot.training.decompose import inputs, pairs_of, updates
 
 DIM, PAIRS, LANGUAGES, RATE = 12, 40, 3, 1e-2
 
@@ -75,7 +75,7 @@ def test_three_steps_equal_the_straightforward_ones(name: str, twin: Any) -> Non
         total.backward()  # type: ignore[union-attr]
         twin.optimizer.step()
         found: dict[str, Tensor] = {}
-        both = pairs_of(maps, vectors, batch, LANGUAGES)
+        both = pairs_of(maps, LANGUAGES, *inputs(vectors, batch, torch.device("cpu")))
         for update in ours:
             found |= update.loss(both)
             update.optimizer.zero_grad()

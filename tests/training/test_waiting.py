@@ -111,7 +111,7 @@ def test_steps_of_decomposers(name: str) -> None:
     ]
     moved = Batch(*(there(getattr(batch, field.name)) for field in fields(Batch)))
     vectors = torch.zeros(2 * PAIRS, DIM, device=META)
-    pairs = decompose.pairs_of(maps, vectors, moved, LANGUAGES)
+    pairs = decompose.pairs_of(maps, LANGUAGES, *decompose.inputs(vectors, moved, vectors.device))
     model = nn.ModuleList([maps, objective])
     for loss in losses[:-1]:
         step([loss], pairs, model)

@@ -113,13 +113,20 @@ def side_vectors(
     *,
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
+    device: str = "cpu",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`.
+
+    Args:
+        model, checkpoint, languages, part: as of `text_vectors`.
+        sides: both texts.
+        device: of the search that follows.
 
     Raises:
         ConfigError: they are too many to search without faiss.
     """
-    check_search(*(len(side.sentences) for side in sides))
+    first, second = sides
+    check_search(len(first.sentences), len(second.sentences), device)
     checkpoint.mkdir(parents=True, exist_ok=True)
     source, target = (
         text_vectors(

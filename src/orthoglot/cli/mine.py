@@ -93,7 +93,9 @@ def mine(
         **opened.search,
     }
     with options.vectors_folder(checkpoint, output) as work:
-        vectors = mining.side_vectors(opened.model, (ours, theirs), work, **shared)
+        vectors = mining.side_vectors(
+            opened.model, (ours, theirs), work, **shared, device=opened.search["device"]
+        )
         pairs, facts = mining.mine(*vectors, **how)
         chances = known.probability(pairs.margins) if known else pairs.margins
         mined = list(zip(*(column.tolist() for column in (*pairs, chances)), strict=True))

@@ -32,8 +32,9 @@ from orthoglot.streams import derive
 from orthoglot.text.splitting import Split
 from orthoglot.training.curves import Curves
 from orthoglot.training.distributed import joined, processes, rank, shared
-from orthoglot.training.loop import Keep, Update, fit
+from orthoglot.training.loop import Keep, fit
 from orthoglot.training.progress import History, write_history
+from orthoglot.training.step import Update
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.emma_x import Phase

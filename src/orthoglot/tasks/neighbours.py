@@ -4,8 +4,8 @@ Each tile of x y^T is computed once, in float32, and gives candidates to its row
 rounds differently with other tiles and on other devices. Candidates too close to distinguish are therefore compared
 again in exact arithmetic, so that the neighbours depend on neither.
 
-Memory in addition to the vectors and the results: at most 512 MiB, 4 GiB on a GPU, and 100 bytes per vector and
-candidate, however many similarities there are.
+Memory in addition to the vectors and the results: at most 512 MiB, 6 GiB on a GPU, and 100 bytes per vector and
+candidate, however many similarities there are. A GPU also holds y, if that takes less than half of its free memory.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Rows and columns of a tile: 128 MiB of float32. On a GPU 2 GiB, so that copying a tile's columns takes less time than
 # their products.
 TILE, GPU_TILE = (4096, 8192), (32768, 16384)
+# Columns of a tile whose maxima are compared first.
+GROUP = 64
 # Candidates that are kept in addition to the neighbours that are wanted, and to half as many: distant neighbours are
 # close to each other.
 SPARE = 2
@@ -115,16 +117,21 @@ def candidates(
     same = y is x
     forward = empty(len(x))
     backward = forward if same else empty(len(y))
+    # On a GPU the columns stay where they are, unless they take more than half of its memory.
+    stay = torch.device(device).type == "cuda" and 2 * y.nbytes < torch.cuda.mem_get_info(device)[0]
+    kept: dict[int, Tensor] = {}
     for top in range(0, len(x), height):
         rows = torch.tensor(x[top : top + height], device=device)
         for left in range(top if same else 0, len(y), width):
-            products = rows @ torch.tensor(y[left : left + width], device=device).T
+            columns = kept[left] if left in kept else torch.tensor(y[left : left + width], device=device)
+            if stay:
+                kept[left] = columns
+            products = rows @ columns.T
             _renew(forward, top, products, left)
             # Of one list with itself, the columns that are rows of this tile have had their products.
             skipped = min(max(0, top + len(rows) - left), products.shape[1]) if same else 0
             if skipped < products.shape[1]:
-                # `topk` is slow along columns.
-                _renew(backward, left + skipped, products[:, skipped:].T.contiguous(), top)
+                _renew(backward, left + skipped, products[:, skipped:].T, top)
     return _arrays(forward), _arrays(backward)
 
 
@@ -134,10 +141,26 @@ def _renew(lists: tuple[Tensor, Tensor], first: int, products: Tensor, offset: i
 
     numbers, values = (part[first : first + len(products)] for part in lists)
     keep = values.shape[1]
-    best = products.topk(min(keep, products.shape[1]), dim=1, sorted=False)
-    both = torch.cat([values, best.values], dim=1).topk(keep, dim=1, sorted=False)
-    numbers.copy_(torch.cat([numbers, best.indices + offset], dim=1).gather(1, both.indices))
+    best, places = _best(products, min(keep, products.shape[1]))
+    both = torch.cat([values, best], dim=1).topk(keep, dim=1, sorted=False)
+    numbers.copy_(torch.cat([numbers, places + offset], dim=1).gather(1, both.indices))
     values.copy_(both.values)
+
+
+def _best(products: Tensor, keep: int) -> tuple[Tensor, Tensor]:
+    """The `keep` highest products of each row, in no order, and their columns.
+
+    They are in the groups of columns with the highest maxima: on a GPU `topk` of whole rows takes twice as long.
+    """
+    import torch
+
+    if products.shape[1] % GROUP or products.shape[1] <= keep * GROUP:
+        best = products.contiguous().topk(keep, dim=1, sorted=False)  # slow along columns
+        return best.values, best.indices
+    groups = products.unflatten(1, (-1, GROUP)).amax(2).topk(keep, dim=1, sorted=False).indices
+    columns = (groups[:, :, None] * GROUP + torch.arange(GROUP, device=products.device)).flatten(1)
+    best = products.gather(1, columns).topk(keep, dim=1, sorted=False)
+    return best.values, columns.gather(1, best.indices)
 
 
 def _arrays(lists: tuple[Tensor, Tensor]) -> Lists:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -33,9 +33,10 @@ from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.gathering import fits, gathered
-from orthoglot.training.loop import Update, fit
+from orthoglot.training.loop import fit
 from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.step import Update
 from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
 
 logger = logging.getLogger(__name__)
@@ -334,8 +335,10 @@ def train(
             partners=Draws(seed, "partners", split, *epoch),
         )
 
+    prepare = partial(pairs_of, maps, k)
+
     def pairs(batch: Batch) -> Pairs:
-        return pairs_of(maps, vectors, batch, k)
+        return prepare(*inputs(vectors, batch, device))
 
     # No epoch here: totals can be compared only if the validation partners stay the same (docs/papers.md#seed).
     held_out = batches("valid")
@@ -375,7 +378,10 @@ def train(
         model=nn.ModuleList([maps, objective]),
         updates=steps,
         # The maps do not move between a discriminator's update and theirs, so both use the same parts.
-        batches=lambda epoch, first: map(pairs, batches("train", epoch)[first:]),
+        batches=lambda epoch, first: (
+            inputs(vectors, batch, device) for batch in batches("train", epoch)[first:]
+        ),
+        prepare=prepare,
         validate=validate,
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
@@ -395,20 +401,31 @@ def train(
     return {name: tensor.cpu().numpy() for name, tensor in maps.state_dict().items()}, history
 
 
-def pairs_of(maps: Maps, vectors: Tensor, batch: Batch, n_languages: int) -> Pairs:
-    """Both sides of a batch, decomposed.
+def inputs(vectors: Tensor, batch: Batch, device: torch.device) -> tuple[Tensor, ...]:
+    """Sentence vectors (2B, D) of a batch, and its other tensors in their order, on the device of the maps.
 
     Args:
-        maps: of D numbers.
-        vectors: (N, D), the matrix of which the batch names rows; on the device of the maps or in host memory.
+        vectors: (N, D), the matrix of which the batch names rows; on the device or in host memory.
         batch: B pairs, where the vectors are.
-        n_languages: K.
+        device: of the maps.
     """
-    device = next(maps.parameters()).device
-    parts = maps(gathered(vectors, batch.rows, device))
+    ids: tuple[Tensor, ...] = (batch.language_id, batch.other, batch.peer, batch.active)
     if vectors.device.type != device.type:
-        batch = Batch(*(placed(getattr(batch, field.name), device) for field in fields(batch)))
-    return Pairs(parts, batch.language_id, batch.other, batch.peer, batch.active, n_languages)
+        ids = tuple(placed(tensor, device) for tensor in ids)
+    return gathered(vectors, batch.rows, device), *ids
+
+
+def pairs_of(
+    maps: Maps,
+    n_languages: int,
+    sentence: Tensor,
+    language_id: Tensor,
+    other: Tensor,
+    peer: Tensor,
+    active: Tensor,
+) -> Pairs:
+    """Both sides of a batch, decomposed; the tensors are those of `inputs`."""
+    return Pairs(maps(sentence), language_id, other, peer, active, n_languages)
 
 
 def updates(maps: Maps, objective: Objective, learning_rate: float) -> list[Update]:
@@ -419,7 +436,10 @@ def updates(maps: Maps, objective: Objective, learning_rate: float) -> list[Upda
         loss = torch.stack([adversary.discriminate(batch) for adversary in adversaries]).sum()
         return {"discriminator": loss, "total": loss}
 
+    def adam(parameters: list[nn.Parameter]) -> Adam:
+        # A graph of a step needs `capturable`.
+        return Adam(parameters, learning_rate, fused=True, capturable=parameters[0].is_cuda)
+
     theirs = [parameter for adversary in adversaries for parameter in adversary.parameters()]
-    ours = [*maps.parameters(), *objective.heads()]
-    first = [Update("discriminator", discriminate, Adam(theirs, learning_rate, fused=True))] if theirs else []
-    return [*first, Update("maps", objective, Adam(ours, learning_rate, fused=True))]
+    first = [Update("discriminator", discriminate, adam(theirs))] if theirs else []
+    return [*first, Update("maps", objective, adam([*maps.parameters(), *objective.heads()]))]

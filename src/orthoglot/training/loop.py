@@ -6,14 +6,12 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
 
 from orthoglot.errors import DataError
 from orthoglot.progress import track
@@ -32,6 +30,7 @@ from orthoglot.training.progress import (
     refuse_infinite,
 )
 from orthoglot.training.repeatable import repeatable
+from orthoglot.training.step import Graph, Update, Values, take
 
 SECONDS_BETWEEN_SAVES = 30.0
 # Saving may take this share of a training's time: 1 / 20.
@@ -41,24 +40,8 @@ SAVE_SHARE = 20
 WINDOW = 50
 FILE = "training.pt"
 Keep = Literal["best", "last"]
+Step = Callable[[Any], Iterable[tuple[Update, Values]]]
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class Update:
-    """One optimiser step per batch.
-
-    Attributes:
-        name: for messages, e.g. "maps".
-        loss: batch -> {term: scalar, ..., "total": scalar}; only `total` is differentiated.
-        optimizer: its parameters are the only ones that the step changes.
-        scheduler: stepped after each step of the optimiser, saved and restored.
-    """
-
-    name: str
-    loss: Callable[[Any], dict[str, Tensor]]
-    optimizer: Optimizer
-    scheduler: LRScheduler | None = None
 
 
 def fit(
@@ -78,6 +61,7 @@ def fit(
     keep: Keep = "best",
     criterion: Criterion = LOWEST_TOTAL,
     watch: Callable[[History], None] | None = None,
+    prepare: Callable[..., Any] | None = None,
 ) -> History:
     """Train until validation stops improving; the model is left in the state of its best epoch, or of its last.
 
@@ -104,6 +88,8 @@ def fit(
             epochs.
         criterion: which value decides the best epoch; of equal ones the first is best.
         watch: gets the history after each epoch.
+        prepare: makes what the updates get out of a batch, which is then a tuple of tensors of the same shapes in every
+            step; on CUDA the steps are replayed as a graph. None for batches that the updates take as they are.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; `total` of the last update), `valid.<term>`,
         `best` (1 if the best so far, else 0).
@@ -130,12 +116,19 @@ def fit(
     ticks = iter(track(range(steps_left), total=steps_left, label=label, unit="steps"))
     saves = _Saves(path, lambda: _state(model, updates, identity, progress, best))
     comparable = keep == "best" and patience is None
+    step: Step = partial(take, updates)
+    if prepare is not None and next(model.parameters()).is_cuda:
+        step = Graph(updates, prepare)
     while len(history) < max_epochs and not out_of_patience(history, patience):
         epoch = len(history)
         where = f"{label}: epoch {epoch}"
         with repeatable(model), _own_generators(model):
-            steps = batches(epoch, progress.step)
-            train = _train(model, updates, steps, seed, ticks, where, progress, saves, curves, comparable)
+            rest = batches(epoch, progress.step)
+            if prepare is not None and not isinstance(step, Graph):
+                rest = (prepare(*batch) for batch in rest)
+            train = _train(
+                model, updates, step, rest, seed, ticks, where, progress, saves, curves, comparable
+            )
         valid = _validate(model, validate, seed, where)
         improved = keep == "last" or criterion.improves(valid, history)
         if improved:
@@ -166,6 +159,7 @@ def fit(
 def _train(
     model: nn.Module,
     updates: Sequence[Update],
+    step: Step,
     batches: Iterable[Any],
     seed: int,
     ticks: Iterator[Any],
@@ -181,16 +175,10 @@ def _train(
     for batch in batches:
         # Processes that train together draw each their own.
         _seed_generators(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
-        for update in updates:
-            values = update.loss(batch)
+        rate = updates[-1].optimizer.param_groups[0]["lr"]
+        for update, values in step(batch):
             # On a CPU this checks them before the step, so that a bad batch never reaches the weights.
             terms.add(update.name, values, last=update is updates[-1])
-            update.optimizer.zero_grad(set_to_none=True)
-            values["total"].backward()
-            update.optimizer.step()
-            rate = update.optimizer.param_groups[0]["lr"]
-            if update.scheduler is not None:
-                update.scheduler.step()
         progress.step += 1
         progress.done += 1
         next(ticks, None)
