@@ -77,7 +77,7 @@ def run(part: Part) -> None:
         shim.write_text(f'#!/bin/sh\nexec {sys.executable} -m orthoglot "$@"\n')
         shim.chmod(0o755)
         environment = os.environ | {
-            "PYTHONPATH": f"{place / 'src'}",
+            "PYTHONPATH": os.pathsep.join([str(place / "src"), *sys.path]),
             "PATH": f"{shim.parent}{os.pathsep}{os.environ['PATH']}",
         }
         cores = min(8, os.cpu_count() or 1)

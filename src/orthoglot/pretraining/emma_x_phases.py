@@ -191,8 +191,7 @@ class EmmaXModel(PretrainingModel):
                 for start, size in zip(starts.tolist(), parts, strict=True)
             ]
         )
-        valid = torch.ones(len(vectors), len(candidates), dtype=torch.bool, device=device)
-        valid[torch.arange(len(columns), device=device), columns] = False
+        valid = torch.arange(len(candidates), device=device) != columns[:, None]
         sides = columns.split(parts)
         translations = torch.cat([sides[1], sides[0]]) if len(parts) > 1 else columns[:0]
         return Comparison(vectors, candidates, len(fresh), vectors @ candidates.T, valid, translations, mlm)

@@ -101,7 +101,8 @@ class Scatter:
 
         S_w' = (1 - s) S_w + s (tr S_w / D) I,   S_b' = (1 - r) M + r (tr M / D) I,   W = S_w'^(-1/2),
 
-        W S_b' W = U diag(w) U^T: differences have variance 1 in the directions W U, and meaning has variance w.
+        W S_b' W = U diag(w) U^T: differences have variance 1 in the directions W U, and meaning has variance w. The
+        largest number of a direction is positive.
 
         Raises:
             DataError: S_w' has no inverse, or translations have nothing in common.
@@ -120,7 +121,10 @@ class Scatter:
         ratio, turn = np.linalg.eigh(whiten @ between @ whiten)
         if ratio[-1] <= 0:
             raise DataError("translations are no more alike than other sentences of their languages")
-        return whiten @ turn, np.maximum(ratio, 0)
+        directions = whiten @ turn
+        # Eigenvectors have any sign, on each machine another.
+        largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
+        return directions * np.sign(largest), np.maximum(ratio, 0)
 
 
 def _isotropic(matrix: np.ndarray) -> np.ndarray:
