@@ -5,7 +5,7 @@
 # make test: set up, check style and types, run every test.
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
 # make links: fetch every file of the catalogue again, and compare it with fetched.lock; to be run on a schedule.
-# make cluster: set up, then the miniature workflow through a real Slurm of one node; needs root and Debian's packages
+# make cluster: set up, then the miniature workflow through a real Slurm of two nodes; needs root and Debian's packages
 # slurm-wlm and munge, and with accounting slurmdbd and mariadb-server. It fails where no test can run.
 # make gpu: set up, then prove and measure everything on a GPU; the page is measured-on-gpu/gpu.md (docs/gpu.md).
 PYTHON ?= python3

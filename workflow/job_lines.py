@@ -68,7 +68,9 @@ class JobLines(logging.Formatter):
             values = record.__dict__
             # A job that stopped before it wrote has the log of an earlier run, or none.
             logs = [log for log in values["log"] if written(log) not in (None, self.logs.get(log))]
-            where = ", ".join(logs) or "it wrote no log, see .snakemake/log"
+            # Of a job that a cluster refused, the executor says why.
+            said = (values.get("rule_msg") or "it wrote no log, see .snakemake/log").splitlines()[0]
+            where = ", ".join(logs) or said
             return f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {where}"
         if event != LogEvent.PROGRESS:
             text = self.inner.format(record)

@@ -288,9 +288,12 @@ class Plan:
         job, device = self.of_key(key), self.params.device
         # Evaluations search on a GPU only where it is asked for.
         found = device == "auto" and job.verb != "evaluate" and any(Path("/dev").glob("nvidia[0-9]*"))
-        there = device.startswith("cuda") or found
-        encoder = job.settings.get("encoder")
-        return int(there) * (encoder.get("processes", 1) if isinstance(encoder, dict) else 1)
+        return int(device.startswith("cuda") or found) * self.processes(key)
+
+    def processes(self, key: str) -> int:
+        """How many processes train an encoder together; 1 for other jobs."""
+        encoder = self.of_key(key).settings.get("encoder")
+        return int(encoder.get("processes", 1)) if isinstance(encoder, dict) else 1
 
     @functools.cached_property
     def unread(self) -> str:

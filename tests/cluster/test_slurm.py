@@ -1,4 +1,4 @@
-"""The miniature workflow through a real Slurm of one node: the bytes of a local run, also where jobs are lost."""
+"""The miniature workflow through a real Slurm of two nodes: the bytes of a local run, also where jobs are lost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from engine_runs import digests
+from engine_runs import digests, folders
 from real_run import LINKED
-from slurm_cluster import SlurmCluster, missing
+from slurm_cluster import GPUS, SlurmCluster, missing
 from small_checkpoint import write_checkpoint
 from workspace import Workspace
 
@@ -22,6 +22,7 @@ pytestmark = [
         find_spec("snakemake_executor_plugin_slurm") is None, reason="pip install -e '.[slurm]'"
     ),
 ]
+ACCOUNTED = pytest.mark.skipif(bool(missing(accounting=True)), reason=missing(accounting=True))
 # Jobs that are lost on purpose.
 LOST = 8
 LOCAL = "snakemake", "--cores", "2"
@@ -39,11 +40,17 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def expected(fresh: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Digests of what a local run makes."""
+def local(fresh: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """After a run without Slurm."""
     workspace = fresh.copy(tmp_path_factory.mktemp("local") / "w")
     workspace.run(*LOCAL)
-    return digests(workspace)
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def expected(local: Workspace) -> dict[str, str]:
+    """Digests of what a local run makes."""
+    return digests(local)
 
 
 @pytest.fixture
@@ -64,28 +71,45 @@ def test_all_of_mini_has_the_bytes_of_a_local_run(
     assert "up to date" in workspace.run("dvc", "status").stdout
 
 
-def test_the_methods_of_an_encoder_may_be_one_job_of_the_cluster(
+def test_a_job_of_all_methods_of_an_encoder_goes_on_after_it_was_cancelled(
     fresh: Workspace, expected: dict[str, str], cluster: SlurmCluster, tmp_path: Path
 ) -> None:
     workspace = fresh.copy(tmp_path / "w")
     grouped = "--groups", "decompose=methods", "evaluate=methods", "--group-components", "methods=20"
-    text = workspace.run(*cluster.inside, *WITHOUT, *grouped).stdout
-    methods = re.findall(r"done: (?:evaluations|models/mini/decomposers)/", text)
-    assert cluster.submitted() == len(workspace.done_in(text)) - len(methods) + 1
+    command = *cluster.inside, *WITHOUT, *grouped, "--retries", "0"
+    process = workspace.start(*command)
+    while process.poll() is None and not list(workspace.folder.glob("evaluations/mini/*/*/receipt/*.json")):
+        time.sleep(0.1)
+    (group,) = cluster.jobs("RUNNING")
+    cluster.cancel(group)
+    first = workspace.done_in(process.finish())
+    assert process.returncode
+    methods = re.compile("evaluations/|models/mini/decomposers/")
+    kept = {folder for folder in folders(workspace) if methods.match(folder)}
+    again = workspace.done_in(workspace.run(*command).stdout)
+    assert kept
+    assert not kept & {*again}
     assert digests(workspace) == expected
+    assert cluster.submitted() == len([folder for folder in first + again if not methods.match(folder)]) + 2
 
 
-def test_an_encoder_trained_elsewhere_takes_the_cores_of_the_profile(
+def test_trainings_take_the_cores_of_all_their_processes_and_other_encoders_those_of_the_profile(
     fresh: Workspace, cluster: SlurmCluster, tmp_path: Path
 ) -> None:
-    workspace, vectors = fresh.copy(tmp_path / "w"), "embeddings/mini/linked"
+    workspace, together = fresh.copy(tmp_path / "w"), ("ems-mini", "emma-x-mini")
     write_checkpoint(workspace.folder / "texts/linked")
-    workspace.edit(presets__mini__encoders=["linked"], encoders__linked=LINKED)
-    local = workspace.copy(tmp_path / "local")
-    local.run("snakemake", "--cores", "8", vectors)
-    workspace.run(*cluster.inside, *WITHOUT, "--", vectors)
+    workspace.edit(
+        presets__mini__encoders=[*together, "linked"],
+        encoders__linked=LINKED,
+        **{f"encoders__{name}__processes": 2 for name in together},
+    )
+    local, targets = workspace.copy(tmp_path / "local"), ("stage_encoders", "embeddings/mini/linked")
+    local.run("snakemake", "--cores", "8", *targets)
+    workspace.run(*cluster.inside, *WITHOUT, "--", *targets)
     assert digests(workspace) == digests(local)
-    assert "NumCPUs=8 " in cluster.run("scontrol", "show", "jobs")
+    asked = cluster.run("scontrol", "show", "jobs")
+    assert "NumCPUs=8 " in asked
+    assert asked.count("TRES=cpu=2,mem=32000M,node=1,") == len(together)
 
 
 def test_jobs_that_are_cancelled_or_killed_change_no_byte(
@@ -115,14 +139,38 @@ def test_jobs_that_are_cancelled_or_killed_change_no_byte(
     assert cluster.submitted() >= done + LOST // 2
 
 
-@pytest.mark.skipif(bool(missing(accounting=True)), reason=missing(accounting=True))
-def test_a_cluster_with_accounting(fresh: Workspace, expected: dict[str, str], tmp_path: Path) -> None:
+@ACCOUNTED
+def test_a_cluster_with_accounting_takes_methods_as_arrays_of_jobs(
+    fresh: Workspace, expected: dict[str, str], tmp_path: Path
+) -> None:
     workspace = fresh.copy(tmp_path / "w")
+    arrays = "--slurm-array-jobs", "decompose,evaluate", "--jobs", "1000"
     with SlurmCluster(tmp_path / "slurm", accounting=True) as cluster:
-        text = workspace.run(*cluster.inside, *SLURM).stdout
-        assert cluster.submitted() == len(workspace.done_in(text)) > 15
-        accounts = cluster.run(
-            "sacct", "--allocations", "--noheader", "--parsable2", "--format=state,account"
-        )
+        done = workspace.done_in(workspace.run(*cluster.inside, *SLURM, *arrays).stdout)
+        rows = cluster.sacct("jobid,state,account", "--allocations")
+        submitted = cluster.submitted()
     assert digests(workspace) == expected
-    assert set(accounts.split()) == {"COMPLETED|root"}
+    assert {(state, account) for _, state, account in rows} == {("COMPLETED", "root")}
+    assert len(rows) == len(done) > 15
+    tasks = [number for number, _, _ in rows if "_" in number]
+    assert len(tasks) >= 3
+    assert submitted == len(rows) - len(tasks) + len({number.partition("_")[0] for number in tasks})
+
+
+@ACCOUNTED
+def test_a_training_asks_for_a_gpu_of_one_node_for_each_of_its_processes(
+    local: Workspace, tmp_path: Path
+) -> None:
+    """Slurm counts what it takes for GPUs; the training itself fails for want of them."""
+    workspace, encoder = local.copy(tmp_path / "w"), "models/mini/encoders/ems-mini"
+    with SlurmCluster(tmp_path / "slurm", accounting=True) as cluster:
+        command = *cluster.inside, *SLURM, "--retries", "0", "--", encoder
+        workspace.edit(device="cuda", **{"encoders__ems-mini__processes": GPUS})
+        workspace.run(*command, check=False)
+        job, *steps = cluster.sacct("nnodes,ncpus,alloctres")
+        workspace.edit(**{"encoders__ems-mini__processes": GPUS + 1})
+        text = workspace.run(*command, check=False).stdout
+    for nodes, cores, granted in (job, steps[-1]):
+        assert (nodes, cores) == ("1", str(GPUS))
+        assert f"gres/gpu={GPUS}" in granted.split(",")
+    assert "Requested node configuration is not available" in text

@@ -1,4 +1,4 @@
-"""A one-node Slurm of Debian's packages slurm-wlm and munge, in a folder and namespaces of its own.
+"""A Slurm of two nodes of Debian's packages slurm-wlm and munge, in a folder and namespaces of its own.
 
 Its configuration is mounted over /etc/slurm for its processes alone, as Snakemake's plug-in removes SLURM_CONF from the
 environment of jobs. Its processes end with the first of them. It listens on the loopback address.
@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import socket
+import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 ETC = Path("/etc/slurm")
 ACCOUNTED = """\
 AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageTRES=gres/gpu
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort={port}
 AccountingStoragePass={folder}/munge/socket
@@ -44,13 +46,14 @@ StorageLoc=slurm
 LogFile={folder}/accounting.log
 PidFile={folder}/accounting.pid
 """
-# The node claims more than the machine has: jobs of tests are small, and several should run at once.
-CPUS, MEMORY_MB = 8, 200_000
+# Each node claims more than the machine has: jobs of tests are small, and several should run at once.
+NODES = "first", "second"
+CPUS, MEMORY_MB, GPUS = 8, 200_000, 4
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller}
-SlurmdPort={node}
+GresTypes=gpu
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -66,12 +69,12 @@ SchedulerParameters=sched_interval=1,bf_interval=1
 MpiDefault=none
 JobCompType=jobcomp/none
 StateSaveLocation={folder}/controller
-SlurmdSpoolDir={folder}/node
+SlurmdSpoolDir={folder}/%n
 SlurmctldPidFile={folder}/controller.pid
-SlurmdPidFile={folder}/node.pid
+SlurmdPidFile={folder}/%n.pid
 SlurmctldLogFile={folder}/controller.log
-SlurmdLogFile={folder}/node.log
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} State=UNKNOWN
+SlurmdLogFile={folder}/%n.log
+NodeName=DEFAULT CPUs={cpus} RealMemory={memory} Gres=gpu:{gpus}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -100,14 +103,16 @@ class SlurmCluster:
         self._first: subprocess.Popen[bytes]
 
     def __enter__(self) -> Self:
-        for name in ("etc", "munge", "controller", "node"):
+        for name in ("etc", "munge", "controller", *NODES):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "munge/key").write_bytes(os.urandom(1024))
         (self.folder / "munge/key").chmod(0o600)
         host = socket.gethostname().partition(".")[0]
-        ports = {"controller": _free_port(), "node": _free_port()}
-        sizes = {"cpus": CPUS, "memory": MEMORY_MB}
-        settings = CONFIGURATION.format(host=host, folder=self.folder, **ports, **sizes)
+        sizes = {"cpus": CPUS, "memory": MEMORY_MB, "gpus": GPUS}
+        settings = CONFIGURATION.format(host=host, folder=self.folder, controller=_free_port(), **sizes)
+        settings += "".join(
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={_free_port()}\n" for name in NODES
+        )
         if self._accounting:
             port, database = _free_port(), _free_port()
             settings += ACCOUNTED.format(folder=self.folder, port=port)
@@ -115,6 +120,10 @@ class SlurmCluster:
             (self.folder / "etc/slurmdbd.conf").write_text(text)
             (self.folder / "etc/slurmdbd.conf").chmod(0o600)
         (self.folder / "etc/slurm.conf").write_text(settings)
+        # In place of GPUs, which Slurm counts and does not look at: devices like /dev/null.
+        for number in range(GPUS):
+            os.mknod(self.folder / f"gpu{number}", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        (self.folder / "etc/gres.conf").write_text(f"Name=gpu File={self.folder}/gpu[0-{GPUS - 1}]\n")
         # A shell that waits collects the processes that lose their parents.
         script = f"mount --bind {shlex.quote(str(self.folder / 'etc'))} {ETC} && while sleep 1; do :; done"
         apart = "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"
@@ -131,9 +140,11 @@ class SlurmCluster:
             if self._accounting:
                 self._keep_accounts(database)
             self.run("slurmctld")
-            self.run("slurmd")
+            for name in NODES:
+                self.run("slurmd", "-N", name)
+            idle = f"{len(NODES)} idle\n"
             _wait(
-                lambda: self.run("sinfo", "-h", "-o", "%T", check=False) == "idle\n", "the node", self.folder
+                lambda: self.run("sinfo", "-h", "-o", "%D %T", check=False) == idle, "the nodes", self.folder
             )
         except BaseException:
             self._first.kill()
@@ -182,8 +193,13 @@ class SlurmCluster:
         chosen = ("-t", ",".join(states)) if states else ()
         return self.run("squeue", "-h", "-o", "%A", *chosen).split()
 
+    def sacct(self, columns: str, *options: str) -> list[list[str]]:
+        """These columns of the jobs, and without `--allocations` of their steps, as accounting has them."""
+        rows = self.run("sacct", "--noheader", "--parsable2", f"--format={columns}", *options).splitlines()
+        return [row.split("|") for row in rows]
+
     def submitted(self) -> int:
-        """How many jobs have been submitted in all."""
+        """How many jobs have been submitted in all; an array is one."""
         return (self.folder / "controller.log").read_text().count("_slurm_rpc_submit_batch_job: JobId=")
 
     def cancel(self, number: str) -> None:
@@ -192,7 +208,8 @@ class SlurmCluster:
 
     def kill(self, number: str) -> None:
         """Kill the processes of a running job, as the kernel does where memory ends."""
-        listed = self.run("scontrol", "listpids", number, check=False).splitlines()[1:]
+        node = self.run("squeue", "-h", "-o", "%N", "-j", number, check=False).strip()
+        listed = self.run("scontrol", "listpids", number, node, check=False).splitlines()[1:]
         for process in [line.split()[0] for line in listed]:
             self.run("kill", "-9", process, check=False)
 

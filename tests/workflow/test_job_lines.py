@@ -83,6 +83,9 @@ def test_a_failure_names_the_folder_and_a_log_of_this_run_alone(
     said(lines, LogEvent.JOB_INFO, " Rule: prepare", **values)
     unwritten = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)
     assert unwritten == "failed: data/mini/bitext/a-b; it wrote no log, see .snakemake/log"
+    cause = {"rule_msg": "SLURM sbatch failed: no node has so many GPUs\n    sbatch call:"}
+    refused = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values, **cause)
+    assert refused == "failed: data/mini/bitext/a-b; SLURM sbatch failed: no node has so many GPUs"
     log.write_text("this run")
     line = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)
     assert line == f"failed: data/mini/bitext/a-b; {log}"

@@ -56,8 +56,8 @@ def job_of(folder):
 
 
 def gpu(wildcards):
-    """Resource function: how many GPUs the job takes."""
-    return plan.gpus(wildcards.key)
+    """Resource function: how many GPUs the job takes; where a cluster runs it, all that it was given."""
+    return plan.gpus(wildcards.key) if workflow.is_main_process else 0
 
 
 def cores(wildcards):

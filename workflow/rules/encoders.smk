@@ -37,8 +37,9 @@ rule pretrain:
         "../envs/orthoglot.yaml"
     threads: cores
     resources:
-        mem_mb=16000,
+        mem_mb=lambda wildcards: 16000 * plan.processes(wildcards.key),
         runtime=1440,
+        nodes=1,
         gpu=gpu,
     params:
         job=job,
