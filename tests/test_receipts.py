@@ -103,6 +103,23 @@ def test_files_that_the_record_knows_are_not_read_again(
     assert len(read) == 2
 
 
+def test_files_of_the_future_are_read_until_the_clock_that_was_set_back_has_caught_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(folder)
+    read: list[Path] = []
+    digest, now = receipts.file_digest, time.time_ns
+    monkeypatch.setattr(receipts, "file_digest", lambda file: read.append(file) or digest(file))
+    monkeypatch.setattr(receipts.time, "time_ns", lambda: now() - 24 * 60 * 60 * 10**9)
+    for times in (1, 2):
+        assert receipts.read_key(folder, record=True) == KEY
+        assert len(read) == 2 * times
+    flip(folder / "weights", keep_time=True)
+    assert receipts.read_key(folder, record=True) is None
+    monkeypatch.setattr(receipts.time, "time_ns", lambda: now() + 24 * 60 * 60 * 10**9)
+    assert receipts.read_key(folder, record=True) is None
+
+
 def test_a_damaged_record_is_no_record(folder: Path) -> None:
     remember(folder)
     record = receipts.VERIFIED / f"{folder}.json"

@@ -10,7 +10,6 @@ import fcntl
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,13 +42,22 @@ class Bridge:
         self.workflow = workflow
         self.plan = plan
         self.again = again
-        self.started = time.time()
+        self.logs: dict[str, int | None] = {}  # when each was last written before this run
+        execute, build_dag = workflow.execute, workflow._build_dag
+
+        def build_dag_by_receipts() -> None:
+            workflow.dag.check_output_mtime = _accept
+            if workflow.is_main_process:
+                # Snakemake sees only that a receipt exists; if it is needed, its job runs again.
+                workflow.dag.forcefiles.update(plan.damaged())
+            build_dag()
+
+        workflow._build_dag = build_dag_by_receipts
         if not workflow.is_main_process:
             return
         if plan.unread:
             logger.warning(plan.unread)
         self._drop_conda_if_absent()
-        execute, build_dag = workflow.execute, workflow._build_dag
 
         def execute_alone(*arguments: Any, **named: Any) -> Any:
             if workflow.output_settings.dryrun:
@@ -59,17 +67,12 @@ class Bridge:
                 self._prepare()
             return execute(*arguments, **named)
 
-        def build_dag_with_damaged_folders() -> None:
-            # Snakemake sees only that a receipt exists; if it is needed, its job runs again.
-            workflow.dag.forcefiles.update(plan.damaged())
-            build_dag()
-
-        workflow.execute, workflow._build_dag = execute_alone, build_dag_with_damaged_folders
+        workflow.execute = execute_alone
 
     def repeat_causes(self) -> None:
         """After a failed run, print the cause of each failed job once more, at the end."""
         for log in sorted(Path("logs").rglob("*.log")):
-            if log.stat().st_mtime >= self.started:
+            if job_lines.written(str(log)) != self.logs.get(str(log)):
                 lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
                 if lines and lines[-1].startswith("orthoglot: "):
                     logger.error(f"{log}: {lines[-1].removeprefix('orthoglot: ')}")
@@ -143,6 +146,7 @@ class Bridge:
             # A killed `dvc repro` leaves its Snakemake running, for example.
             logger.warning("another run is at work in this folder: waiting for its end")
             fcntl.flock(self._running, fcntl.LOCK_EX)
+        self.logs = {str(log): job_lines.written(str(log)) for log in Path("logs").rglob("*.log")}
         for lock in Path(".snakemake/locks").glob("*.lock"):
             logger.warning(f"removing {lock}, left by a run that was killed")
             lock.unlink()
@@ -151,3 +155,7 @@ class Bridge:
         for folder in (f"models/{name}/tokens", "tables", f"ablation/{name}", "exported"):
             Path(folder).mkdir(parents=True, exist_ok=True)
         digests.save_cache()
+
+
+async def _accept(*_: Any) -> None:
+    """Stands for Snakemake's check that a result is newer than what its job read, which a clock set back breaks."""

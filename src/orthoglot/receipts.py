@@ -47,7 +47,8 @@ class Receipt(NamedTuple):
 class Record:
     """Which files were compared by digest, by their state then: device, inode, size, and times of change.
 
-    No program can set the time at which an inode changed, so new bytes are a new state, whatever their size and time.
+    The clock alone sets the time at which an inode changed, so new bytes are a new state, whatever their size and date,
+    but where the clock is set back to the very nanosecond (docs/reliability.md).
 
     Args:
         folder: whose files these are, relative to the working directory.

@@ -231,14 +231,23 @@ def test_an_answer_that_is_not_json_is_refused(server: OpusServer) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "least", "most"),
-    [("7", 7, 7), ("100000", 120, 120), ("1e9", 0, 1), ("soon", 0, 1), ("-5", 0, 1), ("a date", 50, 60)],
+    [
+        ("7", 7, 7),
+        ("100000", 120, 120),
+        ("1e9", 0, 1),
+        ("soon", 0, 1),
+        ("-5", 0, 1),
+        ("a date", 50, 60),
+        ("a past date", 0, 1),
+    ],
 )
 def test_a_server_is_asked_again_after_the_pause_that_it_wants_but_not_after_hours(
     asked: str, least: float, most: float, server: OpusServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(module.time, "sleep", pauses.append)
-    asked = formatdate(time.time() + 60, usegmt=True) if asked == "a date" else asked
+    dates = {"a date": 60, "a past date": -86400}
+    asked = formatdate(time.time() + dates[asked], usegmt=True) if asked in dates else asked
     server.faults["file.bin"] = [f"429 after {asked}"]
     assert _get(server, tmp_path) == DIGEST
     assert len(pauses) == 1
