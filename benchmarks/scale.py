@@ -1,0 +1,139 @@
+"""What the papers' presets, a billion pairs and mining among billions would take, from rates that were measured.
+
+    python benchmarks/scale.py                                 # the table of docs/scale.md
+    python benchmarks/scale.py --core 0.05 --gpu 3 --terabyte 20    # other prices
+
+Every rate names the page that it is from. Nothing here has been run at these sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from math import ceil
+
+HOUR, MEGA, GIGA, TERA = 3600, 10**6, 10**9, 10**12
+
+# Sentence pairs, or lines, of one core in a second.
+PREPARED = 48_000  # docs/results/ems-62-slice.md
+LINES_TO_IDS = 50_564  # docs/benchmarks/tokenisation.md
+# Bytes of a pair in an archive, and its prepared share: the preset emma-x of `orthoglot plan`, docs/data.md.
+ARCHIVE, PREPARED_SHARE = 267.5 * GIGA / 3_115_291_462, 1.10
+# Of a sentence, 8,291 a step of 304 sentences (docs/benchmarks/gpu/encoders.json); bytes of an id.
+TOKENS, ID = 27, 4
+# An H100, docs/benchmarks/gpu.md. Sentences a second of LaBSE's shape; a large one has 3.6 times the products.
+FLOAT32, BFLOAT16, LARGE = 8_459, 25_846, 3.6
+EMS, PHASE_2 = 16.2, 2.70  # steps a second
+EXACT = 80 / 1e12  # seconds a comparison of 768 numbers, both directions
+# Seconds a step at 768 numbers, and an epoch of SEED on 2.5 M pairs, docs/benchmarks/gpu/decomposers.json.
+DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.0066, 0.0092, 0.0074, 0.0096
+SEED_EPOCH = 34.9
+EPOCHS, BATCH = 40, 512  # assumed, as there
+TO_CELLS = 116_079  # vectors a second to the nearest 3 of 1 M cells, docs/benchmarks/scale.md
+# Files of a job with its receipt, by counting a run of `mini`: docs/benchmarks/scale.md.
+PAIR, VECTORS, METHOD, SCORES, ENCODER, RESULTS = 5, 5, 4, 6, 7, 12
+
+
+@dataclass(frozen=True)
+class Need:
+    """What something takes: bytes that are fetched and that are kept, hours, files."""
+
+    name: str
+    download: float
+    disk: float
+    cores: float
+    gpus: float
+    files: int
+
+
+def needs() -> list[Need]:
+    """A row for each size; vectors are float32 where nothing else is said."""
+    oracle, seed, ems, emma = 5_500_225, 2_500_000, 156_177_579, 3_115_291_462
+    text, every = 2 * oracle, 2 * (1024 + 1024 + 768) * oracle * 4
+    steps = EPOCHS * 0.9 * oracle / BATCH
+    # The fifth method, `oracle`, is taken as `dream+oracle`.
+    fits = 3 * steps * (DREAM + 2 * DREAM_ORACLE + MEAT + MEAT_ORACLE) / HOUR
+    encoding = text * (2 + LARGE) / FLOAT32 / HOUR
+    archives = seed * ARCHIVE
+    ids = 2 * TOKENS * ID
+    billion = GIGA * ARCHIVE
+    return [
+        Need("`oracle`", 1.76 * GIGA, 2.42 * GIGA + every, 0.07, encoding + fits, files(12, 3, 5, oracle)),
+        Need(
+            "`seed-qe`",
+            archives,
+            archives * (1 + PREPARED_SHARE) + 2 * 2 * seed * 768 * 4,
+            seed / PREPARED / HOUR,
+            2 * (2 * seed / FLOAT32 + EPOCHS * SEED_EPOCH) / HOUR,
+            files(6, 2, 1, seed),
+        ),
+        Need(
+            "`ems-62`",
+            47.6 * GIGA,
+            60.0 * GIGA + ems * ids,
+            3.4 + 2 * ems / LINES_TO_IDS / HOUR,
+            733_176 / EMS / HOUR,
+            files(61, 1, 1, ems),
+        ),
+        Need(
+            "`emma-x`",
+            267.5 * GIGA,
+            561.8 * GIGA + emma * ids,
+            18.0 + 2 * emma / LINES_TO_IDS / HOUR,
+            200_000 / PHASE_2 / HOUR,
+            files(105, 2, 1, emma),
+        ),
+        Need(
+            "1 G pairs, 200 languages, prepared",
+            billion,
+            billion * (1 + PREPARED_SHARE),
+            GIGA / PREPARED / HOUR,
+            0,
+            files(200, 0, 0, GIGA),
+        ),
+        Need(
+            "their 2 G sentences encoded, bfloat16, stored as float16",
+            0,
+            2 * GIGA * 768 * 2,
+            0,
+            2 * GIGA / BFLOAT16 / HOUR,
+            2 * ceil(2 * GIGA / 4096),
+        ),
+        Need("1 G by 1 G searched, exact", 0, 2 * GIGA * 768 * 2, 0, GIGA**2 * EXACT / HOUR, 2_000),
+        Need("the same, 3 of a million cells", 0, 2 * GIGA * 384 * 2, 0, 2 * GIGA / TO_CELLS / HOUR, 2_000),
+    ]
+
+
+def files(pairs: int, encoders: int, methods: int, rows: int) -> int:
+    """Files of a preset, with `original` and `centering`; training text has one for each million pairs."""
+    each = (methods + 1) * METHOD + (methods + 2) * SCORES + VECTORS + ENCODER
+    return pairs * PAIR + rows // MEGA + encoders * each + RESULTS
+
+
+def size(number: float) -> str:
+    """Bytes as a person reads them."""
+    unit, name = (TERA, "TB") if number >= TERA else (GIGA, "GB")
+    return f"{number / unit:.1f} {name}" if number else "–"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--core", type=float, default=0.05, help="price of an hour of one core")
+    parser.add_argument("--gpu", type=float, default=3.0, help="price of an hour of an H100")
+    parser.add_argument("--terabyte", type=float, default=20.0, help="price of a terabyte for a month")
+    price = parser.parse_args()
+    names = ("What", "Download", "Disk", "Core hours", "GPU hours", "Cost", "Files")
+    sys.stdout.write(f"| {' | '.join(names)} |\n{'|---' * len(names)}|\n")
+    for need in needs():
+        cost = need.cores * price.core + need.gpus * price.gpu + need.disk / TERA * price.terabyte
+        hours = [f"{value:,.1f}" if value else "–" for value in (need.cores, need.gpus)]
+        cells = [need.name, size(need.download), size(need.disk), *hours, f"{cost:,.0f}", f"{need.files:,}"]
+        sys.stdout.write(f"| {' | '.join(cells)} |\n")
+
+
+if __name__ == "__main__":
+    main()
