@@ -6,13 +6,17 @@ from snakemake.utils import min_version
 min_version("9.20")
 sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"]
 
-from bridge import Bridge
+from bridge import IMAGE, Bridge
 from orthoglot import config as parameters
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, PAPERS, SUITES
 from plan import STAGES, Plan
 
 plan = Plan(parameters.load(Path("params.yaml"), config))
 bridge = Bridge(workflow, plan, lambda: Plan(parameters.load(Path("params.yaml"))))
+
+
+# Counts with `--sdm apptainer` alone. Its user builds the image: none is published (docs/run.md#containers).
+container: IMAGE
 
 
 include: "workflow/rules/common.smk"

@@ -1,7 +1,8 @@
 """Keeps Snakemake and DVC in step; imported by the Snakefile.
 
 Which jobs run is decided by the plan (plan.py) and Snakemake. This module waits for a run that is still at work,
-records finished stages with DVC, repeats the causes of failures, and makes `--use-conda` work without conda.
+records finished stages with DVC, repeats the causes of failures, makes `--use-conda` work without conda, and asks for
+the image of `--sdm apptainer`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from plan import STAGES, Plan
 from why import reasons
 
 LOCK = Path(".cache/run.lock")
+IMAGE = "orthoglot.sif"  # in which jobs run with `--sdm apptainer`
 ON_DEMAND = "on_demand"  # the stage of dvc.yaml whose results only a named target, or a command, makes
 
 
@@ -58,6 +60,7 @@ class Bridge:
         if plan.unread:
             logger.warning(plan.unread)
         self._drop_conda_if_absent()
+        self._require_image()
 
         def execute_alone(*arguments: Any, **named: Any) -> Any:
             if workflow.output_settings.dryrun:
@@ -132,6 +135,13 @@ class Bridge:
                 "--use-conda: there is no conda on PATH; rules run in the current Python environment"
             )
             settings.deployment_method = set(settings.deployment_method) - {DeploymentMethod.CONDA}
+
+    def _require_image(self) -> None:
+        methods = self.workflow.deployment_settings.deployment_method
+        if DeploymentMethod.APPTAINER in methods and not Path(IMAGE).is_file():
+            raise ConfigError(
+                f"--sdm apptainer: there is no {IMAGE}; docs/run.md#containers says how to build it"
+            )
 
     def _prepare(self) -> None:
         """Wait for a run that is at work, and clear the lock of one that was killed.
