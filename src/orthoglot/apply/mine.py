@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +16,8 @@ from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
-from orthoglot.tasks.margins import Margin, Mined, Strategy, candidates
-from orthoglot.tasks.margins import mine as by_margin
+from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates_found, mine_found
+from orthoglot.tasks.neighbours import Nearest
 from orthoglot.tasks.search import check_search, search
 from orthoglot.text.keys import normalised
 
@@ -34,8 +35,8 @@ class Side(NamedTuple):
         blank: blank lines among them.
     """
 
-    sentences: list[str]
-    lines: list[int]
+    sentences: Sequence[str]
+    lines: Sequence[int]
     total: int
     blank: int
 
@@ -98,12 +99,28 @@ def mine(
         if len(wrong := not_finite(vectors)):
             raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
     found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
-    pairs = candidates(x, y, found, margin, best) if best > 1 else by_margin(x, y, found, margin, retrieval)
+    how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
+    return by_margin(found, both_cosines(x, y, found), **how), facts
+
+
+def by_margin(
+    found: Nearest,
+    cosine: Nearest,
+    *,
+    margin: Margin,
+    retrieval: Strategy,
+    threshold: float | None,
+    best: int,
+) -> Mined:
+    """The pairs among neighbours whose cosines are known; arguments as of `mine`."""
     if best > 1:
+        pairs = candidates_found(found, cosine, margin, best)
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
+    else:
+        pairs = mine_found(found, cosine, margin, retrieval)
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
-    return pairs, facts
+    return pairs
 
 
 def side_vectors(
@@ -152,16 +169,19 @@ def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
         partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def about_pairs(pairs: Sequence[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:
+def about_pairs(pairs: Iterable[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:
     """What a reader checks before believing the pairs: copies, the ratio of lengths, a histogram of margins."""
-    if not pairs:
+    ratios, copies = array("d"), 0
+    for source, target in pairs:
+        ratios.append(len(source) / len(target))
+        copies += normalised(source) == normalised(target)
+    if not ratios:
         return {"pairs": 0}
-    ratios = np.array([len(source) / len(target) for source, target in pairs])
     low, middle, high = np.quantile(ratios, [0.05, 0.5, 0.95]).round(3).tolist()
     counts, edges = np.histogram(margins, bins=BINS)
     return {
-        "pairs": len(pairs),
-        "copies": sum(normalised(source) == normalised(target) for source, target in pairs),
+        "pairs": len(ratios),
+        "copies": copies,
         "length_ratio": {"5%": low, "median": middle, "95%": high},
         "margins": {"edges": edges.round(4).tolist(), "counts": counts.tolist()},
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -91,22 +92,8 @@ class Model:
             from orthoglot.apply import ready
 
             folder = ready.default()
-        folder = Path(folder)
-        if (folder / "encoder.json").is_file():
-            check_whole(folder)
-            return cls._of_encoder(folder, device, precision)
-        if not (folder / META).is_file() and (folder / "modules.json").is_file():
-            with TemporaryDirectory() as place:
-                link_folder(Checkpoint(str(folder.resolve()), prefix=_default_prompt(folder)), Path(place))
-                return cls._of_encoder(Path(place), device, precision)
-        decomposer, home = opened(folder)
-        parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
-        made_by = hashlib.sha256(b"".join(parts)).hexdigest()
-        return cls(load_encoder(home, device, precision), decomposer, _made_by(made_by, precision))
-
-    @classmethod
-    def _of_encoder(cls, folder: Path, device: str, precision: Precision) -> Self:
-        return cls(load_encoder(folder, device, precision), None, _made_by(identity(folder), precision))
+        with _parts_of(Path(folder)) as (home, decomposer, made_by):
+            return cls(load_encoder(home, device, precision), decomposer, _made_by(made_by, precision))
 
     def encode(
         self,
@@ -206,6 +193,28 @@ class Model:
             return self.encoder.encode(texts, language or "", batch_tokens, progress or None)
         with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
             return self.encoder.encode(texts, language or "", batch_tokens, bar.update)
+
+
+def identity_of(folder: Path, precision: Precision) -> tuple[str, str]:
+    """The `identity` and the `usual_part` of the model of a folder, whose weights are not loaded; see `Model.load`."""
+    with _parts_of(folder) as (_, decomposer, made_by):
+        return _made_by(made_by, precision), "meaning" if decomposer else "sentence"
+
+
+@contextmanager
+def _parts_of(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
+    """The encoder's folder, the decomposer, and the SHA-256 of both."""
+    if (folder / "encoder.json").is_file():
+        check_whole(folder)
+        yield folder, None, identity(folder)
+    elif not (folder / META).is_file() and (folder / "modules.json").is_file():
+        with TemporaryDirectory() as place:
+            link_folder(Checkpoint(str(folder.resolve()), prefix=_default_prompt(folder)), Path(place))
+            yield Path(place), None, identity(Path(place))
+    else:
+        decomposer, home = opened(folder)
+        parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
+        yield home, decomposer, hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _made_by(identity: str, precision: Precision) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 def text_vectors(
     model: Model,
-    sentences: Sequence[str],
+    sentences: Iterable[str],
     output: Path,
     *,
     part: str = "meaning",
@@ -38,7 +38,7 @@ def text_vectors(
 
     Args:
         model: an encoder, or an encoder with a decomposer.
-        sentences: without blank ones.
+        sentences: without blank ones; can be read more than once.
         output: .npy file.
         part: see `Model.encode`, as are `language` and `partner`.
         language: of the sentences.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from orthoglot.cli import options
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
+
+AT_ONCE = 1 << 16  # pairs that are written
 
 
 def mine(
@@ -43,6 +46,18 @@ def mine(
         ),
     ] = 1.0,
     checkpoint: options.Checkpoint = None,
+    shards: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SxT", help="cut the texts into S and T parts for many jobs; alone, merge what these made"
+        ),
+    ] = None,
+    encode: Annotated[
+        int | None, typer.Option(min=1, help="of --shards: encode this part, 1 to S+T, and end")
+    ] = None,
+    search: Annotated[
+        int | None, typer.Option(min=1, help="of --shards: search this pair of parts, 1 to S*T, and end")
+    ] = None,
 ) -> None:
     """Find translations in two texts.
 
@@ -50,10 +65,12 @@ def mine(
 
     `orthoglot align` pairs the sentences of two folders of documents.
     """
+    paths = source, target
     if source == target == options.STANDARD:
         raise ConfigError("only one of the two texts can be standard input")
-    if folders := [path for path in (source, target) if path.is_dir()]:
+    if folders := [path for path in paths if path.is_dir()]:
         raise ConfigError(f"{folders[0]} is a folder: orthoglot align pairs the documents of two folders")
+    counts = _counts(shards, encode, search, paths, checkpoint)
     options.check_outputs(output)
     options.check_model(model)
     from orthoglot.apply.arguments import check_best
@@ -63,43 +80,61 @@ def mine(
     languages = source_language, target_language
     check_output(output, languages)
     check_best(best, retrieval, neighborhood)
-    texts = [list(read_lines(path)) for path in (source, target)]
+    texts = [] if counts else [list(read_lines(path)) for path in paths]
 
     # Only now the libraries that take seconds.
     from orthoglot.apply import mine as mining
     from orthoglot.apply.calibrate import Calibration
+    from orthoglot.apply.model import identity_of
+    from orthoglot.apply.shards import Shards
 
-    ours, theirs = (
-        mining.distinct(lines, str(path)) for lines, path in zip(texts, (source, target), strict=True)
-    )
-    opened = options.open_model(model, device, threads, part, precision)
+    sides = [mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=False)]
+    if counts is None or encode:
+        opened = options.open_model(model, device, threads, part, precision)
+        identity, view, place = opened.model.identity, opened.part, opened.search
+    else:
+        identity, usual = identity_of(options.model_folder(model), precision)
+        view, place = part or usual, options.search_place(device, threads)
     known = Calibration.load(calibration) if calibration else None
     if known:
-        given = (opened.model.identity, opened.part, margin, retrieval, neighborhood)
+        given = (identity, view, margin, retrieval, neighborhood)
         if given != (known.model, known.part, known.margin, known.retrieval, known.neighborhood):
             raise ConfigError(
                 f"{calibration}: made with another model, part, margin, retrieval or neighborhood, or in float32 "
                 "where --precision differs"
             )
         threshold = known.threshold if threshold is None else threshold
-    shared: dict[str, Any] = {"part": opened.part, "languages": languages}
-    how: dict[str, Any] = {
-        "margin": margin,
-        "retrieval": retrieval,
-        "neighborhood": neighborhood,
-        "threshold": threshold,
-        "best": best,
-        "memory": memory,
-        **opened.search,
-    }
+    shared: dict[str, Any] = {"part": view, "languages": languages}
+    how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
+    where: dict[str, Any] = {"memory": memory, **place}
+    every: dict[str, Any] = {**how, "neighborhood": neighborhood, **where}
     with options.vectors_folder(checkpoint, output) as work:
-        vectors = mining.side_vectors(
-            opened.model, (ours, theirs), work, **shared, device=opened.search["device"]
-        )
-        pairs, facts = mining.mine(*vectors, **how)
+        if counts:
+            jobs = Shards.of(
+                work, paths, counts, languages, model=identity, part=view, neighborhood=neighborhood
+            )
+            if encode:
+                jobs.encode(encode, opened.model)
+            elif search:
+                jobs.search(search, **where)
+            if encode or search:
+                return
+            with jobs.merge() as merged:
+                pairs = mining.by_margin(merged.found, merged.cosine, **how)
+                sides, facts = [*merged.sides], merged.facts
+        else:
+            both = sides[0], sides[1]
+            vectors = mining.side_vectors(opened.model, both, work, **shared, device=place["device"])
+            pairs, facts = mining.mine(*vectors, **every)
+        ours, theirs = sides
         chances = known.probability(pairs.margins) if known else pairs.margins
-        mined = list(zip(*(column.tolist() for column in (*pairs, chances)), strict=True))
         lines = ["source_line", "target_line"] if numbers else []
+        columns = (*pairs, chances)
+        mined = (
+            row
+            for start in range(0, len(chances), AT_ONCE)
+            for row in zip(*(column[start : start + AT_ONCE].tolist() for column in columns), strict=True)
+        )
         write_rows(
             output,
             [*mining.COLUMNS, *lines, *(["probability"] if known else [])],
@@ -116,16 +151,48 @@ def mine(
             languages=languages,
             places=(1, 2),
         )
+        texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
         summary = {
             "source": ours.counts(),
             "target": theirs.counts(),
-            **mining.about_pairs(
-                [(ours.sentences[i], theirs.sentences[j]) for i, j, *_ in mined], pairs.margins
-            ),
-            "options": {**shared, **how, "precision": precision},
-            "model": opened.model.identity,
+            **mining.about_pairs(texts_of, pairs.margins),
+            "options": {**shared, **every, "precision": precision},
+            "model": identity,
             **facts,
         }
         mining.write_summary(output, summary)
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
-    typer.echo(f"{len(mined)} pairs: {output}{about}", err=True)
+    typer.echo(f"{len(pairs.margins)} pairs: {output}{about}", err=True)
+
+
+def _counts(
+    shards: str | None,
+    encode: int | None,
+    search: int | None,
+    texts: tuple[Path, Path],
+    checkpoint: Path | None,
+) -> tuple[int, int] | None:
+    """The parts of both texts that --shards names; None without it.
+
+    Raises:
+        ConfigError: it is not of that form, or lacks what it needs; --encode or --search is above what there is.
+        DataError: a text is absent.
+    """
+    if shards is None:
+        if encode or search:
+            raise ConfigError("--encode and --search need --shards")
+        return None
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", shards, re.ASCII):
+        raise ConfigError(f"--shards {shards}: write the parts of both texts, e.g. 4x4")
+    if checkpoint is None or options.STANDARD in texts:
+        raise ConfigError("--shards needs two files, and a --checkpoint folder that all jobs share")
+    for text in texts:
+        if not text.is_file():
+            raise DataError(f"{text} does not exist")
+    if encode and search:
+        raise ConfigError("--encode and --search are two jobs")
+    source, target = map(int, shards.split("x"))
+    for option, number, most in (("encode", encode, source + target), ("search", search, source * target)):
+        if number and number > most:
+            raise ConfigError(f"--{option} {number}: --shards {shards} has {most} of them")
+    return source, target

@@ -137,24 +137,34 @@ def open_model(
     """
     from orthoglot.apply.arguments import check_model
 
-    if folder is None:
-        from orthoglot.apply import ready
-
-        folder = ready.default()
-        logger.info("model: the ready one, %s", folder)
-    check_model(folder)
-    import torch
-
+    check_model(folder := model_folder(folder))
     from orthoglot import load
 
-    threads = use_threads(threads)
+    search = search_place(device, threads)
     model = load(folder, device, precision)
     if model.decomposer is None:
         logger.info(
             "%s: the encoder's own vectors; orthoglot fit --encoder %s adds their meaning part", *[folder] * 2
         )
+    return Opened(model, part or model.usual_part, search)
+
+
+def model_folder(folder: Path | None) -> Path:
+    """The folder that was given, or that of the ready model."""
+    if folder is None:
+        from orthoglot.apply import ready
+
+        folder = ready.default()
+        logger.info("model: the ready one, %s", folder)
+    return folder
+
+
+def search_place(device: str, threads: int | None) -> dict[str, Any]:
+    """Where a command searches: device and threads, which PyTorch is set to; see `use_threads`."""
+    import torch
+
     place = "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"
-    return Opened(model, part or model.usual_part, {"device": place, "threads": threads})
+    return {"device": place, "threads": use_threads(threads)}
 
 
 def check_model(folder: Path | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ MARGINS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "distance": lambda cosine, near: cosine - near,
     "absolute": lambda cosine, near: cosine,
 }
+# Sentences whose margins are computed, or pairs that are taken, at once.
+BLOCK = 1 << 16
 
 
 class Mined(NamedTuple):
@@ -68,10 +70,23 @@ def mine(
             all proposals by falling margin whose sentences are in no pair yet.
     Source: docs/papers.md#protocol-margin.
     """
-    forward, backward = _margins(x, y, found, margin)
-    ahead, back = _best(found.forward, forward), _best(found.backward, backward)
-    from_x = Mined(np.arange(len(x)), *ahead)
-    from_y = Mined(back[0], np.arange(len(y)), back[1])
+    return mine_found(found, both_cosines(x, y, found), margin, strategy)
+
+
+def mine_found(
+    found: Nearest, cosine: Nearest, margin: Margin = "ratio", strategy: Strategy = "max"
+) -> Mined:
+    """`mine` without vectors: all may be mapped from files.
+
+    Args:
+        found: the k neighbours of each row.
+        cosine: those with them.
+        margin: see `mine`.
+        strategy: see `mine`.
+    """
+    from_x = _proposed(found.forward, _margins(found.forward, cosine.forward, cosine.backward, margin))
+    back = _proposed(found.backward, _margins(found.backward, cosine.backward, cosine.forward, margin))
+    from_y = Mined(back.targets, back.sources, back.margins)
     match strategy:
         case "forward":
             return _sorted(from_x)
@@ -80,7 +95,8 @@ def mine(
         case "intersection":
             agreed = from_y.sources[from_x.targets] == from_x.sources
             return _sorted(Mined(*(column[agreed] for column in from_x)))
-    return _one_to_one(_sorted(Mined(*(np.concatenate(both) for both in zip(from_x, from_y, strict=True)))))
+    pairs = _sorted(Mined(*(np.concatenate(both) for both in zip(from_x, from_y, strict=True))))
+    return _one_to_one(pairs, len(found.forward), len(found.backward))
 
 
 def candidates(
@@ -90,12 +106,19 @@ def candidates(
 
     Rows of x in their order, each with its pairs by falling margin; arguments as of `mine`.
     """
-    margins, _ = _margins(x, y, found, margin)
-    order = np.argsort(-margins, axis=1, kind="stable")[:, :best]
-    rows = np.repeat(np.arange(len(x)), order.shape[1])
-    chosen = (np.take_along_axis(one, order, axis=1).ravel() for one in (found.forward, margins))
-    pairs = Mined(rows, *chosen)
+    return candidates_found(found, both_cosines(x, y, found), margin, best)
+
+
+def candidates_found(found: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
+    """`candidates` without vectors; arguments as of `mine_found`."""
+    margins = _margins(found.forward, cosine.forward, cosine.backward, margin)
+    pairs = _proposed(found.forward, margins, best)
     return Mined(*(column[np.isfinite(pairs.margins)] for column in pairs))
+
+
+def both_cosines(x: np.ndarray, y: np.ndarray, found: Nearest) -> Nearest:
+    """The cosines of rows with their neighbours, float64."""
+    return Nearest(cosines(x, y, found.forward), cosines(y, x, found.backward))
 
 
 def curve(margins: np.ndarray, correct: np.ndarray, gold: int) -> Curve:
@@ -127,21 +150,26 @@ def best_threshold(margins: np.ndarray, correct: np.ndarray, gold: int) -> Thres
     return Threshold(float(found.thresholds[best]), float(found.f1[best]))
 
 
-def _margins(x: np.ndarray, y: np.ndarray, found: Nearest, margin: Margin) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row of x with its neighbours (n, k), and of each row of y with its own (m, k)."""
-    forward, backward = cosines(x, y, found.forward), cosines(y, x, found.backward)
-    near_x, near_y = forward.mean(axis=1), backward.mean(axis=1)
-    chosen = MARGINS[margin]
-    return (
-        chosen(forward, (near_x[:, None] + near_y[found.forward]) / 2),
-        chosen(backward, (near_y[:, None] + near_x[found.backward]) / 2),
-    )
+def _margins(
+    found: np.ndarray, cosine: np.ndarray, of_others: np.ndarray, margin: Margin
+) -> Iterator[np.ndarray]:
+    """Of rows with their k neighbours, block by block."""
+    near, near_others = cosine.mean(axis=1), of_others.mean(axis=1)
+    for start in range(0, len(found), BLOCK):
+        part = slice(start, start + BLOCK)
+        yield MARGINS[margin](cosine[part], (near[part, None] + near_others[found[part]]) / 2)
 
 
-def _best(rows: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The neighbour with the highest margin of each row, and that margin."""
-    place = margins.argmax(axis=1)[:, None]
-    return np.take_along_axis(rows, place, axis=1)[:, 0], np.take_along_axis(margins, place, axis=1)[:, 0]
+def _proposed(found: np.ndarray, margins: Iterator[np.ndarray], best: int = 1) -> Mined:
+    """The neighbours with the `best` highest margins of each row, in the order of rows; of equal ones the nearest."""
+    best = min(best, found.shape[1])
+    targets, values = np.empty((len(found), best), dtype=np.int64), np.empty((len(found), best))
+    for start, own in zip(range(0, len(found), BLOCK), margins, strict=True):
+        part = slice(start, start + BLOCK)
+        order = np.argsort(-own, axis=1, kind="stable")[:, :best]
+        targets[part] = np.take_along_axis(found[part], order, axis=1)
+        values[part] = np.take_along_axis(own, order, axis=1)
+    return Mined(np.repeat(np.arange(len(found)), best), targets.ravel(), values.ravel())
 
 
 def _sorted(pairs: Mined) -> Mined:
@@ -151,15 +179,13 @@ def _sorted(pairs: Mined) -> Mined:
     return Mined(*(column[order] for column in pairs))
 
 
-def _one_to_one(pairs: Mined) -> Mined:
-    kept = []
-    sources: set[int] = set()
-    targets: set[int] = set()
-    for place, (source, target) in enumerate(
-        zip(pairs.sources.tolist(), pairs.targets.tolist(), strict=True)
-    ):
-        if source not in sources and target not in targets:
-            kept.append(place)
-            sources.add(source)
-            targets.add(target)
+def _one_to_one(pairs: Mined, n: int, m: int) -> Mined:
+    """Of pairs in their order those whose rows, of n and of m, are in none before."""
+    taken = bytearray(n), bytearray(m)
+    kept = np.zeros(len(pairs.margins), dtype=bool)
+    for start in range(0, len(kept), BLOCK):
+        some = (column[start : start + BLOCK].tolist() for column in pairs[:2])
+        for place, (source, target) in enumerate(zip(*some, strict=True), start):
+            if not taken[0][source] and not taken[1][target]:
+                taken[0][source] = taken[1][target] = kept[place] = True
     return Mined(*(column[kept] for column in pairs))

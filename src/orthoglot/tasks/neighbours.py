@@ -210,19 +210,24 @@ def _choose(
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         if numbers is None:
-            similarity = np.concatenate(
-                [_on_grid(x[part]) @ candidates.T for candidates in _grid_blocks(y)], axis=1
-            )
-            found[part] = _greedy(similarity, found.shape[1])
+            found[part] = greedy(similarities(x[part], y), found.shape[1])
         else:
             own = np.sort(numbers[part], axis=1)
             similarity = np.einsum("nd,nkd->nk", _on_grid(x[part]), _on_grid(y[own]))
             similarity[own < 0] = -np.inf
-            found[part] = np.take_along_axis(own, _greedy(similarity, found.shape[1]), axis=1)
+            found[part] = np.take_along_axis(own, greedy(similarity, found.shape[1]), axis=1)
 
 
-def _greedy(similarity: np.ndarray, k: int) -> np.ndarray:
-    """(n, k) places: the first within `EQUAL` of the highest, then the same of the rest; overwrites its input."""
+def similarities(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Exact products of all rows of x and y, times `GRID` squared (n, m)."""
+    return np.concatenate([_on_grid(x) @ rows.T for rows in _grid_blocks(y)], axis=1)
+
+
+def greedy(similarity: np.ndarray, k: int) -> np.ndarray:
+    """(n, k) places: the first within `EQUAL` of the highest, then the same of the rest; overwrites its input.
+
+    Similarities are products times `GRID` squared.
+    """
     found = np.empty((len(similarity), k), dtype=np.int64)
     own = np.arange(len(similarity))
     for place in range(k):
