@@ -119,7 +119,7 @@ def test_options_of_margins_do_the_same(options: tuple[object, ...], run: Run, t
 
 def test_by_cells_the_recall_is_stated(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(output="one.tsv") is None
-    monkeypatch.setattr(shards, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(shards, "limit", lambda device: 0)
     all_jobs(run, "2x2", tmp_path / "work")
     assert run("--shards", "2x2", "--checkpoint", tmp_path / "work") is None
     about = json.loads((tmp_path / "merged.tsv.json").read_text())

@@ -1,4 +1,4 @@
-"""Results of a real run through a real SSH server: what breaks, is missing, damaged or full, and a clone that needs a part."""
+"""Results through a real SSH server: what breaks, is missing, damaged or full, and a clone that needs a part."""
 
 from __future__ import annotations
 

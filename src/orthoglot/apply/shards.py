@@ -149,7 +149,8 @@ class Shards:
     def search(self, number: int, *, device: str, threads: int, memory: float) -> None:
         """Search a part of the source in one of the target; pairs of parts count from 1, row by row.
 
-        The search is exact up to the device's `orthoglot.tasks.search.limit` of the whole texts; arguments as of `orthoglot.tasks.search.search`.
+        The search is exact where the device's search of the whole texts would be; arguments as of
+        `orthoglot.tasks.search.search`.
 
         Raises:
             DataError: a part is absent, damaged, or of another text or model.
@@ -187,7 +188,7 @@ class Shards:
         about = known[0], known[self.counts[0]]
         searches = [facts for facts in known[sum(self.counts) :] if facts]  # without those of empty parts
         exact = all(own["search"] == "exact" for own in searches)
-        facts = {"search": "exact" if exact else "cells", "shards": "x".join(map(str, self.counts))}
+        facts: Facts = {"search": "exact" if exact else "cells", "shards": "x".join(map(str, self.counts))}
         if not exact:
             facts["recall"] = round(float(np.mean([own.get("recall", 1.0) for own in searches])), 4)
         cuts = [self._cuts(side, own) for side, own in enumerate(about)]
