@@ -50,8 +50,10 @@ class Bridge:
         def build_dag_by_receipts() -> None:
             workflow.dag.check_output_mtime = _accept
             if workflow.is_main_process:
-                # Snakemake sees only that a receipt exists; if it is needed, its job runs again.
-                workflow.dag.forcefiles.update(plan.damaged())
+                # Snakemake sees only that a receipt exists; if it is needed, its job runs again. In an object store
+                # (storage.py) it has an absolute path.
+                damaged = plan.damaged()
+                workflow.dag.forcefiles.update(damaged, map(os.path.abspath, damaged))
             build_dag()
 
         workflow._build_dag = build_dag_by_receipts
