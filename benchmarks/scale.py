@@ -25,10 +25,10 @@ TOKENS, ID = 27, 4
 # An H100, docs/benchmarks/gpu.md. Sentences a second of LaBSE's shape; a large one has 3.6 times the products.
 FLOAT32, BFLOAT16, LARGE = 8_459, 25_846, 3.6
 EMS, PHASE_2 = 16.2, 2.70  # steps a second
-EXACT = 80 / 1e12  # seconds a comparison of 768 numbers, both directions
+EXACT = 53.5 / 1e12  # seconds a comparison of 768 numbers, both directions
 # Seconds a step at 768 numbers, and an epoch of SEED on 2.5 M pairs, docs/benchmarks/gpu/decomposers.json.
-DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.0066, 0.0092, 0.0074, 0.0096
-SEED_EPOCH = 34.9
+DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.000799, 0.000938, 0.000745, 0.000902
+SEED_EPOCH = 4.13
 EPOCHS, BATCH = 40, 512  # assumed, as there
 TO_CELLS = 116_079  # vectors a second to the nearest 3 of 1 M cells, docs/benchmarks/scale.md
 # Files of a job with its receipt, by counting a run of `mini`: docs/benchmarks/scale.md.
