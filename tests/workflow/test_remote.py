@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SftpServer]:
 
 @pytest.fixture(scope="module")
 def pushes(ran: Workspace, server: SftpServer) -> list[tuple[CompletedProcess[str], int]]:
-    """The same push three times: it breaks, the remote is full, it completes; and how many files each began."""
+    """The same push three times: it breaks, the remote is full, it completes; and how many files each sent."""
     connect(ran, server)
     size = sum(path.stat().st_size for path in (ran.folder / ".dvc/cache").rglob("*") if path.is_file())
     found = []
@@ -113,27 +113,30 @@ def assert_refused(result: CompletedProcess[str], cause: str) -> None:
 def test_a_push_that_breaks_or_finds_no_room_is_completed_by_the_same_command(
     ran: Workspace, server: SftpServer, pushes: list[tuple[CompletedProcess[str], int]]
 ) -> None:
-    (broken, _), (full, _), (complete, begun) = pushes
+    (broken, _), (full, _), (complete, sent) = pushes
     assert_refused(broken, CONNECTION)
     assert_refused(full, "No space left on device")
     assert complete.returncode == 0, complete.stdout
     expected = objects(ran.folder / ".dvc/cache")
-    assert 0 < begun < len(expected)  # what was there before is not sent again
+    assert 0 < sent < len(expected)  # what was there before is not sent again
     assert objects(server.store) == expected
 
 
-def test_a_clone_pulls_what_a_stage_needs_and_has_nothing_to_do(
+def test_a_clone_pulls_one_stage_alone_or_with_those_before_and_has_nothing_to_do(
     clone: Workspace, ran: Workspace, server: SftpServer
 ) -> None:
-    clone.run("dvc", "pull", "--with-deps", "encoders")
-    wanted = objects_of(ran, "corpora", "encoders")
-    assert {path.removeprefix("/store/") for path in server.read} == wanted
-    assert objects_of(ran, "embeddings") - wanted
-    expected = {name: digest for name, digest in digests(ran).items() if name.startswith(("data", "models"))}
-    assert digests(clone) == expected
-    assert clone.jobs_due("stage_encoders") == {}
-    assert clone.jobs_run("dvc", "repro", "encoders") == []
-    assert clone.jobs_due("stage_embeddings") == {"embed": 1}
+    def fetched() -> set[str]:
+        return {path.removeprefix("/store/") for path in server.read}
+
+    clone.run("dvc", "pull", "embeddings")
+    assert fetched() == objects_of(ran, "embeddings") != set(objects(server.store))
+    assert clone.jobs_due("stage_embeddings") == {}
+    assert clone.jobs_run("dvc", "repro", "--allow-missing", "embeddings") == []
+    assert not (clone.folder / "data").exists()
+    clone.run(*PULL)
+    assert fetched() == objects_of(ran, "corpora", "encoders", "embeddings")
+    assert clone.jobs_run("dvc", "repro", "embeddings") == []
+    assert digests(clone) == digests(ran)
 
 
 def test_a_pull_that_breaks_is_completed_by_the_same_command(
