@@ -220,6 +220,17 @@ def test_a_text_that_changes_while_it_is_read_is_noticed(
     assert not (tmp_path / "work/source-1-of-2.json").exists()
 
 
+def test_a_part_begins_where_a_block_of_one_command_does(run: Run, tmp_path: Path) -> None:
+    """So that each batch of the encoder holds the same sentences."""
+    jobs = ("--shards", "3x1", "--checkpoint", tmp_path / "work")
+    assert [run(*jobs, "--encode", number) for number in (1, 2, 3)] == [None] * 3
+    whole = tmp_path / "one"
+    assert run("--checkpoint", whole) is None
+    parts = [np.load(tmp_path / f"work/source-{number}-of-3.npy") for number in (1, 2, 3)]
+    assert [len(part) % 8 for part in parts[:2]] == [0, 0]
+    assert np.concatenate(parts).tobytes() == np.load(whole / "source.npy").tobytes()
+
+
 def test_a_job_that_is_done_does_nothing(run: Run, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {path: path.stat().st_mtime_ns for path in work.glob("*.npy")}
     monkeypatch.setattr(shards, "kept_lines", None)
