@@ -34,7 +34,7 @@ def read(file: Path) -> Any:
 
 
 def differences(a: Any, b: Any, metric: str = "") -> Iterator[tuple[str, float, float, int]]:
-    """Of each part its metric, if it is of a record, and what the module calls absolute, relative and other."""
+    """Of each part its metric, if it is a number of a record, and "absolute", "relative" and "other" of the module."""
     if isinstance(a, list) and isinstance(b, list):
         a, b = dict(enumerate(a)), dict(enumerate(b))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -46,7 +46,7 @@ def differences(a: Any, b: Any, metric: str = "") -> Iterator[tuple[str, float, 
         gap, largest = (np.nanmax(np.abs(one), initial=0.0) for one in (x.astype(float) - y, [x, y]))
         yield metric, gap, gap / largest if gap else 0.0, int((np.isnan(x) != np.isnan(y)).sum())
     else:
-        yield metric, 0.0, 0.0, int(not np.array_equal(x, y))
+        yield "", 0.0, 0.0, int(not np.array_equal(x, y))
 
 
 def main() -> None:
@@ -66,7 +66,7 @@ def main() -> None:
     parts = pd.DataFrame(rows, columns=["file", "kind", "equal", "metric", *list(most)[1:]])
     files = parts.groupby(["kind", "file"]).agg({**most, "equal": "min"})
     records = parts[(parts["metric"] != "") & parts["kind"].str.startswith("evaluations")]
-    records = records.assign(equal=(records["absolute"] == 0) & (records["other"] == 0))
+    records = records.assign(equal=records["absolute"] == 0)
     for table, by in ((files, "kind"), (records, "metric")):
         groups = table.assign(all=1).groupby(by).agg({"all": "sum", **most})
         sys.stdout.write(f"\n{groups.to_string(float_format='{:.2g}'.format)}\n")
