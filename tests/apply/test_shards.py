@@ -144,6 +144,12 @@ def damage(path: Path) -> None:
     path.write_bytes(content)
 
 
+def more_distinct(path: Path) -> None:
+    seal = json.loads(path.read_text())
+    seal["facts"]["distinct"] += 1
+    path.write_text(json.dumps(seal, indent=1))
+
+
 @pytest.mark.parametrize(
     ("name", "harm", "cause"),
     [
@@ -152,7 +158,9 @@ def damage(path: Path) -> None:
             Path.unlink,
             "search-3-of-2x2 is absent; first run, or run again: --search 3",
         ),
-        ("search-3-of-2x2.json", lambda path: path.write_text("[]"), "search-3-of-2x2 is absent"),
+        ("search-3-of-2x2.json", lambda path: path.write_text("[]"), "search-3-of-2x2.json is damaged"),
+        ("search-3-of-2x2.json", lambda path: path.write_text("{"), "search-3-of-2x2.json is damaged"),
+        ("target-1-of-2.json", more_distinct, "target-1-of-2.json is damaged; .*: --encode 3"),
         ("search-2-of-2x2.target.npy", damage, "search-2-of-2x2.target.npy is damaged; .*: --search 2"),
         ("search-2-of-2x2.source.npy", Path.unlink, "search-2-of-2x2.source.npy is damaged; .*: --search 2"),
         ("target-1-of-2.txt", damage, "target-1-of-2.txt is damaged; .*: --encode 3"),

@@ -113,6 +113,23 @@ def test_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
     assert again == points
 
 
+def test_a_training_of_a_gpu_goes_on_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam states in what is saved whether its step can be a CUDA graph."""
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SHARE", 0)
+    whole, cut, resumed = network(), network(), network()
+    history = train(whole, None)
+    with pytest.raises(KilledError):
+        train(cut, tmp_path, fail_in=(1, 2))
+    state = checkpoint.load(tmp_path / loop.FILE)
+    (group,) = state["optimizers"][0]["param_groups"]
+    assert group["capturable"] is False
+    group["capturable"] = True
+    checkpoint.save(tmp_path / loop.FILE, state)
+    assert train(resumed, tmp_path) == history
+    assert same(whole, resumed)
+
+
 def test_a_curve_has_the_means_of_its_windows_and_the_rate_of_its_last_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -323,22 +323,31 @@ def _making(shard: Shard) -> Iterator[bool]:
 
 def _seal(shard: Shard, facts: Facts) -> None:
     """State that a shard is whole; call it last."""
-    content = {
+    content: Facts = {
         "made_of": shard.made_of,
         "facts": facts,
         "files": {file.name: file_digest(file) for file in shard.files()},
     }
+    content["sha256"] = _sha256(content)
     with replacing(Path(f"{shard.stem}.json")) as partial:
         partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def _sha256(content: Facts) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _fault(shard: Shard) -> str | None:
     """Why a shard cannot be read; None for nothing."""
     try:
         sealed = json.loads(Path(f"{shard.stem}.json").read_bytes())
-        made_of, files = sealed["made_of"], sealed["files"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except OSError:
         return f"{shard.stem.name} is absent"
+    except ValueError:
+        return f"{shard.stem.name}.json is damaged"
+    if not isinstance(sealed, dict) or sealed.pop("sha256", None) != _sha256(sealed):
+        return f"{shard.stem.name}.json is damaged"
+    made_of, files = sealed["made_of"], sealed["files"]
     others = sorted(key for key in shard.made_of if made_of.get(key) != shard.made_of[key])
     if others:
         return f"{shard.stem.name} was made with another {', '.join(others)}"

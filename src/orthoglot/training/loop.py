@@ -313,6 +313,10 @@ def _restore(
     model.load_state_dict(state["model"])
     for update, optimizer, scheduler in zip(updates, state["optimizers"], state["schedulers"], strict=True):
         update.optimizer.load_state_dict(optimizer)
+        for group in update.optimizer.param_groups:
+            # Of the device that it is on now, not of the one where it was saved.
+            if "capturable" in group:
+                group["capturable"] = group["params"][0].is_cuda
         if update.scheduler is not None:
             update.scheduler.load_state_dict(scheduler)
     return Progress(**state["progress"]), state["best"]
