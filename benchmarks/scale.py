@@ -26,10 +26,11 @@ TOKENS, ID = 27, 4
 FLOAT32, BFLOAT16, LARGE = 8_459, 25_846, 3.6
 EMS, PHASE_2 = 16.2, 2.70  # steps a second
 EXACT = 53.5 / 1e12  # seconds a comparison of 768 numbers, both directions
-# Seconds a step at 768 numbers, and an epoch of SEED on 2.5 M pairs, docs/benchmarks/gpu/decomposers.json.
+# Seconds a step at 768 and at 1,024 numbers, and an epoch of SEED on 2.5 M pairs, docs/benchmarks/gpu/decomposers.json.
 DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.000799, 0.000938, 0.000745, 0.000902
+DREAM_1024, DREAM_ORACLE_1024, MEAT_1024, MEAT_ORACLE_1024 = 0.000923, 0.00111, 0.000918, 0.00110
 SEED_EPOCH = 4.13
-EPOCHS, BATCH = 40, 512  # assumed, as there
+EPOCHS, BATCH = 40, 512  # the epochs are assumed
 TO_CELLS = 116_079  # vectors a second to the nearest 3 of 1 M cells, docs/benchmarks/scale.md
 # Files of a job with its receipt, by counting a run of `mini`: docs/benchmarks/scale.md.
 PAIR, VECTORS, METHOD, SCORES, ENCODER, RESULTS = 5, 5, 4, 6, 7, 12
@@ -53,7 +54,9 @@ def needs() -> list[Need]:
     text, every = 2 * oracle, 2 * (1024 + 1024 + 768) * oracle * 4
     steps = EPOCHS * 0.9 * oracle / BATCH
     # The fifth method, `oracle`, is taken as `dream+oracle`.
-    fits = 3 * steps * (DREAM + 2 * DREAM_ORACLE + MEAT + MEAT_ORACLE) / HOUR
+    small = DREAM + 2 * DREAM_ORACLE + MEAT + MEAT_ORACLE
+    large = DREAM_1024 + 2 * DREAM_ORACLE_1024 + MEAT_1024 + MEAT_ORACLE_1024
+    fits = steps * (small + 2 * large) / HOUR
     encoding = text * (2 + LARGE) / FLOAT32 / HOUR
     archives = seed * ARCHIVE
     ids = 2 * TOKENS * ID

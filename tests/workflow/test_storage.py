@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-import storage
 
+import storage
 from orthoglot import receipts
 
 
