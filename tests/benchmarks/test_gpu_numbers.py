@@ -15,12 +15,19 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from orthoglot import config
+from orthoglot.config import method_named
+from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import ScratchNetwork
+from orthoglot.objectives.base import Objective
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Bitext
+from orthoglot.streams import Draws, stream
+from orthoglot.training.batching import make_batches
+from orthoglot.training.decompose import inputs, pairs_of, updates
+from orthoglot.training.step import take
 
 CPU = torch.device("cpu")
 
@@ -52,15 +59,20 @@ def test_the_roofline_counts_the_products_that_a_step_cannot_do_without(name: st
     flops = decomposers.roofline(
         name, dim, size, {"float32 products, TFLOP/s": 1e-12, "copies, GB/s": unlimited}
     )
-    step = decomposers.Step(Part(tiny=True), name, vectors.data(size, dim, 7, CPU, valid=16))
+    method, data = method_named(name), vectors.data(size, dim, 7, CPU, valid=16)
+    maps_ = Maps(method.architecture, dim, stream(1, "maps"), **method.own_settings)
+    objective = Objective(method.terms, dim=dim, n_languages=7, generator=stream(1, "heads"))
+    draws = {"order": Draws(1, "order"), "partners": Draws(1, "partners")}
+    (batch,) = make_batches(data.train, method.partners, batch_size=size, drop_last=True, **draws)
     with FlopCounterMode(display=False) as counted:
-        step.take()
+        pairs = pairs_of(maps_, 7, *inputs(data.vectors, batch, CPU))
+        assert len(list(take(updates(maps_, objective, 1e-4), pairs))) == 1 + name.startswith("meat")
     # Heads, discriminators and matrices of cosines come on top; SEED has none of them.
     assert flops == counted.get_total_flops() if name == "seed" else flops < counted.get_total_flops()
     bytes_ = decomposers.roofline(
         name, dim, size, {"float32 products, TFLOP/s": unlimited, "copies, GB/s": 1e-9}
     )
-    weights = sum(parameter.numel() for parameter in step.maps.parameters() if parameter.ndim == 2)
+    weights = sum(parameter.numel() for parameter in maps_.parameters() if parameter.ndim == 2)
     assert weights == maps * dim**2
     assert bytes_ == pytest.approx(4 * (2 * size * dim + 7 * weights))
 
