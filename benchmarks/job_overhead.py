@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 
@@ -87,7 +88,8 @@ def main() -> None:
     if chosen.alone:
         alone(chosen.alone)
         return
-    script, report = Path(__file__).resolve(), Path(f"/tmp/overhead-{os.getpid()}")
+    place = TemporaryDirectory()  # until the end
+    script, report = Path(__file__).resolve(), Path(place.name) / "report"
     os.chdir(chosen.workspace)
     sys.path[:0] = ["src", "workflow"]
     from orthoglot import config
