@@ -160,6 +160,17 @@ def test_something_else_in_the_place_of_a_receipt_is_no_receipt(content: str, fo
     assert list(receipts.problems(Path("models"))) == [folder]
 
 
+@pytest.mark.parametrize("name", ["../other/file", "/etc/file", "a/../../file"])
+def test_a_receipt_that_names_a_file_outside_the_folder_is_no_receipt(name: str, folder: Path) -> None:
+    place = receipts.path(folder, KEY)
+    content = json.loads(place.read_text())
+    del content["sha256"]
+    for names, whole in ((["weights"], True), (["weights", name], False)):
+        content["files"] = dict.fromkeys(names, [0, ""])
+        place.write_text(json.dumps({**content, "sha256": receipts.digest_of(content)}))
+        assert (receipts.read(folder) is not None) == whole
+
+
 def test_no_flipped_bit_of_a_receipt_changes_what_it_states(folder: Path) -> None:
     place = receipts.path(folder, KEY)
     content, stated = place.read_bytes(), receipts.read(folder)

@@ -43,9 +43,9 @@ def carry_folders(workflow: Any) -> None:
                 super().store_object()
                 return
             folder = receipt.parents[1]
-            # The receipt of an earlier result goes first.
-            for earlier in (stored(receipt, receipt), stored(folder, folder)):
-                if earlier.exists():
+            # Of an earlier result the receipt goes first.
+            for place in (receipt.parent, folder):
+                if (earlier := stored(place, place)).exists():
                     earlier.remove()
             # The receipt comes last: where it is, the folder is complete.
             for path in [*(folder / name for name in _files(folder)), receipt]:
@@ -78,6 +78,4 @@ def _files(folder: Path) -> list[str]:
     receipt = receipts.read(folder)
     if receipt is None:
         raise OSError(f"{folder / receipts.NAME}: holds no readable receipt")
-    if leaves := [name for name in receipt.files if Path(name).is_absolute() or ".." in Path(name).parts]:
-        raise OSError(f"{folder / receipts.NAME}: names a file outside the folder: {leaves[0]}")
     return list(receipt.files)

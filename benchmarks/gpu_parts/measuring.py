@@ -149,7 +149,7 @@ def not_repeatable() -> Iterator[None]:
 
 @contextmanager
 def without_graph() -> Iterator[None]:
-    """Let trainings start each kernel by itself, as on a CPU."""
+    """Let trainings start one kernel after the other, as on a CPU."""
 
     class Eager(Graph):
         def __call__(self, batch: tuple[torch.Tensor, ...]) -> Any:

@@ -100,7 +100,7 @@ def write(
     place = path(folder, key)
     place.parent.mkdir()
     content = {"key": key, "files": files, "inputs": dict(inputs or {}), "parts": dict(parts or {})}
-    content["sha256"] = _sha256(_json(content))
+    content["sha256"] = digest_of(content)
     place.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
@@ -109,11 +109,13 @@ def read(folder: Path) -> Receipt | None:
     try:
         (place,) = (place for place in (folder / NAME).iterdir() if not place.name.startswith("."))
         content = json.loads(place.read_bytes())
-        whole = content.pop("sha256") == _sha256(_json(content)) and place.name == f"{content['key']}.json"
+        whole = content.pop("sha256") == digest_of(content) and place.name == f"{content['key']}.json"
         files = {str(name): (int(size), str(digest)) for name, (size, digest) in content["files"].items()}
         inputs = {str(folder): (str(key), then) for folder, (key, then) in content["inputs"].items()}
         parts = {str(name): dict(values) for name, values in content.get("parts", {}).items()}
-        return Receipt(str(content["key"]), files, inputs, parts) if whole else None
+        # A receipt may come from an object store.
+        within = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in files)
+        return Receipt(str(content["key"]), files, inputs, parts) if whole and within else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
@@ -202,7 +204,7 @@ def contents(folder: Path, key: str) -> str:
     receipt = read(folder)
     if receipt is None or receipt.key != key:
         return ""
-    return _sha256(_json(receipt.files))
+    return digest_of(receipt.files)
 
 
 def outdated(folder: Path, contents: Callable[[str, str], str]) -> list[str]:
@@ -275,6 +277,11 @@ def sources_digest(modules: Iterable[str]) -> str:
     return found.hexdigest()
 
 
+def digest_of(content: object) -> str:
+    """SHA-256 of a value as JSON, whatever the order of its keys."""
+    return _sha256(json.dumps(content, sort_keys=True))
+
+
 def file_digest(file: Path) -> str:
     """SHA-256 of a file; "missing" where there is none, as workflow/digests.py writes it."""
     if not file.is_file():
@@ -321,10 +328,6 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
         for name in sorted([*names, *(name for name in folders if (place / name).is_symlink())]):
             if not name.startswith("."):
                 yield str((place / name).relative_to(folder)), place / name
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def _sha256(text: str) -> str:

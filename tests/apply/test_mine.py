@@ -21,7 +21,7 @@ from orthoglot.apply.mine import mine
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.tasks.margins import candidates
+from orthoglot.tasks.margins import both_cosines, candidates
 from orthoglot.tasks.neighbours import nearest
 
 PAIRS = make_pairs(90)
@@ -151,7 +151,7 @@ def test_candidates_are_the_best_of_each_row_by_a_loop() -> None:
     x, y = (rng.normal(size=(n, 6)).astype(np.float32) for n in (20, 15))
     x, y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (x, y))
     found = nearest(x, y, 4)
-    pairs = candidates(x, y, found, "distance", best=2)
+    pairs = candidates(found, both_cosines(x, y, found), "distance", best=2)
     cosine = x.astype(np.float64) @ y.T.astype(np.float64)
     near_x, near_y = np.sort(cosine)[:, -4:].mean(axis=1), np.sort(cosine, axis=0)[-4:].mean(axis=0)
     margins = cosine - (near_x[:, None] + near_y) / 2

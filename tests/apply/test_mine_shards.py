@@ -18,7 +18,8 @@ import pytest
 from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
-from orthoglot.apply import shards, text_vectors
+from orthoglot.apply import mine_shards as shards
+from orthoglot.apply import text_vectors
 from orthoglot.apply.mine import distinct
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError

@@ -277,7 +277,7 @@ def test_a_receipt_of_other_types_is_none_even_with_its_digest(
     path = receipts.path(tmp_path, KEY)
     content = json.loads(path.read_text()) | changes
     del content["sha256"]
-    content["sha256"] = receipts._sha256(receipts._json(content))
+    content["sha256"] = receipts.digest_of(content)
     path.write_text(json.dumps(content))
     assert receipts.read(tmp_path) is None
     assert [*receipts.faults(tmp_path)] == [f"{tmp_path}/receipt: holds no readable receipt"]

@@ -48,6 +48,15 @@ def flip(path: Path, *, keep_time: bool = False) -> None:
         os.utime(path, ns=times)
 
 
+def failing_log(folder: Path, script: str) -> str:
+    """For PATH: `tee`, which writes a job's log, does this and fails, and the job with it."""
+    tee = folder / "bin/tee"
+    tee.parent.mkdir()
+    tee.write_text(f"#!/bin/sh\n{script}\nexit 1\n")
+    tee.chmod(0o755)
+    return str(tee.parent)
+
+
 def start_waiting(workspace: Workspace, folder: str, *command: str) -> Running:
     """Start a command and return when the job of `folder` is running; it waits for the end of `release`."""
     wait = workspace.folder / ".cache/wait" / folder

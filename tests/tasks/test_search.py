@@ -129,7 +129,7 @@ def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(
 
     many: Any = Side(range(10**6), range(10**6), 10**6, 0)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="among so many sentences"):
-        side_vectors(Encoder(), (many, many), tmp_path)  # type: ignore[arg-type]
+        side_vectors(Encoder(), (many, many), tmp_path, device="cpu")  # type: ignore[arg-type]
 
 
 def test_a_gpu_searches_more_exactly() -> None:

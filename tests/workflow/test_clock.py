@@ -12,7 +12,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from engine_runs import SNAKEMAKE, VECTORS, digests, flip, folders, release, start_waiting
+from engine_runs import SNAKEMAKE, VECTORS, digests, failing_log, flip, folders, release, start_waiting
 from workspace import Workspace
 
 DAY = 24 * 60 * 60
@@ -74,11 +74,8 @@ def test_the_causes_of_a_failure_are_those_of_this_run_whatever_the_dates_of_the
     os.utime(old, (LEAP, LEAP))
     (done.folder / VECTORS).unlink()
     # The job reports a failure, and its log has a date of long ago, as from a file server with another clock.
-    failing = tmp_path / "bin/tee"
-    failing.parent.mkdir()
-    failing.write_text('#!/bin/sh\necho "orthoglot: failed now" > "$1"\ntouch -d @1 "$1"\nexit 1\n')
-    failing.chmod(0o755)
-    text = done.run(*SNAKEMAKE, check=False, PATH=f"{failing.parent}:{done.path}").stdout
+    failing = failing_log(tmp_path, 'echo "orthoglot: failed now" > "$1"; touch -d @1 "$1"')
+    text = done.run(*SNAKEMAKE, check=False, PATH=f"{failing}:{done.path}").stdout
     assert "failed now" in text
     assert "failed in an earlier run" not in text
 

@@ -21,7 +21,7 @@ STEPS = (FOLDER / "install.sh").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # Python of Debian's releases
 PYTHON = {"bookworm": "3.11", "trixie": "3.13"}
-# It takes the place of Apptainer's command: writes down its arguments, and runs the job's command outside.
+# In place of Apptainer's command: it writes down its arguments, and runs the job's command outside.
 RECORDER = """#!{python}
 import os, pathlib, sys
 if sys.argv[1:] == ["--version"]:

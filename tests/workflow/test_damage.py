@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from engine_runs import SNAKEMAKE, VECTORS, digests, flip, folders, release, start_waiting
+from engine_runs import SNAKEMAKE, VECTORS, digests, failing_log, flip, folders, release, start_waiting
 from workspace import Workspace
 
 
@@ -65,11 +65,7 @@ def test_a_failure_does_not_name_the_log_of_an_earlier_run(done: Workspace, tmp_
     shutil.rmtree(done.folder / "embeddings/mini/ems-mini")
     (log,) = (done.folder / "logs/embeddings/mini").glob("*.log")
     # The job stops before it writes.
-    failing = tmp_path / "bin/tee"
-    failing.parent.mkdir()
-    failing.write_text("#!/bin/sh\nexit 1\n")
-    failing.chmod(0o755)
-    text = done.run(*SNAKEMAKE, check=False, PATH=f"{failing.parent}:{done.path}").stdout
+    text = done.run(*SNAKEMAKE, check=False, PATH=f"{failing_log(tmp_path, '')}:{done.path}").stdout
     assert "failed: embeddings/mini/ems-mini; it wrote no log" in text
     assert log.name not in text
 

@@ -161,7 +161,8 @@ def test_an_object_that_is_missing_is_named_and_a_push_brings_it_back(
     # DVC asks for the list of the folder alone.
     assert "Everything is up to date" in ran.run(*PUSH).stdout
     for path in server.store.rglob("*.dir"):
-        path.unlink()
+        if lost.removeprefix("files/md5/").replace("/", "") in path.read_text():
+            path.unlink()
     ran.run(*PUSH)
     assert objects(server.store) == objects(ran.folder / ".dvc/cache")
     clone.run(*PULL)

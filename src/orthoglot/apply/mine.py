@@ -16,7 +16,7 @@ from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
-from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates_found, mine_found
+from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
 from orthoglot.tasks.neighbours import Nearest
 from orthoglot.tasks.search import check_search, search
 from orthoglot.text.keys import normalised
@@ -114,7 +114,7 @@ def by_margin(
 ) -> Mined:
     """The pairs among neighbours whose cosines are known; arguments as of `mine`."""
     if best > 1:
-        pairs = candidates_found(found, cosine, margin, best)
+        pairs = candidates(found, cosine, margin, best)
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
     else:
         pairs = mine_found(found, cosine, margin, retrieval)
@@ -130,7 +130,7 @@ def side_vectors(
     *,
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
-    device: str = "cpu",
+    device: str,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`.
 
@@ -138,7 +138,6 @@ def side_vectors(
         model, checkpoint, languages, part: as of `text_vectors`.
         sides: both texts.
         device: of the search that follows.
-
     Raises:
         ConfigError: they are too many to search without faiss.
     """

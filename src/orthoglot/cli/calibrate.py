@@ -61,7 +61,12 @@ def calibrate(
     with options.vectors_folder(checkpoint, output) as work:
         vectors = (
             side_vectors(
-                opened.model, (sides[0], sides[1]), work, languages=pairs.languages, part=opened.part
+                opened.model,
+                (sides[0], sides[1]),
+                work,
+                languages=pairs.languages,
+                part=opened.part,
+                device=opened.search["device"],
             )
             if among
             else ()

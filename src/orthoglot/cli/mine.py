@@ -85,10 +85,11 @@ def mine(
     # Only now the libraries that take seconds.
     from orthoglot.apply import mine as mining
     from orthoglot.apply.calibrate import Calibration
+    from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
-    from orthoglot.apply.shards import Shards
 
-    sides = [mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=False)]
+    if counts is None:
+        ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
     if counts is None or encode:
         opened = options.open_model(model, device, threads, part, precision)
         identity, view, place = opened.model.identity, opened.part, opened.search
@@ -121,12 +122,12 @@ def mine(
                 return
             with jobs.merge() as merged:
                 pairs = mining.by_margin(merged.found, merged.cosine, **how)
-                sides, facts = [*merged.sides], merged.facts
+                (ours, theirs), facts = merged.sides, merged.facts
         else:
-            both = sides[0], sides[1]
-            vectors = mining.side_vectors(opened.model, both, work, **shared, device=place["device"])
+            vectors = mining.side_vectors(
+                opened.model, (ours, theirs), work, **shared, device=place["device"]
+            )
             pairs, facts = mining.mine(*vectors, **every)
-        ours, theirs = sides
         chances = known.probability(pairs.margins) if known else pairs.margins
         lines = ["source_line", "target_line"] if numbers else []
         columns = (*pairs, chances)

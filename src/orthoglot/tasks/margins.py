@@ -99,18 +99,11 @@ def mine_found(
     return _one_to_one(pairs, len(found.forward), len(found.backward))
 
 
-def candidates(
-    x: np.ndarray, y: np.ndarray, found: Nearest, margin: Margin = "ratio", best: int = 1
-) -> Mined:
+def candidates(found: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
     """The `best` neighbours of each row of x with the highest margins, row by row, whatever other rows propose.
 
-    Rows of x in their order, each with its pairs by falling margin; arguments as of `mine`.
+    Rows of x in their order, each with its pairs by falling margin; arguments as of `mine_found`.
     """
-    return candidates_found(found, both_cosines(x, y, found), margin, best)
-
-
-def candidates_found(found: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
-    """`candidates` without vectors; arguments as of `mine_found`."""
     margins = _margins(found.forward, cosine.forward, cosine.backward, margin)
     pairs = _proposed(found.forward, margins, best)
     return Mined(*(column[np.isfinite(pairs.margins)] for column in pairs))

@@ -1,4 +1,4 @@
-"""Nearest neighbours of two lists that are cut into parts: each pair of parts, a tile, is searched by itself.
+"""Nearest neighbours of two lists that are cut into parts: each pair of parts, a tile, is searched alone.
 
 A tile gives all rows that may be among the k neighbours in the whole lists, with their exact cosines. What is chosen
 among these is what `nearest` chooses among all rows.

@@ -22,7 +22,7 @@ from orthoglot.decomposers.base import ClosedForm, Decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Block, Moments, compute
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.base import placed, resolve_device
+from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.memory import within_memory
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
@@ -32,7 +32,7 @@ from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings
-from orthoglot.training.gathering import fits, gathered
+from orthoglot.training.gathering import fits, inputs
 from orthoglot.training.loop import fit
 from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
@@ -399,20 +399,6 @@ def train(
         attempt=attempt,
     )
     return {name: tensor.cpu().numpy() for name, tensor in maps.state_dict().items()}, history
-
-
-def inputs(vectors: Tensor, batch: Batch, device: torch.device) -> tuple[Tensor, ...]:
-    """Sentence vectors (2B, D) of a batch, and its other tensors in their order, on the device of the maps.
-
-    Args:
-        vectors: (N, D), the matrix of which the batch names rows; on the device or in host memory.
-        batch: B pairs, where the vectors are.
-        device: of the maps.
-    """
-    ids: tuple[Tensor, ...] = (batch.language_id, batch.other, batch.peer, batch.active)
-    if vectors.device.type != device.type:
-        ids = tuple(placed(tensor, device) for tensor in ids)
-    return gathered(vectors, batch.rows, device), *ids
 
 
 def pairs_of(

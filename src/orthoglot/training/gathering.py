@@ -5,6 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from orthoglot.encoders.base import placed
+from orthoglot.training.batching import Batch
+
 # Share of the device's free memory that vectors may take; the rest is for maps, their optimiser and a step.
 SHARE = 0.8
 
@@ -34,3 +37,17 @@ def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
     found = torch.empty(len(rows), vectors.shape[1], dtype=vectors.dtype, pin_memory=device.type == "cuda")
     torch.index_select(vectors, 0, rows, out=found)
     return found.to(device, non_blocking=True)
+
+
+def inputs(vectors: Tensor, batch: Batch, device: torch.device) -> tuple[Tensor, ...]:
+    """Sentence vectors (2B, D) of a batch, and its other tensors in their order, on the device of the maps.
+
+    Args:
+        vectors: (N, D), the matrix of which the batch names rows; on the device or in host memory.
+        batch: B pairs, where the vectors are.
+        device: of the maps.
+    """
+    ids: tuple[Tensor, ...] = (batch.language_id, batch.other, batch.peer, batch.active)
+    if vectors.device.type != device.type:
+        ids = tuple(placed(tensor, device) for tensor in ids)
+    return gathered(vectors, batch.rows, device), *ids

@@ -1,7 +1,8 @@
 """Mining by many jobs that share a folder: they encode parts of both texts, search each pair of parts, and merge.
 
 What a job makes is whole when its seal is there: NAME.json, with what it was made of and the SHA-256 of each file. A
-job reads nothing without the seal that it expects.
+job reads nothing without the seal that it expects. It is no receipt: the merge compares the files that it reads, not
+the vectors.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -23,7 +24,7 @@ from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import BLOCK, text_vectors
 from orthoglot.atomic import replacing, reserve
 from orthoglot.errors import DataError
-from orthoglot.receipts import file_digest
+from orthoglot.receipts import digest_of, file_digest
 from orthoglot.tasks.neighbours import Nearest
 from orthoglot.tasks.search import limit
 from orthoglot.tasks.tiles import merged, search_tile
@@ -328,13 +329,9 @@ def _seal(shard: Shard, facts: Facts) -> None:
         "facts": facts,
         "files": {file.name: file_digest(file) for file in shard.files()},
     }
-    content["sha256"] = _sha256(content)
+    content["sha256"] = digest_of(content)
     with replacing(Path(f"{shard.stem}.json")) as partial:
         partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
-
-
-def _sha256(content: Facts) -> str:
-    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _fault(shard: Shard) -> str | None:
@@ -345,7 +342,7 @@ def _fault(shard: Shard) -> str | None:
         return f"{shard.stem.name} is absent"
     except ValueError:
         return f"{shard.stem.name}.json is damaged"
-    if not isinstance(sealed, dict) or sealed.pop("sha256", None) != _sha256(sealed):
+    if not isinstance(sealed, dict) or sealed.pop("sha256", None) != digest_of(sealed):
         return f"{shard.stem.name}.json is damaged"
     made_of, files = sealed["made_of"], sealed["files"]
     others = sorted(key for key in shard.made_of if made_of.get(key) != shard.made_of[key])
