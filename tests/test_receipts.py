@@ -166,7 +166,7 @@ def test_a_receipt_that_names_a_file_outside_the_folder_is_no_receipt(name: str,
     content = json.loads(place.read_text())
     del content["sha256"]
     for names, whole in ((["weights"], True), (["weights", name], False)):
-        content["files"] = dict.fromkeys(names, [0, ""])
+        content["files"] = {key: [0, ""] for key in names}
         place.write_text(json.dumps({**content, "sha256": receipts.digest_of(content)}))
         assert (receipts.read(folder) is not None) == whole
 
