@@ -96,7 +96,8 @@ def provenance(
     described = card(home)
     made = model_folder / MADE
     facts = json.loads(made.read_text(encoding="utf-8")) if decomposer and made.is_file() else {}
-    details = decomposer.details if decomposer else {}
+    # Of a decomposer that was fitted here, `text` is a digest.
+    ready = decomposer.details if decomposer and "ready" in decomposer.details else {}
     counted = facts.get("text") or (_prepared(model_folder) if decomposer else {})
     named = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in counted.items()}
     stated = licence or facts.get("encoder", {}).get("licence") or licence_of(home)
@@ -109,9 +110,9 @@ def provenance(
         base_model=base_model_of(described, stated_of(home)),
         languages=known_languages(decomposer.languages if decomposer else described.get("languages", [])),
         text={pair: (named[pair], counts["kept"]["train"]) for pair, counts in counted.items()},
-        ready_text=details.get("text") or facts.get("start", {}).get("text", {}),
+        ready_text=ready.get("text") or facts.get("start", {}).get("text", {}),
         encoder_text=described.get("training", {}).get("text", {}),
-        date=details.get("made"),
+        date=ready.get("made"),
     )
 
 
