@@ -14,8 +14,9 @@ from small_checkpoint import DIM, write_checkpoint
 from test_export import decomposer, model_folder
 
 from orthoglot.apply.export import export
-from orthoglot.apply.provenance import HUB_LICENCES, base_model_of
+from orthoglot.apply.provenance import HUB_LICENCES, repository_of
 from orthoglot.encoders.folder import identity, save_card
+from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.statistics.records import Record, write_records
 
@@ -175,8 +176,16 @@ def test_the_base_model_is_the_encoder_on_the_hub(
 
 def test_a_linked_repository_is_the_base_model_by_its_commit() -> None:
     linked = {"checkpoint": "owner/small", "revision": "1" * 40}
-    assert base_model_of(linked, {"base_model": "owner/other"}) == "owner/small"
-    assert base_model_of(linked | {"revision": "local"}, {}) is None
+    assert repository_of(linked) == "owner/small"
+    assert repository_of(linked | {"revision": "local"}) is None
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    folder = model(tmp_path)
+    (folder / "fit.json").write_text('{"encoder": ')
+    with pytest.raises(DataError, match=r"fit\.json: cannot be read"):
+        export(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_encoder_alone_is_no_tuned_model_and_rounded_weights_are_told(tmp_path: Path) -> None:

@@ -285,6 +285,17 @@ def test_text_is_training_data_where_all_of_it_is_known(part: str, folder: Path,
     assert MtebModel(tuned, part, "cpu").mteb_model_meta.training_datasets is None
 
 
+def test_an_exported_folder_says_what_its_card_says_and_no_more(folder: Path, tmp_path: Path) -> None:
+    known = changed(folder, tmp_path / "known", origin="intfloat/multilingual-e5-small", prefix="a00 ")
+    export(known, tmp_path / "out", licence="mit")
+    meta = MtebModel(tmp_path / "out", device="cpu").mteb_model_meta
+    assert meta.name == "orthoglot/out-sentence"
+    assert (meta.license, meta.adapted_from) == ("mit", "intfloat/multilingual-e5-small")
+    assert (meta.languages, meta.use_instructions) == (["eng-Latn", "grn-Latn"], True)
+    # It was fitted on text that no file here names.
+    assert (meta.training_datasets, meta.reference) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("licence", "expected"),
     [

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orthoglot import __version__
 from orthoglot.apply.examples import examples
-from orthoglot.apply.fit import MADE, RECORDS
+from orthoglot.apply.fit import RECORDS
 from orthoglot.apply.measure import table
 from orthoglot.apply.provenance import Provenance, known_languages
 from orthoglot.decomposers.base import Decomposer
@@ -72,8 +72,7 @@ def decomposer_card(
     Raises:
         ConfigError: these records hold no scores of this decomposer.
     """
-    made, fitted, details = model_folder / MADE, model_folder / RECORDS, decomposer.details
-    facts = json.loads(made.read_text(encoding="utf-8")) if made.is_file() else {}
+    fitted, details = model_folder / RECORDS, decomposer.details
     if records:
         scores = _scores(records, decomposer.identity, decomposer.method, details.get("seed"))
     else:
@@ -94,7 +93,6 @@ def decomposer_card(
         dim=decomposer.dim,
         languages=[language] if language else decomposer.languages,
         details=details,
-        start=facts.get("start"),
         encoder=card(home),
         identity=decomposer.identity,
     )

@@ -134,7 +134,7 @@ def _meta(model: Model, part: str, origin: Provenance, described: Mapping[str, A
         public_training_data=None,
         framework=[*library, "PyTorch", "safetensors"],
         # The page of the encoder, whose own vector it is; a decomposer has none.
-        reference=f"https://huggingface.co/{origin.base_model}" if origin.base_model and not maps else None,
+        reference=f"https://huggingface.co/{origin.repository}" if origin.repository and not maps else None,
         similarity_fn_name=ScoringFunction.COSINE,
         use_instructions=bool(described.get("prefix")),
         training_datasets=_training(origin, bool(maps), described),
@@ -179,7 +179,7 @@ def _training(origin: Provenance, fitted: bool, described: Mapping[str, Any]) ->
     if fitted and not (origin.text or origin.ready_text):
         return None
     from_scratch = "network" in described.get("training", {}) and origin.encoder_text
-    if not from_scratch and _known_to_mteb(origin.base_model) is None:
+    if not from_scratch and _known_to_mteb(origin.repository) is None:
         return None
     words = {re.split(r"[\W_]", name.lower())[0] for name in origin.corpora}
     return origin.corpora | {task for word in words for task in TASKS.get(word, ())}

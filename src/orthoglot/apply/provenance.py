@@ -13,6 +13,7 @@ from orthoglot.apply.encoder_copy import licence_of, stated_of
 from orthoglot.apply.fit import MADE
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import COMMIT, card, checkpoint_folder
+from orthoglot.errors import DataError
 
 NOT_STATED = "not stated"
 # How the hub names a repository.
@@ -53,7 +54,8 @@ class Provenance(NamedTuple):
         stated: the licence in the words of the record.
         licence: the same for the hub.
         licence_file: of the encoder's checkpoint.
-        base_model: the encoder's repository on the hub.
+        repository: of the encoder on the hub, with the same weights, rounded or not.
+        base_model: the same, or the one that the encoder's README names: others may have tuned it since.
         languages: of the decomposer, or of the encoder if there is none; without invented ones.
         text: by language pair, names of the texts that the decomposer was fitted on, and pairs of the training part.
         ready_text: the text of the ready model that the decomposer is, or started from, with its licences.
@@ -64,6 +66,7 @@ class Provenance(NamedTuple):
     stated: str
     licence: Licence
     licence_file: Path | None
+    repository: str | None
     base_model: str | None
     languages: list[str]
     text: dict[str, tuple[list[str], int]]
@@ -92,24 +95,30 @@ def provenance(
         home: the encoder's.
         decomposer: the maps.
         licence: "" takes what is on record.
+    Raises:
+        DataError: a damaged record.
     """
     described = card(home)
     made = model_folder / MADE
-    facts = json.loads(made.read_text(encoding="utf-8")) if decomposer and made.is_file() else {}
+    facts = _read(made) if decomposer and made.is_file() else {}
     # Of a decomposer that was fitted here, `text` is a digest.
     ready = decomposer.details if decomposer and "ready" in decomposer.details else {}
     counted = facts.get("text") or (_prepared(model_folder) if decomposer else {})
-    named = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in counted.items()}
+    texts = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in counted.items()}
     stated = licence or facts.get("encoder", {}).get("licence") or licence_of(home)
+    repository = repository_of(described)
+    readme = stated_of(home)
+    named = readme.get("base_model")
     place = checkpoint_folder(home, described)
     file = next((path for path in sorted(place.glob("LICEN[CS]E*")) if path.is_file()), None)
     return Provenance(
         stated=stated,
-        licence=hub_licence(stated, stated_of(home), file),
+        licence=hub_licence(stated, readme, file),
         licence_file=file,
-        base_model=base_model_of(described, stated_of(home)),
+        repository=repository,
+        base_model=repository or _hub_id(named[0] if isinstance(named, list) and named else named),
         languages=known_languages(decomposer.languages if decomposer else described.get("languages", [])),
-        text={pair: (named[pair], counts["kept"]["train"]) for pair, counts in counted.items()},
+        text={pair: (texts[pair], counts["kept"]["train"]) for pair, counts in counted.items()},
         ready_text=ready.get("text") or facts.get("start", {}).get("text", {}),
         encoder_text=described.get("training", {}).get("text", {}),
         date=ready.get("made"),
@@ -142,14 +151,15 @@ def known_languages(codes: list[str] | tuple[str, ...]) -> list[str]:
     return [code for code in codes if not PRIVATE_USE.fullmatch(code)]
 
 
-def base_model_of(described: Mapping[str, Any], readme: Mapping[str, Any]) -> str | None:
-    """The encoder's repository on the hub, or the one that its README names; None for one trained here."""
+def repository_of(described: Mapping[str, Any]) -> str | None:
+    """The repository of the hub that an encoder's card says its weights are of."""
     linked = described.get("checkpoint") if COMMIT.fullmatch(described.get("revision", "")) else None
-    named = readme.get("base_model")
-    for name in (described.get("origin"), linked, *(named if isinstance(named, list) else [named])):
-        if isinstance(name, str) and HUB_ID.fullmatch(name) and not Path(name).exists():
-            return name
-    return None
+    return _hub_id(described.get("origin")) or _hub_id(linked)
+
+
+def _hub_id(name: Any) -> str | None:
+    """A name of the hub; None for a folder, and for anything else."""
+    return name if isinstance(name, str) and HUB_ID.fullmatch(name) and not Path(name).exists() else None
 
 
 def _prepared(model_folder: Path) -> dict[str, Any]:
@@ -158,6 +168,11 @@ def _prepared(model_folder: Path) -> dict[str, Any]:
     # of models/PRESET/decomposers/ENCODER/METHOD/SEED
     workspace = model_folder.resolve().joinpath("../../../../../..")
     paths = [workspace / folder / "counts.json" for folder in receipt.inputs] if receipt else []
-    return {
-        path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()
-    }
+    return {path.parent.name: _read(path) for path in paths if path.is_file()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
