@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from scipy import stats
 from small_checkpoint import DIM, make_pairs, write_checkpoint
 from test_export import decomposer, model_folder, opened
@@ -22,6 +23,7 @@ from orthoglot.apply.export import export
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import _LANGUAGES
 from orthoglot.tasks.graded_pairs import cosines
 from orthoglot.tasks.neighbours import nearest
 from orthoglot.tasks.retrieval import hits
@@ -31,8 +33,11 @@ mteb = pytest.importorskip("mteb", reason="the extra `mteb` is not installed")
 from datasets import Dataset, DatasetDict  # noqa: E402
 from mteb.abstasks import AbsTaskBitextMining, AbsTaskSTS  # noqa: E402
 from mteb.abstasks.task_metadata import TaskMetadata  # noqa: E402
+from mteb.models import CachedEmbeddingWrapper, EncoderProtocol, ModelMeta  # noqa: E402
+from mteb.models.model_meta import ScoringFunction  # noqa: E402
+from mteb.results.task_result import TaskError, TaskResult  # noqa: E402
 
-from orthoglot.apply.mteb_model import MtebModel  # noqa: E402
+from orthoglot.apply.mteb_model import TASKS, MtebModel, _languages  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/use.md"
 A, B = (list(side) for side in zip(*make_pairs(80), strict=True))
@@ -183,6 +188,141 @@ def test_scores_that_mteb_keeps_are_those_of_one_model_and_part(
     other = MtebModel(centred, device="cpu").mteb_model_meta
     assert other.name == first.name
     assert other.revision != first.revision
+
+
+def changed(folder: Path, place: Path, **stated: Any) -> Path:
+    """A copy of a model whose encoder's card states more, and which the decomposer fits to."""
+    shutil.copytree(folder, place)
+    card = place / "encoder/encoder.json"
+    card.write_text(json.dumps(json.loads(card.read_text()) | stated))
+    decomposer("residual", DIM, identity(card.parent)).save(place)
+    return place
+
+
+def test_mteb_finds_nothing_wrong_with_the_model(folder: Path) -> None:
+    """mteb's own check of a model: its tasks of every kind, on text that comes with it."""
+    found = mteb.mock_run(MtebModel(folder, device="cpu"))
+    assert found.all_passed, found.to_markdown()
+    ran = {name for name, result in found.items() if isinstance(result, TaskResult)}
+    assert {"MockBitextMiningTask", "MockSTSTask", "MockClassificationTask", "MockRetrievalTask"} <= ran
+    assert not [name for name, result in found.items() if isinstance(result, TaskError)]
+    model = MtebModel(folder, device="cpu")
+    assert isinstance(model, EncoderProtocol)
+    vectors = model.model.encode(A[:3])
+    np.testing.assert_allclose(model.similarity(vectors, vectors), cosine_table(vectors), atol=1e-6)
+
+
+def cosine_table(vectors: np.ndarray) -> np.ndarray:
+    return unit(vectors) @ unit(vectors).T
+
+
+@pytest.mark.parametrize("part", ["meaning", "language", "sentence"])
+def test_what_mteb_is_told_is_on_record(part: str, folder: Path, tmp_path: Path) -> None:
+    model = changed(folder, tmp_path / "model", prefix="a00 ", languages=["en", "gn", "sw"])
+    made = {"encoder": {"licence": "Apache-2.0"}, "bitext": {"en-gn": ["mine.tsv"]}}
+    (model / "fit.json").write_text(json.dumps(made | {"text": {"en-gn": {"kept": {"train": 5}}}}))
+    meta = MtebModel(model, part, "cpu").mteb_model_meta
+    network = load_file(model / "encoder/model.safetensors")
+    maps = 0 if part == "sentence" else DIM * DIM + DIM
+    assert meta.n_parameters == sum(array.size for array in network.values()) + maps
+    assert meta.n_embedding_parameters == network["embeddings.word_embeddings.weight"].size
+    assert meta.memory_usage_mb == pytest.approx(4 * meta.n_parameters / 2**20, abs=0.05)
+    assert (meta.max_tokens, meta.embed_dim, meta.use_instructions) == (20, DIM, True)
+    assert (meta.license, meta.open_weights) == ("apache-2.0", True)
+    assert meta.languages == ["eng-Latn", "grn-Latn", *(["swa-Latn"] if part == "sentence" else [])]
+    assert meta.revision == orthoglot.load(model, "cpu").identity
+    assert meta.similarity_fn_name == ScoringFunction.COSINE
+    assert meta.training_datasets is None  # nobody knows what this encoder saw
+    unknown = ("release_date", "reference", "adapted_from", "public_training_code", "public_training_data")
+    assert not any(getattr(meta, name) for name in unknown)
+    # It is written beside the scores, and read again.
+    again = ModelMeta.model_validate_json_resolved(json.dumps(meta.to_dict()))
+    assert again == meta
+    assert hash(again) == hash(meta)
+    assert meta.name != meta.adapted_from
+    assert (meta.experiment_name, str(tmp_path) in meta.to_python()) == (None, False)
+
+
+def test_nothing_is_told_that_is_not_on_record(folder: Path) -> None:
+    meta = MtebModel(folder, device="cpu").mteb_model_meta
+    assert (meta.license, meta.open_weights, meta.training_datasets) == (None, None, None)
+    assert not meta.use_instructions
+    assert MtebModel(folder, "sentence", "cpu").mteb_model_meta.languages is None
+
+
+@pytest.mark.parametrize("part", ["meaning", "sentence"])
+def test_text_is_training_data_where_all_of_it_is_known(part: str, folder: Path, tmp_path: Path) -> None:
+    made = {"bitext": {"en-gn": ["mine.tsv", "Tatoeba.tsv"]}, "text": {"en-gn": {"kept": {"train": 5}}}}
+    # mteb knows what this encoder was trained on.
+    known = changed(folder, tmp_path / "known", origin="intfloat/multilingual-e5-small")
+    meta = MtebModel(known, part, "cpu").mteb_model_meta
+    assert meta.training_datasets == (
+        set() if part == "sentence" else None
+    )  # the decomposer's is not on record
+    (known / "fit.json").write_text(json.dumps(made))
+    meta = MtebModel(known, part, "cpu").mteb_model_meta
+    assert meta.adapted_from == "intfloat/multilingual-e5-small"
+    assert (meta.reference is None) == (part == "meaning")
+    assert meta.training_datasets == (set() if part == "sentence" else {"mine.tsv", "Tatoeba.tsv", "Tatoeba"})
+    found = meta.get_training_datasets()
+    assert found is not None
+    assert "MSMARCO" in found
+    assert ("Tatoeba" in found) == (part == "meaning")
+    assert meta.is_zero_shot_on(["Tatoeba"]) == (part == "sentence")
+    # Trained here, from scratch: its card has the text.
+    training = {"network": {"layers": 1}, "text": {"en-gn": {"corpora": ["bible"], "pairs": 9}}}
+    scratch = changed(folder, tmp_path / "scratch", training=training)
+    (scratch / "fit.json").write_text(json.dumps(made))
+    expected = {
+        "bible",
+        "BibleNLPBitextMining",
+        *(["mine.tsv", "Tatoeba.tsv", "Tatoeba"] if part == "meaning" else []),
+    }
+    assert MtebModel(scratch, part, "cpu").mteb_model_meta.training_datasets == expected
+    # From a checkpoint that nothing is known of.
+    tuned = changed(folder, tmp_path / "tuned", training={"text": training["text"], "start": "xlmr"})
+    (tuned / "fit.json").write_text(json.dumps(made))
+    assert MtebModel(tuned, part, "cpu").mteb_model_meta.training_datasets is None
+
+
+@pytest.mark.parametrize(
+    ("licence", "expected"),
+    [
+        ("CC-BY-NC-4.0", "cc-by-nc-4.0"),
+        ("mit, apache-2.0", "multiple"),
+        ("llama3", None),  # of the hub's list alone
+        ("ours, https://example.org/x", "https://example.org/x"),
+        ("Our own", None),
+    ],
+)
+def test_a_licence_is_one_of_mtebs_or_an_address(
+    licence: str, expected: str | None, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    (tmp_path / "model/fit.json").write_text(json.dumps({"encoder": {"licence": licence}}))
+    meta = MtebModel(tmp_path / "model", device="cpu").mteb_model_meta
+    assert (meta.license, meta.open_weights) == (expected, True if expected else None)
+
+
+def test_languages_and_tasks_are_spelled_as_mteb_spells_them() -> None:
+    two = json.loads((Path(mteb.__file__).parent / "languages/iso_639_1_to_3.json").read_text())
+    known = {code: _languages([code]) for code in _LANGUAGES}
+    # Groups of languages, which ISO 639-3 has no code of.
+    assert [code for code, found in known.items() if not found] == ["nah", "oto", "bh"]
+    for code, found in known.items():
+        assert not found or code not in two or found == [f"{two[code]}-{found[0][4:]}"]
+    assert _languages(["qaa"]) == []
+    for names in TASKS.values():
+        assert [task.metadata.name for task in mteb.get_tasks(tasks=list(names))]
+
+
+def test_vectors_that_mteb_stores_are_the_models(folder: Path, tmp_path: Path) -> None:
+    direct = scored(MtebModel(folder, device="cpu"), Pairs())
+    for _ in range(2):  # first stored, then read
+        stored = CachedEmbeddingWrapper(MtebModel(folder, device="cpu"), tmp_path / "stored")
+        found = scored(stored, Pairs())
+        stored.close()
+        assert found["eng-grn"]["f1"] == pytest.approx(direct["eng-grn"]["f1"], abs=1e-6)
 
 
 def test_an_encoder_without_a_decomposer_gives_the_sentence(folder: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 from carrier import write_carrier
 from checkpoints import xlmr
-from hub_server import HubServer
+from hub_server import HubServer, Repository
 from packed_e5 import write_packed
 
 from orthoglot.encoders import checkpoint
@@ -75,7 +75,7 @@ def test_a_checkpoint_of_the_hub_is_one_folder_at_its_commit(tmp_path: Path) -> 
     (source / "pytorch_model.bin").write_bytes(b"a pickle")
     (source / "onnx").mkdir()
     (source / "onnx/model.onnx").write_bytes(b"large")
-    with HubServer(source, "owner/small", COMMIT) as hub:
+    with HubServer(Repository(source, "owner/small", COMMIT)) as hub:
         in_own_process("checkpoint.from_hub(settings, 'small', output)", SETTINGS, tmp_path / "out", hub)
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(hub.asked)
     assert not {"pytorch_model.bin", "onnx/model.onnx"} & set(hub.asked)
@@ -91,7 +91,7 @@ def test_a_checkpoint_of_the_hub_is_one_folder_at_its_commit(tmp_path: Path) -> 
 def test_a_linked_hub_id_is_downloaded_into_the_cache_once(tmp_path: Path) -> None:
     source, output = xlmr(tmp_path / "source"), tmp_path / "out"
     output.mkdir()
-    with HubServer(source, "owner/small", COMMIT) as hub:
+    with HubServer(Repository(source, "owner/small", COMMIT)) as hub:
         in_own_process("link.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
         asked = list(hub.asked)
         in_own_process("link.link_packaged(settings, 'small', output)", SETTINGS, output, hub)

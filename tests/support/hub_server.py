@@ -7,19 +7,50 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Literal, NamedTuple
 from urllib.parse import unquote, urlparse
 
 
+class Repository(NamedTuple):
+    """The files of a folder as the repository `owner/name` at one commit."""
+
+    folder: Path
+    name: str
+    commit: str
+    kind: Literal["models", "datasets"] = "models"
+
+    def files(self) -> dict[str, bytes]:
+        paths = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
+
+    def answer(self, path: str) -> bytes | None:
+        """What the hub answers; None if this is no path of the repository."""
+        files = self.files()
+        about = f"/api/{self.kind}/{self.name}"
+        home = "" if self.kind == "models" else "/datasets"
+        resolve = f"{home}/{self.name}/resolve/{self.commit}/"
+        rows = [
+            {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+            for name, data in files.items()
+        ]
+        listed = {"id": self.name, "sha": self.commit, "siblings": [{"rfilename": name} for name in files]}
+        if path == f"{about}/revision/{self.commit}":
+            return json.dumps(listed).encode()
+        if path == f"{about}/tree/{self.commit}":
+            return json.dumps(rows).encode()
+        return files.get(path.removeprefix(resolve)) if path.startswith(resolve) else None
+
+
 class HubServer:
-    """Serves the files of a folder as the model `owner/name` at one commit; a context manager.
+    """Serves repositories; a context manager.
 
     Attributes:
         endpoint: for the variable HF_ENDPOINT.
         asked: paths of the files that were downloaded.
     """
 
-    def __init__(self, folder: Path, model: str, commit: str) -> None:
-        self.folder, self.model, self.commit = folder, model, commit
+    def __init__(self, *repositories: Repository) -> None:
+        self.repositories = repositories
         self.asked: list[str] = []
         served = self
 
@@ -44,37 +75,25 @@ class HubServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _files(self) -> dict[str, bytes]:
-        paths = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
-
     def _answer(self, request: BaseHTTPRequestHandler, *, with_body: bool) -> None:
         path = unquote(urlparse(request.path).path)
-        files = self._files()
-        resolve = f"/{self.model}/resolve/{self.commit}/"
-        headers = {"X-Repo-Commit": self.commit}
-        if path == f"/api/models/{self.model}/revision/{self.commit}":
-            body = json.dumps(
-                {"id": self.model, "sha": self.commit, "siblings": [{"rfilename": name} for name in files]}
-            )
-            content = body.encode()
-        elif path == f"/api/models/{self.model}/tree/{self.commit}":
-            rows = [
-                {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
-                for name, data in files.items()
-            ]
-            content = json.dumps(rows).encode()
-        elif path.startswith(resolve) and path.removeprefix(resolve) in files:
-            content = files[path.removeprefix(resolve)]
-            headers["ETag"] = f'"{hashlib.sha1(content).hexdigest()}"'
-            if with_body:
-                self.asked.append(path.removeprefix(resolve))
+        for repository in self.repositories:
+            content = repository.answer(path)
+            if content is not None:
+                break
         else:
-            request.send_error(404)
+            request.send_response(404)
+            request.send_header("X-Error-Code", "EntryNotFound")
+            request.send_header("Content-Length", "0")
+            request.end_headers()
             return
         request.send_response(200)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            request.send_header(name, value)
+        request.send_header("X-Repo-Commit", repository.commit)
+        request.send_header("Content-Length", str(len(content)))
+        if "/resolve/" in path:
+            request.send_header("ETag", f'"{hashlib.sha1(content).hexdigest()}"')
+            if with_body:
+                self.asked.append(path.partition(f"/resolve/{repository.commit}/")[2])
         request.end_headers()
         if with_body:
             request.wfile.write(content)

@@ -161,7 +161,13 @@ def stated_limit(transformer: Path) -> int | None:
 
 def licence_of(home: Path) -> str:
     """The licence that the README of an encoder's checkpoint states; "not stated" where it states none."""
-    return str(_stated(checkpoint_folder(home, card(home))).get("license", "not stated"))
+    found = stated_of(home).get("license") or "not stated"
+    return ", ".join(map(str, found)) if isinstance(found, list) else str(found)
+
+
+def stated_of(home: Path) -> dict[str, Any]:
+    """The facts at the top of the README of an encoder's checkpoint; none where there are none."""
+    return _stated(checkpoint_folder(home, card(home)))
 
 
 def _stated_languages(place: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from orthoglot import atomic
 from orthoglot.apply.arguments import check_new
 from orthoglot.apply.model import Model, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
+from orthoglot.apply.provenance import provenance
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Decomposer, Trained, unit
 from orthoglot.encoders.folder import card, checkpoint_folder
@@ -102,11 +104,12 @@ def export(
         modules, prefix = encoder_modules(home)
         model = Model(load_encoder(home, "cpu"), decomposer)
         ours = model.encode(PROBES, part=part or "sentence", language=code)
+        origin = provenance(model_folder, home, decomposer, licence)
         if decomposer is None:
-            model_card = encoder_card(home, name, licence=licence, records=records)
+            model_card = encoder_card(home, name, origin=origin, records=records)
         else:
             ours = unit(ours)
-            options: dict[str, Any] = {"part": part, "language": code, "licence": licence, "records": records}
+            options: dict[str, Any] = {"part": part, "language": code, "origin": origin, "records": records}
             model_card = decomposer_card(model_folder, home, decomposer, name, **options)
         prompts: dict[str, Any] = (
             {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
@@ -124,6 +127,8 @@ def export(
                     f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
                 )
             (partial / "README.md").write_text(model_card, encoding="utf-8")
+            if origin.licence_file:
+                shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
     return off
 
 

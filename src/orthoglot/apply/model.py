@@ -92,7 +92,7 @@ class Model:
             from orthoglot.apply import ready
 
             folder = ready.default()
-        with _parts_of(Path(folder)) as (home, decomposer, made_by):
+        with located(Path(folder)) as (home, decomposer, made_by):
             return cls(load_encoder(home, device, precision), decomposer, _made_by(made_by, precision))
 
     def encode(
@@ -197,12 +197,12 @@ class Model:
 
 def identity_of(folder: Path, precision: Precision) -> tuple[str, str]:
     """The `identity` and the `usual_part` of the model of a folder, whose weights are not loaded; see `Model.load`."""
-    with _parts_of(folder) as (_, decomposer, made_by):
+    with located(folder) as (_, decomposer, made_by):
         return _made_by(made_by, precision), "meaning" if decomposer else "sentence"
 
 
 @contextmanager
-def _parts_of(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
+def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
     """The encoder's folder, the decomposer, and the SHA-256 of both."""
     if (folder / "encoder.json").is_file():
         check_whole(folder)

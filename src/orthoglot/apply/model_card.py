@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from orthoglot import __version__, receipts
-from orthoglot.apply.encoder_copy import licence_of
+from orthoglot import __version__
 from orthoglot.apply.examples import examples
 from orthoglot.apply.fit import MADE, RECORDS
 from orthoglot.apply.measure import table
+from orthoglot.apply.provenance import Provenance, known_languages
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record, read_records
 from orthoglot.training.settings import TRAINED_SETTINGS, own_settings
 
-# How the hub names a repository.
-HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
-
-def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -> str:
-    """The card of an encoder without a decomposer; name, licence and records as for `decomposer_card`.
+def encoder_card(home: Path, name: str, *, origin: Provenance, records: Path | None) -> str:
+    """The card of an encoder without a decomposer; name, origin and records as for `decomposer_card`.
 
     Raises:
         ConfigError: these records hold no scores of this very encoder.
@@ -35,17 +31,17 @@ def encoder_card(home: Path, name: str, *, licence: str, records: Path | None) -
     described = card(home)
     history = home / "history.jsonl"
     epochs = [json.loads(line) for line in history.read_text().splitlines()] if history.is_file() else []
-    texts = described.get("training", {}).get("text", {}).values()
     return _render(
         "model_card_encoder.md.j2",
         view="sentence",
+        # Copied as they are, the weights are neither tuned nor anything else that the hub has a name for.
+        relation="quantized" if "bits" in described else None,
         records=_scores(records, identity(home), "original", None) if records else [],
-        corpora={corpus for text in texts for corpus in text["corpora"]},
+        origin=origin,
         name=name,
         encoder=described,
         languages=described["languages"],
         identity=identity(home),
-        licence=licence or licence_of(home),
         epochs=len(epochs),
         best=next((row for row in reversed(epochs) if row["best"]), None),
     )
@@ -59,7 +55,7 @@ def decomposer_card(
     *,
     part: str,
     language: str | None,
-    licence: str,
+    origin: Provenance,
     records: Path | None,
 ) -> str:
     """The card of one part of a decomposer's vectors.
@@ -71,7 +67,7 @@ def decomposer_card(
         name: of the exported model.
         part: "meaning" or "language".
         language: whose map it is, if there is one per language.
-        licence: of the encoder; "" takes what is on record.
+        origin: what is on record of the model's.
         records: of a run that scored it; None takes those of `orthoglot fit`.
     Raises:
         ConfigError: these records hold no scores of this decomposer.
@@ -82,13 +78,12 @@ def decomposer_card(
         scores = _scores(records, decomposer.identity, decomposer.method, details.get("seed"))
     else:
         scores = read_records(fitted) if fitted.is_file() else []
-    text = facts.get("text") or _prepared(model_folder)
-    named = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in text.items()}
     return _render(
         "model_card_decomposer.md.j2",
         view=part,
+        relation="finetune",
         records=scores,
-        corpora={corpus for pair in text for corpus in named[pair]},
+        origin=origin._replace(languages=known_languages([language])) if language else origin,
         name=name,
         part=part,
         language=language,
@@ -102,34 +97,22 @@ def decomposer_card(
         start=facts.get("start"),
         encoder=card(home),
         identity=decomposer.identity,
-        licence=licence or facts.get("encoder", {}).get("licence") or licence_of(home),
-        kept=[(pair, "; ".join(named[pair]), counts["kept"]["train"]) for pair, counts in text.items()],
     )
 
 
-def _prepared(model_folder: Path) -> dict[str, Any]:
-    """counts.json of each language pair that a decomposer of the workflow was fitted on, by its receipt."""
-    receipt = receipts.read(model_folder.parent)
-    # of models/PRESET/decomposers/ENCODER/METHOD/SEED
-    workspace = model_folder.resolve().joinpath("../../../../../..")
-    paths = [workspace / folder / "counts.json" for folder in receipt.inputs] if receipt else []
-    return {
-        path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()
-    }
-
-
-def _base_model(encoder: Mapping[str, Any]) -> str | None:
-    """The encoder's repository on the hub; None for one trained here, or from a folder."""
-    for name in (encoder.get("origin"), encoder.get("checkpoint")):
-        if name and HUB_ID.fullmatch(name) and not Path(name).exists():
-            return str(name)
-    return None
-
-
 def _render(
-    template: str, *, view: str, records: Sequence[Record], corpora: Collection[str], **values: Any
+    template: str,
+    *,
+    view: str,
+    relation: str | None,
+    records: Sequence[Record],
+    origin: Provenance,
+    **values: Any,
 ) -> str:
-    """A card: facts for the hub, with held-out retrieval by one view as shares from 0 to 1, then the text."""
+    """A card: facts for the hub, with held-out retrieval by one view as shares from 0 to 1, then the text.
+
+    The hub's `datasets` are repositories of the hub, and no record says that a text is one: the text names them.
+    """
     results = [
         EvalResult(
             task_type="sentence-similarity",
@@ -137,22 +120,27 @@ def _render(
             dataset_type="held-out",
             dataset_name="held-out sentence pairs",
             dataset_config=record.subset,
+            dataset_split=record.dataset,
             metric_type="cosine_accuracy@1",
             metric_name="P@1",
-            metric_value=round(record.value / 100, 4),
+            metric_value=round(record.value / 100, 6),
         )
         for record in records
         if record.view == view
     ]
+    licence = origin.licence
+    ids: Any = licence.ids  # the hub takes a list as well, which the library's types lack
     front = ModelCardData(
-        base_model=_base_model(values["encoder"]),
-        datasets=sorted(corpora) or None,
-        model_name=values["name"],
+        base_model=origin.base_model,
+        base_model_relation=relation if origin.base_model else None,
+        model_name=values["name"] if results else None,
         eval_results=results or None,
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
-        license=None if values["licence"] == "not stated" else values["licence"],
-        language=list(values["languages"]) or None,
+        license=ids if len(ids) > 1 else next(iter(ids), None),
+        license_name=licence.name,
+        license_link=licence.link,
+        language=origin.languages or None,
         tags=["sentence-transformers", "sentence-similarity", "feature-extraction"],
     )
     pages = Environment(
@@ -165,6 +153,7 @@ def _render(
         sentences=json.dumps(examples(values["languages"]), ensure_ascii=False),
         version=__version__,
         scores=table(records) if records else "",
+        origin=origin,
         **values,
     )
     return f"---\n{front.to_yaml()}\n---\n\n{body}"

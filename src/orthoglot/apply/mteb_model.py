@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import mteb
 import numpy as np
+from mteb.languages import check_language_code
 from mteb.models import ModelMeta
 from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ScoringFunction
+from mteb.types import Licenses
+from torch import nn
 
-from orthoglot.apply.model import Model
+from orthoglot.apply.model import Model, located
+from orthoglot.apply.provenance import Licence, Provenance, known_languages, provenance
 from orthoglot.decomposers.base import unit
+from orthoglot.encoders.folder import card
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical
+from orthoglot.languages import canonical, iso3, script
+
+MEGABYTE = 2**20
+# Where mteb's models name the macrolanguage, and Tatoeba's files its member.
+MACROLANGUAGES = {"fa": "fas", "lv": "lav", "ms": "msa", "sw": "swa", "zh": "zho"}
+
+
+# Tasks of mteb that have sentences of a collection, by the first word of the names that it has here.
+TASKS = {
+    "bible": ("BibleNLPBitextMining",),
+    "stsb": ("STSBenchmark", "STSBenchmarkMultilingualSTS"),
+    "tatoeba": ("Tatoeba",),
+}
 
 
 class MtebModel(AbsEncoder):
@@ -34,19 +54,11 @@ class MtebModel(AbsEncoder):
         Raises:
             ConfigError, DataError: as `orthoglot.load`.
         """
-        self.model = Model.load(folder, device)
-        self.part = part or self.model.usual_part
-        encoder, decomposer = self.model.encoder, self.model.decomposer
-        steps = [encoder.name, *([decomposer.method] if decomposer else []), self.part]
-        self.mteb_model_meta = ModelMeta.create_empty(
-            {
-                "name": f"orthoglot/{'-'.join(steps)}",
-                "revision": self.model.identity,
-                "embed_dim": encoder.dim,
-                "framework": ["PyTorch"],
-                "similarity_fn_name": ScoringFunction.COSINE,
-            }
-        )
+        with located(Path(folder)) as (home, decomposer, identity):
+            self.model = Model(load_encoder(home, device), decomposer, identity)
+            self.part = part or self.model.usual_part
+            origin = provenance(Path(folder), home, decomposer)
+            self.mteb_model_meta = _meta(self.model, self.part, origin, card(home))
 
     def encode(
         self,
@@ -92,3 +104,92 @@ class MtebModel(AbsEncoder):
             return None
         covered = self.model.encoder.languages
         return language if not others and (not covered or language in covered) else None
+
+
+def _meta(model: Model, part: str, origin: Provenance, described: Mapping[str, Any]) -> ModelMeta:
+    """What mteb's leaderboard tells of a model: what is on record, and None for what is not."""
+    encoder: Any = model.encoder
+    steps = [encoder.name, *([model.decomposer.method] if model.decomposer else []), part]
+    maps = model.decomposer.weights if model.decomposer and part != "sentence" else {}
+    parameters, embedded = _sizes(encoder.model)
+    parameters += sum(array.size for array in maps.values())
+    if not maps:  # the encoder's own vector owes nothing to a decomposer
+        origin = origin._replace(languages=list(encoder.languages), text={}, ready_text={}, date=None)
+    library = ["Sentence Transformers"] if described["kind"] == "sentence-transformers" else []
+    licence = _licence(origin.licence)
+    return ModelMeta(
+        loader=None,  # `MtebModel` opens it: a folder has no name that mteb could look up
+        name=f"orthoglot/{'-'.join(steps)}",
+        revision=model.identity,
+        release_date=origin.date,
+        languages=_languages(origin.languages) or None,
+        n_parameters=parameters,
+        n_embedding_parameters=embedded,
+        memory_usage_mb=round(4 * parameters / MEGABYTE, 1),  # float32
+        max_tokens=encoder.max_tokens,
+        embed_dim=encoder.dim,
+        license=licence,
+        open_weights=True if licence else None,
+        public_training_code=None,
+        public_training_data=None,
+        framework=[*library, "PyTorch", "safetensors"],
+        # The page of the encoder, whose own vector it is; a decomposer has none.
+        reference=f"https://huggingface.co/{origin.base_model}" if origin.base_model and not maps else None,
+        similarity_fn_name=ScoringFunction.COSINE,
+        use_instructions=bool(described.get("prefix")),
+        training_datasets=_training(origin, bool(maps), described),
+        adapted_from=origin.base_model,
+    )
+
+
+def _sizes(network: nn.Module) -> tuple[int, int | None]:
+    """Parameters of a network, and of its largest table of embeddings, which is that of the tokens."""
+    tables = [module.weight.numel() for module in network.modules() if isinstance(module, nn.Embedding)]
+    return sum(weights.numel() for weights in network.parameters()), max(tables, default=None)
+
+
+def _languages(codes: list[str]) -> list[str]:
+    """ISO 639-3 and script of languages, of those that mteb knows."""
+    found = []
+    for code in known_languages(codes):
+        written = f"{MACROLANGUAGES.get(code) or iso3(code)}-{script(code)}"
+        try:
+            check_language_code(written)
+        except ValueError:
+            continue  # a group of languages, as Nahuatl
+        found.append(written)
+    return found
+
+
+def _licence(licence: Licence) -> str | None:
+    """Of mteb's list, or the address of another one's text."""
+    if len(licence.ids) > 1:
+        return "multiple"
+    if licence.ids and licence.ids[0] in get_args(Licenses):
+        return licence.ids[0]
+    return licence.link if licence.link and "://" in licence.link else None
+
+
+def _training(origin: Provenance, fitted: bool, described: Mapping[str, Any]) -> set[str] | None:
+    """Names of the texts that the vectors were trained on, where all of them are known.
+
+    mteb takes a model to have seen nothing else. So the set is None if the text of the decomposer is not on record, or
+    that of the encoder: one that was trained here has it in its card, others may be known to mteb.
+    """
+    if fitted and not (origin.text or origin.ready_text):
+        return None
+    from_scratch = "network" in described.get("training", {}) and origin.encoder_text
+    if not from_scratch and _known_to_mteb(origin.base_model) is None:
+        return None
+    words = {re.split(r"[\W_]", name.lower())[0] for name in origin.corpora}
+    return origin.corpora | {task for word in words for task in TASKS.get(word, ())}
+
+
+def _known_to_mteb(name: str | None) -> set[str] | None:
+    """What mteb says that a model of the hub was trained on; it adds it to the set of a model adapted from this one."""
+    if name is None:
+        return None
+    try:
+        return mteb.get_model_meta(name, fetch_from_hf=False).get_training_datasets()
+    except (KeyError, ValueError):
+        return None

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from orthoglot.decomposers import architecture, names
 from orthoglot.errors import DataError
+from orthoglot.file_format import check_format
 from orthoglot.receipts import check_whole, file_digest
 from orthoglot.settings import Settings
 
@@ -308,12 +309,14 @@ def load_decomposer(folder: Path) -> Decomposer:
     """The decomposer that `Decomposer.save` wrote into `folder`.
 
     Raises:
-        DataError: a file is absent or damaged, is not as its job or `Decomposer.save` wrote it, or the weights are not
-            those of the architecture (`Decomposer.check`).
+        DataError: a file is absent or damaged, is not as its job or `Decomposer.save` wrote it, has the format of a
+            later version, or the weights are not those of the architecture (`Decomposer.check`).
     """
     check_whole(folder)
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        check_format(folder / META, meta)
+        meta.pop("format", None)
         stated = meta.pop(SHA256, None)  # those of earlier versions state none
         if stated is not None and stated != file_digest(folder / WEIGHTS):
             raise ValueError(f"{WEIGHTS} is damaged: its SHA-256 is not the stated one")

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.file_format import check_format
 from orthoglot.settings import Count
 
 # Where the folder of a decomposer that stands alone keeps its encoder.
@@ -149,6 +150,7 @@ def card(folder: Path) -> dict[str, Any]:
         raise DataError(f"encoder {path}: cannot be read ({error})") from error
     if not isinstance(described, dict) or "kind" not in described:
         raise DataError(f"encoder {path}: does not state its kind")
+    check_format(path, described)
     try:
         Card.model_validate(described)
     except ValidationError as error:

@@ -1,0 +1,163 @@
+"""What the records of a model folder say of its origin, for model cards and for mteb: licence, base model, text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from orthoglot import receipts
+from orthoglot.apply.encoder_copy import licence_of, stated_of
+from orthoglot.apply.fit import MADE
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.folder import COMMIT, card, checkpoint_folder
+
+NOT_STATED = "not stated"
+# How the hub names a repository.
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+# The licences that the hub takes in a model card: its answer to any other one, of May 2026.
+HUB_LICENCES = """
+    apache-2.0 mit openrail bigscience-openrail-m creativeml-openrail-m bigscience-bloom-rail-1.0 bigcode-openrail-m
+    afl-3.0 artistic-2.0 bsl-1.0 bsd bsd-2-clause bsd-3-clause bsd-3-clause-clear c-uda cc cc0-1.0 cc-by-2.0 cc-by-2.5
+    cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nd-4.0 cc-by-nc-nd-3.0
+    cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 cdla-sharing-1.0 cdla-permissive-1.0
+    cdla-permissive-2.0 wtfpl ecl-2.0 epl-1.0 epl-2.0 etalab-2.0 eupl-1.1 eupl-1.2 agpl-3.0 gfdl gpl gpl-2.0 gpl-3.0
+    lgpl lgpl-2.1 lgpl-3.0 isc h-research intel-research lppl-1.3c ms-pl apple-ascl apple-amlr mpl-2.0 odc-by odbl
+    openmdw-1.0 openrail++ osl-3.0 postgresql ofl-1.1 ncsa unlicense zlib pddl lgpl-lr deepfloyd-if-license
+    fair-noncommercial-research-license llama2 llama3 llama3.1 llama3.2 llama3.3 llama4 grok2-community gemma unknown
+"""
+# ISO 639 reserves these codes, and no site knows the languages that are invented here.
+PRIVATE_USE = re.compile(r"q[a-t][a-z]")
+
+
+class Licence(NamedTuple):
+    """A licence as the hub names it.
+
+    Attributes:
+        ids: of the hub's list, or "other" alone; none where no licence is on record.
+        name: of another one, in the letters that the hub takes.
+        link: to its text: an address, or a file of the encoder's checkpoint.
+    """
+
+    ids: list[str]
+    name: str | None = None
+    link: str | None = None
+
+
+class Provenance(NamedTuple):
+    """Where a model comes from; what is not on record is None or empty.
+
+    Attributes:
+        stated: the licence in the words of the record.
+        licence: the same for the hub.
+        licence_file: of the encoder's checkpoint.
+        base_model: the encoder's repository on the hub.
+        languages: of the decomposer, or of the encoder if there is none; without invented ones.
+        text: by language pair, names of the texts that the decomposer was fitted on, and pairs of the training part.
+        ready_text: the text of the ready model that the decomposer is, or started from, with its licences.
+        encoder_text: the same of an encoder that was trained here.
+        date: on which a model that comes with orthoglot was made.
+    """
+
+    stated: str
+    licence: Licence
+    licence_file: Path | None
+    base_model: str | None
+    languages: list[str]
+    text: dict[str, tuple[list[str], int]]
+    ready_text: dict[str, str]
+    encoder_text: dict[str, Any]
+    date: str | None
+
+    @property
+    def corpora(self) -> set[str]:
+        """Names of all texts on record."""
+        named = {name for names, _ in self.text.values() for name in names}
+        return (
+            named
+            | {*self.ready_text}
+            | {name for one in self.encoder_text.values() for name in one["corpora"]}
+        )
+
+
+def provenance(
+    model_folder: Path, home: Path, decomposer: Decomposer | None, licence: str = ""
+) -> Provenance:
+    """What is on record of a model.
+
+    Args:
+        model_folder: the decomposer's, or the encoder's.
+        home: the encoder's.
+        decomposer: the maps.
+        licence: "" takes what is on record.
+    """
+    described = card(home)
+    made = model_folder / MADE
+    facts = json.loads(made.read_text(encoding="utf-8")) if decomposer and made.is_file() else {}
+    # Of a decomposer that was fitted here, `text` is a digest.
+    ready = decomposer.details if decomposer and "ready" in decomposer.details else {}
+    counted = facts.get("text") or (_prepared(model_folder) if decomposer else {})
+    named = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in counted.items()}
+    stated = licence or facts.get("encoder", {}).get("licence") or licence_of(home)
+    place = checkpoint_folder(home, described)
+    file = next((path for path in sorted(place.glob("LICEN[CS]E*")) if path.is_file()), None)
+    return Provenance(
+        stated=stated,
+        licence=hub_licence(stated, stated_of(home), file),
+        licence_file=file,
+        base_model=base_model_of(described, stated_of(home)),
+        languages=known_languages(decomposer.languages if decomposer else described.get("languages", [])),
+        text={pair: (named[pair], counts["kept"]["train"]) for pair, counts in counted.items()},
+        ready_text=ready.get("text") or facts.get("start", {}).get("text", {}),
+        encoder_text=described.get("training", {}).get("text", {}),
+        date=ready.get("made"),
+    )
+
+
+def hub_licence(stated: str, readme: Mapping[str, Any], file: Path | None) -> Licence:
+    """A licence as the hub names it.
+
+    Args:
+        stated: what a person or the encoder's README calls it; several have a comma between them.
+        readme: facts at the top of the encoder's README, which may have name and link of a licence.
+        file: of the licence, among the encoder's.
+    """
+    if stated == NOT_STATED:
+        return Licence([])
+    ids = [one.strip().lower() for one in stated.split(",")]
+    if all(one in HUB_LICENCES.split() for one in ids):
+        return Licence(ids)
+    url = re.search(r"https?://\S+", stated)
+    name = str(readme.get("license_name") or stated) if ids == ["other"] else stated
+    link = url[0] if url else readme.get("license_link")
+    if not re.match("https?://", str(link)):
+        link = file.name if file else None
+    return Licence(["other"], re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or None, link)
+
+
+def known_languages(codes: list[str] | tuple[str, ...]) -> list[str]:
+    """The languages that have a code of ISO 639 of their own, in their order."""
+    return [code for code in codes if not PRIVATE_USE.fullmatch(code)]
+
+
+def base_model_of(described: Mapping[str, Any], readme: Mapping[str, Any]) -> str | None:
+    """The encoder's repository on the hub, or the one that its README names; None for one trained here."""
+    linked = described.get("checkpoint") if COMMIT.fullmatch(described.get("revision", "")) else None
+    named = readme.get("base_model")
+    for name in (described.get("origin"), linked, *(named if isinstance(named, list) else [named])):
+        if isinstance(name, str) and HUB_ID.fullmatch(name) and not Path(name).exists():
+            return name
+    return None
+
+
+def _prepared(model_folder: Path) -> dict[str, Any]:
+    """counts.json of each language pair that a decomposer of the workflow was fitted on, by its receipt."""
+    receipt = receipts.read(model_folder.parent)
+    # of models/PRESET/decomposers/ENCODER/METHOD/SEED
+    workspace = model_folder.resolve().joinpath("../../../../../..")
+    paths = [workspace / folder / "counts.json" for folder in receipt.inputs] if receipt else []
+    return {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()
+    }
