@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "README.md": "readme.md",
     "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "tests/worked-examples.md": "worked-examples.md",
 }
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")

@@ -61,7 +61,10 @@ def test_an_index_accepts_the_wheel(wheel: zipfile.ZipFile) -> None:
     """Its metadata and its description, and a size that none of its users would mind."""
     name = str(wheel.filename)
     done = subprocess.run(
-        [sys.executable, "-m", "twine", "check", "--strict", name], capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "twine", "check", "--strict", name],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert Path(name).stat().st_size < 4_000_000
