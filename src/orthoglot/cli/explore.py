@@ -24,7 +24,7 @@ def explore(
         bool | None,
         typer.Option(
             "--parallel/--no-parallel",
-            help="whether line n of each text translates line n of the others; if they have as many lines",
+            help="whether line n of each text translates line n of the others; yes if all have as many lines",
             show_default=False,
         ),
     ] = None,
