@@ -25,6 +25,8 @@ PAGES = {
     "tests/worked-examples.md": "worked-examples.md",
 }
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")
+# An interval in a row of a table stays on one line, and so does its ±.
+INTERVAL = re.compile(r"(\[[+−-]?\d+\.\d+,|±) (?=[+−-]?\d)")
 CITATION = re.compile(r"\bdocs/([\w/-]+)\.md(#[\w-]*\w)?(?!\w)")
 # By this the theme's script finds the link to the repository, and asks GitHub for its stars.
 STARS = ' data-md-component="source"'
@@ -82,7 +84,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Lead links to the page of the site, or to the repository where there is none."""
+    """Lead links to the page of the site, or to the repository where there is none; hold intervals together."""
     names = {name: source for source, name in PAGES.items()}
     here = page.file.src_uri
     folder = posixpath.dirname(names.get(here, f"docs/{here}"))
@@ -97,7 +99,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
             raise PluginError(f"{here}: {match[1]} does not exist")
         return f"{config.repo_url}/{kind}/main/{path}"
 
-    return LINK.sub(target, markdown)
+    lines = LINK.sub(target, markdown).split("\n")
+    return "\n".join(INTERVAL.sub("\\1\u00a0", line) if line.startswith("|") else line for line in lines)
 
 
 def on_post_page(output: str, page: Page, **_: object) -> str:

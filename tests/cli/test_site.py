@@ -111,7 +111,15 @@ def test_a_docstring_leads_to_its_equation(site: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
-        ("[x](absent.md) [y](run.md#absent)", ["absent.md'", "run.md#absent'", "stray.md"]),
+        (
+            "[x](absent.md) [y](run.md#absent)",
+            [
+                "WARNING -  The following pages exist in the docs directory, but are not included",
+                "  - stray.md",
+                "WARNING -  Doc file 'gpu.md' contains a link 'absent.md'",
+                "WARNING -  Doc file 'gpu.md' contains a link 'run.md#absent'",
+            ],
+        ),
         ("[x](../absent.py)", ["gpu.md: ../absent.py does not exist"]),
         (r"The map $\absent{x}$", ["'gpu.md'", r"formula \absent{x}"]),
         ("```math\n\\absent{x}\n```", ["'gpu.md'", r"formula \absent{x}"]),
