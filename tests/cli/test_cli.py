@@ -260,6 +260,7 @@ FAULTS = {
 }
 VERBS = {
     "encode": "encode {input} --model {model} -o {output}",
+    "explore": "explore {input} --model {model} -o {output}",
     "mine": "mine {input} {text} --model {model} -o {output}",
     "calibrate": "calibrate {input} --model {model} -o {output}",
     "score": "score {input} --model {model} -o {output}",
@@ -321,6 +322,7 @@ EARLY |= dict.fromkeys(
     (
         "encode absent.txt --model model -o new.npy",
         "evaluate model --benchmark absent.tsv",
+        "explore absent.txt --model model -o new",
         "export model new",
         "mine absent.en absent.gn --model model -o new",
         "align {place} {place} --model model -o new",

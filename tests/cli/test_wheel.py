@@ -1,6 +1,7 @@
 """The wheel: what it holds, and that it works in an environment with its dependencies alone; without a network."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from importlib.metadata import Distribution, distribution, packages_distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
@@ -39,8 +41,36 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(built)
 
 
-def test_the_citation_names_the_version_of_the_package() -> None:
-    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+def test_citation_and_archive_say_what_the_package_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    archive = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
+    assert citation["license"] == archive["license"] == project["license"]
+    assert citation["authors"] == archive["creators"] == project["authors"]
+    assert citation["repository-code"] == project["urls"]["Source"]
+    assert citation["keywords"] == archive["keywords"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(__version__)}$", changes, re.MULTILINE)
+    # Zenodo cites each paper that the pages name by its address.
+    papers = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    assert all(one["identifier"] in papers for one in archive["related_identifiers"])
+
+
+def test_an_index_accepts_the_wheel(wheel: zipfile.ZipFile) -> None:
+    """Its metadata and its description, and a size that none of its users would mind."""
+    name = str(wheel.filename)
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", name],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert Path(name).stat().st_size < 4_000_000
+    metadata = wheel.read(f"orthoglot-{__version__}.dist-info/METADATA").decode()
+    # Where the description stands alone, a relative link or picture leads nowhere.
+    assert re.findall(r"\]\((?!https://|#)[^)]*\)", metadata) == []
 
 
 def test_contents(wheel: zipfile.ZipFile) -> None:

@@ -20,7 +20,7 @@ from orthoglot.errors import ConfigError, DataError, OfflineError, StoppedError,
 STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1, StoppedError: 130}
 # The files with a command, as `--help` lists them.
 COMMANDS = {
-    "Every day": "get fit evaluate encode split mine align calibrate score filter unbias export",
+    "Every day": "get explore fit evaluate encode split mine align calibrate score filter unbias export",
     "Results": "summary recommend compare table claims why doctor",
     "Set up": "checkpoint convert_laser langs opus plan fetch licences show schema",
 }

@@ -253,8 +253,8 @@ def read_history(path: Path) -> History:
     return History(names[-1], "pretraining", None, rows)
 
 
-def render(template: str, **values: Any) -> str:
-    """The page; whatever is not `Markup` is escaped, and a name that the template lacks is an error."""
+def render(template: str, script: str = "tables.js", **values: Any) -> str:
+    """The page with a script of this folder; what is not `Markup` is escaped, a name without a value is an error."""
     environment = Environment(
         loader=FileSystemLoader([Path(__file__).parent, Path(__file__).parents[1] / "papers"]),
         autoescape=True,
@@ -262,10 +262,10 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    code = Path(__file__).with_name(script).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     values = {"marks": {}, **values}
-    return environment.get_template(template).render(**values, script=Markup(script), script_digest=digest)
+    return environment.get_template(template).render(**values, script=Markup(code), script_digest=digest)
 
 
 def facts(

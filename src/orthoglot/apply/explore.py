@@ -1,0 +1,139 @@
+"""A page that shows which sentences are nearest: by the encoder's own vector, and by meaning."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from orthoglot import __version__
+from orthoglot.apply.model import Model
+from orthoglot.apply.pool import Pool
+from orthoglot.decomposers.base import unit
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import not_finite
+from orthoglot.progress import Meter
+from orthoglot.report.page import render
+from orthoglot.report.plots import COLOURS
+from orthoglot.tasks.neighbours import cosines, nearest
+
+PARTS = {"sentence": "The encoder's vector", "meaning": "The meaning part"}
+TEMPLATE, SCRIPT = "explore.html.j2", "explore.js"
+# JSON within HTML: no tag begins in it.
+IN_HTML = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+
+
+class Neighbours(NamedTuple):
+    """Of each of N sentences the k nearest others (N, k), the nearest first, and their cosines."""
+
+    rows: np.ndarray
+    cosines: np.ndarray
+
+
+class Shares(NamedTuple):
+    """Means over all sentences, of their k nearest.
+
+    Attributes:
+        own: share that is of the sentence's own language, by name of the part of the vectors.
+        chance: what that would be if neighbours were drawn at random.
+        translations: share that translates the sentence; empty if none do.
+        possible: the highest share of translations, 0 if there are none.
+    """
+
+    own: dict[str, float]
+    chance: float
+    translations: dict[str, float]
+    possible: float
+
+
+def vectors(model: Model, pool: Pool) -> dict[str, np.ndarray]:
+    """The vectors of each of `PARTS` (N, D); each sentence is encoded once.
+
+    Raises:
+        ConfigError: the model has no decomposer.
+        DataError: a vector is not finite, or a language has no weights where the method has some for each.
+    """
+    if model.decomposer is None:
+        raise ConfigError(
+            f"{model.encoder.name} is an encoder alone, without a meaning part: give a model of orthoglot fit or get"
+        )
+    found: dict[str, np.ndarray] = {}
+    count = len(pool.sentences)
+    with Meter(total=count, label="encode", unit="sentences") as meter:
+        for code in dict.fromkeys(pool.languages):
+            rows = [row for row, language in enumerate(pool.languages) if language == code]
+            texts = [pool.sentences[row] for row in rows]
+            # An encoder refuses a language that it does not state, though it has vectors for any.
+            known = code if code in (model.encoder.languages or [code]) else None
+            own = model.encode(texts, part="sentence", language=known, progress=meter.add)
+            if len(wrong := not_finite(own)):
+                raise DataError(f"the vector of {texts[wrong[0]]!r} is not finite")
+            for part, some in (("sentence", own), ("meaning", model.split(own, code).meaning)):
+                found.setdefault(part, np.empty((count, some.shape[1]), np.float32))[rows] = some
+    return found
+
+
+def neighbours(vectors: np.ndarray, k: int, device: str = "cpu") -> Neighbours:
+    """The k nearest others of each of N vectors, all if there are fewer; see `orthoglot.tasks.neighbours.nearest`."""
+    x = unit(vectors)
+    k = min(k, len(x) - 1)
+    found = nearest(x, x, k + 1, device=device).forward
+    itself = found == np.arange(len(x))[:, None]
+    itself[~itself.any(axis=1), -1] = True  # k + 1 others are equal to it
+    rows = found[~itself].reshape(len(x), k)
+    return Neighbours(rows, cosines(x, x, rows))
+
+
+def shares(pool: Pool, found: dict[str, Neighbours]) -> Shares:
+    """How many neighbours are of the query's own language, and how many translate it."""
+    _, languages, counts = np.unique(pool.languages, return_inverse=True, return_counts=True)
+    own = {part: float((languages[rows] == languages[:, None]).mean()) for part, (rows, _) in found.items()}
+    chance = float((counts[languages] - 1).mean() / (len(languages) - 1))
+    if pool.lines is None:
+        return Shares(own, chance, {}, 0)
+    of_line: dict[int, set[int]] = {}
+    for row, lines in enumerate(pool.lines):
+        for line in lines:
+            of_line.setdefault(line, set()).add(row)
+    partners = [
+        set[int]().union(*map(of_line.__getitem__, lines)) - {row} for row, lines in enumerate(pool.lines)
+    ]
+    translations = {}
+    for part, (rows, _) in found.items():
+        right = [[one in partners[row] for one in near] for row, near in enumerate(rows.tolist())]
+        translations[part] = float(np.mean(right))
+    k = next(iter(found.values())).rows.shape[1]
+    return Shares(own, chance, translations, float(np.mean([min(k, len(some)) for some in partners])) / k)
+
+
+def page(pool: Pool, found: dict[str, Neighbours], model: Model) -> str:
+    """One HTML page that loads nothing, with all sentences and their neighbours in it."""
+    assert model.decomposer is not None
+    codes = sorted({*pool.languages})
+    content = {
+        "sentences": pool.sentences,
+        "languages": [*map(codes.index, pool.languages)],
+        "codes": codes,
+        "colours": [COLOURS[place % len(COLOURS)] for place in range(len(codes))],
+        "lines": pool.lines,
+        "parts": [
+            {"rows": near.rows.tolist(), "cosines": np.rint(1000 * near.cosines).astype(int).tolist()}
+            for near in found.values()
+        ],
+    }
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return render(
+        TEMPLATE,
+        SCRIPT,
+        title="Nearest sentences by vector and by meaning",
+        model=f"{model.encoder.name}, {model.decomposer.method}",
+        parts=PARTS,
+        pool=pool,
+        codes=codes,
+        k=next(iter(found.values())).rows.shape[1],
+        shares=shares(pool, found),
+        version=__version__,
+        content=Markup(text.translate(IN_HTML)),  # the signs are within strings alone
+    )

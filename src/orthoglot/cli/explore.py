@@ -1,0 +1,67 @@
+"""`orthoglot explore`: a page with the nearest sentences, to open in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orthoglot.cli import options
+
+
+def explore(
+    output: Annotated[Path, options.output("the HTML page to write; - for stdout")],
+    texts: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="UTF-8 texts, a sentence per line, named by language: en.txt, news.sw.gz; seventy sentences in seven "
+            "languages if not given"
+        ),
+    ] = None,
+    model: options.ModelFolder = None,
+    parallel: Annotated[
+        bool | None,
+        typer.Option(
+            "--parallel/--no-parallel",
+            help="whether line n of each text translates line n of the others; yes if all have as many lines",
+            show_default=False,
+        ),
+    ] = None,
+    neighborhood: Annotated[
+        int, typer.Option("--neighborhood", "-k", min=1, max=100, help="neighbours of each sentence")
+    ] = 8,
+    precision: options.PrecisionOption = "float32",
+    device: options.Device = "auto",
+    threads: options.Threads = None,
+) -> None:
+    """Show nearest sentences, by vector and by meaning, in a browser.
+
+    Example: orthoglot explore en.txt gn.txt --model my-labse -o page.html
+
+    OUTPUT is one page, which needs neither a network nor a server. Sentences of a text without a language in its name
+    get that of a language identifier.
+    """
+    options.check_outputs(output)
+    options.check_model(model)
+    from orthoglot.apply.pool import read
+    from orthoglot.text.bitext import write_lines
+
+    pool = read(texts or (), parallel)
+
+    # Only now the libraries that take seconds.
+    from orthoglot.apply import explore as exploring
+
+    opened = options.open_model(model, device, threads, precision=precision)
+    found = {
+        part: exploring.neighbours(vectors, neighborhood, opened.search["device"])
+        for part, vectors in exploring.vectors(opened.model, pool).items()
+    }
+    page = exploring.page(pool, found, opened.model)
+    write_lines(output, [page])
+    translations = ", translations by line" if pool.lines else ""
+    languages = len({*pool.languages})
+    size = f"{len(page.encode()) / 1e6:,.2f} MB"
+    typer.echo(
+        f"{len(pool.sentences)} sentences in {languages} languages{translations}: {output}, {size}", err=True
+    )
