@@ -39,7 +39,7 @@ def run(path: Path) -> tuple[NotebookNode, float]:
             config=Config(KernelManager={"transport": "ipc"}),
         )
         # One thread: threads that wait for each other take processor time, too. tqdm asks for widgets in vain.
-        own = {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore:IProgress not found"}
+        own = {"OMP_NUM_THREADS": "1", "TMPDIR": folder, "PYTHONWARNINGS": "ignore:IProgress not found"}
         client.execute(env={**os.environ, **own})
     notebook.metadata = NotebookNode(
         kernelspec={"display_name": "Python 3", "language": "python", "name": "python3"},
