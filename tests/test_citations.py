@@ -18,6 +18,7 @@ CITING = (
     "tests",
     "docs",
     "benchmarks",
+    "examples",
     "schemas",
     "README.md",
     "params.yaml",
@@ -26,7 +27,7 @@ CITING = (
     "catalogue",
     "CHANGELOG.md",
 )
-TEXT = {".py", ".md", ".smk", ".yaml", ".yml", ".toml", ".j2", ".json", ".csv"}
+TEXT = {".py", ".md", ".ipynb", ".smk", ".yaml", ".yml", ".toml", ".j2", ".json", ".csv"}
 
 
 @cache
@@ -91,6 +92,8 @@ def test_links_between_pages_lead_somewhere() -> None:
         ROOT / "CHANGELOG.md",
         ROOT / "tests/worked-examples.md",
         *(ROOT / "docs").rglob("*.md"),
+        ROOT / "examples/README.md",
+        *(ROOT / "examples").glob("*.ipynb"),
     ]
     for page in pages:
         for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):

@@ -17,7 +17,14 @@ __version__ = "1.0.0"
 
 
 def load(folder: str | Path | None = None, device: str = "auto", precision: Precision = "float32") -> Model:
-    """Load a trained encoder or decomposer, or the ready model; see `orthoglot.apply.model.Model.load`."""
+    """Load a trained encoder or decomposer, or the ready model; see `orthoglot.apply.model.Model.load`.
+
+    >>> import orthoglot
+    >>> model = orthoglot.load("my-model")  # a folder that `orthoglot fit` wrote
+    >>> meaning = model.encode(["Where is the station?", "The museum is closed."])
+    >>> len(meaning), model.usual_part
+    (2, 'meaning')
+    """
     from orthoglot.apply.model import Model
 
     return Model.load(folder, device, precision)

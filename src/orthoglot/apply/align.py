@@ -97,6 +97,16 @@ def align(
         paragraphs: the first sentence of each, the same number of both sides, rising from 0.
     Raises:
         ConfigError: "absolute" without a threshold.
+
+    >>> import numpy as np
+    >>> from orthoglot.apply.align import align
+    >>> x = np.eye(4, dtype=np.float32)  # four sentences; of their translations the third is missing
+    >>> for link in align([x], [x[[0, 1, 3]]]):
+    ...     print(link.source, link.target, round(link.margin, 2))
+    0 0 3.43
+    1 1 3.43
+    3 2 3.43
+
     Source: docs/papers.md#protocol-alignment.
     """
     threshold = NEUTRAL.get(margin) if threshold is None else threshold

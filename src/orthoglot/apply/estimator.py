@@ -52,6 +52,16 @@ class Decomposer(TransformerMixin, BaseEstimator):
         languages_: codes it was fitted on, sorted.
         n_features_in_: D.
 
+    >>> import numpy as np
+    >>> from orthoglot import Decomposer
+    >>> meaning = np.random.default_rng(1).normal(size=(400, 8))  # vectors of a meaning, and 3 or -3 for the language
+    >>> a, b = (np.insert(meaning, 8, sign * 3, axis=1) for sign in (1, -1))
+    >>> split = Decomposer().fit(a, b, "en", "gn")
+    >>> bool(np.allclose(split.transform(a), split.transform(b), atol=0.01))  # translations have one meaning
+    True
+    >>> split.language_part(a).shape, split.languages_
+    ((400, 9), ['en', 'gn'])
+
     Source: docs/papers.md#recipe-decomposers.
     """
 

@@ -71,6 +71,23 @@ def mine(
     Raises:
         ConfigError: an option that does not fit the model or another option.
         DataError: a list has no text.
+
+    >>> import numpy as np
+    >>> from orthoglot import mine
+    >>> from orthoglot.apply.model import Model
+    >>> class Letters:  # an encoder that counts letters, in place of orthoglot.load("my-model")
+    ...     name, dim, languages = "letters", 26, ()
+    ...
+    ...     def encode(self, sentences, language, batch_tokens, done=None):
+    ...         counts = [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in sentences]
+    ...         return np.array(counts, dtype=np.float32)
+    >>> english, spanish = ["hotel", "a museum", "the radio"], ["la radio", "un museo", "el hotel"]
+    >>> for pair in zip(*mine(english, spanish, Model(Letters(), None))):
+    ...     print(english[pair[0]], "-", spanish[pair[1]], round(float(pair[2]), 2))
+    a museum - un museo 1.91
+    hotel - el hotel 1.77
+    the radio - la radio 1.58
+
     Source: docs/papers.md#protocol-margin.
     """
     sides = [distinct(source, "source"), distinct(target, "target")]
@@ -121,6 +138,20 @@ def score(
     Raises:
         ConfigError: words of an encoder that gives none.
         DataError: the lists differ in length, or are empty.
+
+    >>> import numpy as np
+    >>> from orthoglot import score
+    >>> from orthoglot.apply.model import Model
+    >>> class Letters:  # an encoder that counts letters, in place of orthoglot.load("my-model")
+    ...     name, dim, languages = "letters", 26, ()
+    ...
+    ...     def encode(self, sentences, language, batch_tokens, done=None):
+    ...         counts = [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in sentences]
+    ...         return np.array(counts, dtype=np.float32)
+    >>> english, spanish = ["the hotel", "a museum", "radio", ""], ["el hotel", "la radio", "radio", "museo"]
+    >>> found = score(english, spanish, Model(Letters(), None), source_language="en", target_language="es")
+    >>> found.score.round(2).tolist(), found.flag.tolist()
+    ([0.89, 0.2, -1.0, nan], ['', '', 'copy', 'blank'])
     """
     if len(source) != len(target) or not len(source):
         raise DataError(

@@ -1,5 +1,6 @@
 """Filters that judge one sentence pair at a time: each gives scores and says which scores it accepts.
 
+    >>> from orthoglot.corpora.filters import Script
     >>> one = Script(0.5, ("en", "ru"))
     >>> one.accepts(one.scores((["Good morning!", "Good evening!"], ["Dobroye utro!", "Добрый вечер!"]))).tolist()
     [False, True]

@@ -50,6 +50,15 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
         confidence: e.g. 0.95.
     Raises:
         DataError: a stratum without a scored item.
+
+    >>> import numpy as np
+    >>> from orthoglot.statistics.intervals import proportion
+    >>> from orthoglot.statistics.resampling import Scores
+    >>> hits = Scores(np.repeat([1.0, 0.0], [90, 10]), keys=np.arange(100))  # of 100 sentences
+    >>> found = proportion({"en-gn": hits}, confidence=0.95)
+    >>> [round(float(number), 2) for number in found[:3]], found.units
+    ([0.9, 0.83, 0.94], 100)
+
     Source: Wilson 1927; with an effective sample size as in Dean and Pagano 2015 (J. Surv. Stat. Methodol. 3).
     """
     parts = {name: _mean(name, one.values) for name, one in strata.items()}
@@ -68,7 +77,12 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
 
 
 def wilson(p: float, n: float, confidence: float) -> tuple[float, float]:
-    """Wilson's score interval of a share p of n items, in [0, 1]; n need not be whole."""
+    """Wilson's score interval of a share p of n items, in [0, 1]; n need not be whole.
+
+    >>> from orthoglot.statistics.intervals import wilson
+    >>> [round(end, 2) for end in wilson(0.9, 100, confidence=0.95)]
+    [0.83, 0.94]
+    """
     z = float(norm.ppf((1 + confidence) / 2))
     centre = p + z**2 / (2 * n)
     reach = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
@@ -77,7 +91,15 @@ def wilson(p: float, n: float, confidence: float) -> tuple[float, float]:
 
 
 def percentile(value: float, draws: np.ndarray, *, confidence: float, keys: Sequence[np.ndarray]) -> Interval:
-    """A statistic with its bootstrap percentile interval; `keys` are those of the items of each stratum."""
+    """A statistic with its bootstrap percentile interval; `keys` are those of the items of each stratum.
+
+    >>> import numpy as np
+    >>> from orthoglot.statistics.intervals import percentile
+    >>> draws = np.linspace(0.0, 0.2, 1001)  # of a difference, as `orthoglot.statistics.resampling.resample` draws it
+    >>> found = percentile(0.1, draws, confidence=0.95, keys=[np.arange(50)])
+    >>> round(found.low, 3), round(found.high, 3), found.n
+    (0.005, 0.195, 50)
+    """
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
     counted = np.concatenate(keys)
     return Interval(value, float(low), float(high), len(counted), len(np.unique(counted)))
@@ -99,6 +121,12 @@ def bootstrap_p(value: float, draws: np.ndarray) -> float:
     """Two-sided p of a difference: share of draws at least as far from the observed value as that is from 0.
 
     The observed value counts as a draw. Source: Koehn 2004, in the centred form of sacreBLEU.
+
+    >>> import numpy as np
+    >>> from orthoglot.statistics.intervals import bootstrap_p
+    >>> draws = np.random.default_rng(1).normal(loc=0.02, scale=0.01, size=9999)
+    >>> round(bootstrap_p(0.02, draws), 2)  # two standard errors from 0
+    0.04
     """
     # The margin keeps a tie a tie: the same mean summed in another order differs by a rounding error.
     extreme = int((np.abs(draws - value) >= abs(value) - ROUNDING).sum())
@@ -110,6 +138,13 @@ def sign_test(differences: Sequence[Scores]) -> float:
 
     A pivot sentence wins if what it adds to the mean of the differences, over all strata, is above 0. It has one sign
     however many language pairs it is part of: their items are not independent.
+
+    >>> import numpy as np
+    >>> from orthoglot.statistics.intervals import sign_test
+    >>> from orthoglot.statistics.resampling import Scores
+    >>> better, worse, equal = [1.0] * 15, [-1.0] * 5, [0.0] * 80
+    >>> round(sign_test([Scores(np.array(better + worse + equal), keys=np.arange(100))]), 3)
+    0.041
     """
     added = contributions(differences)
     wins, losses = int((added > ROUNDING).sum()), int((added < -ROUNDING).sum())
@@ -141,6 +176,10 @@ def over_trainings(values: Sequence[float], confidence: float = 0.95) -> float:
 
     Returns:
         In the unit of the values; NaN for one training.
+
+    >>> from orthoglot.statistics.intervals import over_trainings
+    >>> round(over_trainings([90.1, 90.5, 89.9]), 2)  # of three seeds
+    0.76
     """
     if len(values) < 2:
         return math.nan
@@ -149,7 +188,12 @@ def over_trainings(values: Sequence[float], confidence: float = 0.95) -> float:
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:
-    """Holm's step-down correction of p values that are read together, in the order given."""
+    """Holm's step-down correction of p values that are read together, in the order given.
+
+    >>> from orthoglot.statistics.intervals import holm
+    >>> [round(p, 2) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
     found = np.asarray(probabilities, dtype=float)
     order = np.argsort(found, kind="stable")
     steps = np.minimum(1, found[order] * np.arange(len(found), 0, -1))
@@ -163,6 +207,13 @@ def jackknife(value: float, without: np.ndarray, confidence: float) -> tuple[flo
 
     x -+ t sqrt((B - 1) / B sum_b (u_b - mean(u))^2), t Student's with B - 1 degrees of freedom.
     Source: Efron and Tibshirani 1993, chapter 11.
+
+    >>> import numpy as np
+    >>> from orthoglot.statistics.intervals import jackknife
+    >>> items = np.array([1.0, 2.0, 4.0, 5.0, 8.0])
+    >>> without = (items.sum() - items) / 4  # the mean without each
+    >>> [round(float(end), 2) for end in jackknife(items.mean(), without, confidence=0.95)]
+    [0.6, 7.4]
     """
     count = len(without)
     error = math.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())

