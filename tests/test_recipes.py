@@ -181,7 +181,7 @@ def recipe(heading: str) -> str:
 
 def follow(text: str, folder: Path) -> None:
     """Do in a checkout what a recipe says: write its files, add its entries, change params.yaml."""
-    block = r"[^\n]*:\n\n   ```(?:python|yaml)\n((?:   .*\n|\n)+?)   ```\n"
+    block = r"[^\n]*:\n\n    ```(?:python|yaml)\n((?:    .*\n|\n)+?)    ```\n"
     files = re.findall(rf"(?m)^\d\. `(src/\S+\.py)`{block}", text)
     entries = re.findall(rf"(?m)^\d\. .* in `(\w+)` of `(src/\S+\.py)`{block}", text)
     assert files

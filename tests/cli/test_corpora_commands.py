@@ -53,12 +53,21 @@ def test_the_plan_lists_every_pair_with_sums() -> None:
         "CC-BY-2.0-FR",
     ]
     found = json.loads(printed("plan", "--preset", "oracle", "--json"))
-    assert len(found["rows"]) == 12
-    assert found["total"]["pairs"] == sum(row["pairs"] for row in found["rows"]) == 5_500_225
-    assert found["total"]["download"] == sum(row["download"] for row in found["rows"])
+    text = [row for row in found["rows"] if not row["corpus"].startswith("benchmarks.")]
+    assert len(text) == 12
+    assert [row["corpus"].partition(".")[2] for row in found["rows"][12:]] == [
+        "tatoeba-112",
+        "sts17",
+        "sts17-turkish",
+        "code-switched",
+    ]
+    assert found["total"]["pairs"] == sum(row["pairs"] for row in text) == 5_500_225
+    # Without fetched.lock nobody knows how large a test set is.
+    assert found["total"]["download"] == sum(row["download"] or 0 for row in found["rows"])
+    assert all(row["download"] is not None for row in text)
     row = found["rows"][0]
     assert row["disk"] == row["download"] + round(row["download"] * 500_000 / 1_961_119 * PREPARED_SHARE)
-    assert found["total"]["unknown"] == 0
+    assert found["total"]["unknown"] == sum(row["download"] is None for row in found["rows"])
     half = json.loads(printed("plan", "--preset", "oracle", "--json", "--megabits", "50"))
     assert half["total"]["download_hours"] == pytest.approx(2 * found["total"]["download_hours"])
     assert found["total"]["download_hours"] == pytest.approx(found["total"]["download"] * 8 / 1e8 / 3600)
@@ -99,7 +108,8 @@ def test_a_preset_of_the_users_own_is_planned(tmp_path: Path) -> None:
     )
     (tmp_path / "params.yaml").write_text(text.replace("preset: demo", "preset: mine"))
     found = json.loads(printed("plan", "--json"))
-    assert (found["preset"], [row["pair"] for row in found["rows"]]) == ("mine", ["en-gn"])
+    assert found["preset"] == "mine"
+    assert [row["pair"] for row in found["rows"] if row["pairs"]] == ["en-gn"]
     assert list(json.loads(printed("licences", "--json"))["corpora"]) == ["tatoeba-oracle"]
 
 

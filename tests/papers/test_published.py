@@ -515,7 +515,7 @@ def test_encoders_benchmarks_and_variants_of_the_catalogue_count_as_the_papers(
     assert sources["sts-2017"] == {"sts17", "sts17-turkish"}  # not track 4b, and not the STS benchmark
     assert sources["wmt20-qe"] == {"mlqe", "mlqe-south-asia", "mlqe-russian"}
     assert sources["flores-200"] == {"flores", "flores-muse", "flores-low-resource", "flores-ems-40"}
-    assert sources["tatoeba"] == {"tatoeba", "tatoeba-112"}
+    assert sources["tatoeba"] == {"tatoeba", "tatoeba-112", "tatoeba-ems-62"}
     xrete = {"xnli", "americasnli", "paws-x", "xcopa", "multieurlex", "multiarc", "mewsli-x", "wmt21-qe"}
     reviews = {"amazon-v1-books", "amazon-v1-dvd", "amazon-v1-music", "amazon-v2"}
     # Of these the catalogue has nothing, or a part.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import yaml
 
 from orthoglot import config
 from orthoglot.encoders import segmentation
@@ -15,6 +17,7 @@ from orthoglot.fetching.catalogue import entries
 from orthoglot.fetching.forecast import estimates
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair, spellings
+from orthoglot.papers.published import DATA_SETS, printed_numbers
 from plan import Job, Plan
 
 PRESETS = ("oracle", "seed-qe", "seed-sts", "ems-62", "emma-x")
@@ -254,7 +257,8 @@ def test_languages_of_which_nothing_is_left_are_refused(values: dict[str, Any]) 
 def test_pins_and_limits_of_a_slice_are_those_of_its_pairs(values: dict[str, Any]) -> None:
     corpus = values["corpora"]["tatoeba-seed"]
     corpus["sha256"] = {"en-it": "0" * 64, "en-tr": "1" * 64}
-    job = fetched(planned(values, "seed-sts", languages=["en", "tr", "nl"]))["tatoeba-seed"]
+    slice_of = {"languages": ["en", "tr", "nl"], "benchmarks": [], "evaluation": {"tasks": ["heldout"]}}
+    job = fetched(planned(values, "seed-sts", **slice_of))["tatoeba-seed"]
     kept = OpusSettings.model_validate(job.settings)
     assert (kept.pairs, kept.sha256) == (["en-tr", "en-nl"], {"en-tr": "1" * 64})
 
@@ -277,3 +281,36 @@ def test_wrong_limits_and_names_are_refused(
     values["corpora"]["tatoeba-seed"] |= changes
     with pytest.raises(ConfigError, match=message):
         config.check(values)
+
+
+@pytest.mark.parametrize(
+    ("preset", "paper", "measured"),
+    [
+        ("oracle", "oracle", {"heldout", "sts", "tatoeba", "code-switched", "translation-cosine"}),
+        ("seed-sts", "seed", {"sts"}),
+        ("seed-qe", "seed", {"qe"}),
+    ],
+)
+def test_the_preset_of_a_table_measures_what_the_table_prints(
+    values: dict[str, Any], preset: str, paper: str, measured: set[str]
+) -> None:
+    """Its tasks, and a test set of each source that the catalogue has; a table without any would stay empty."""
+    plan = planned(values, preset)
+    assert measured <= {*plan.preset.evaluation.tasks}
+    printed = {one.dataset for one in printed_numbers(paper) if one.task in measured}
+    wanted = {DATA_SETS[name].stand_in or DATA_SETS[name].source for name in printed} - {""}
+    here = {plan.params.benchmarks[name].source for name in plan.preset.benchmarks}
+    assert wanted <= here
+
+
+def test_the_test_sets_of_ems_are_a_setting_away(values: dict[str, Any]) -> None:
+    """As docs/data.md prints it."""
+    page = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^snakemake .* ems-table --config preset=ems-62 '(.*)'$", page, re.MULTILINE)
+    plan = planned(values, "ems-62", **yaml.safe_load(line.removeprefix("presets="))["ems-62"])
+    assert {*plan.preset.evaluation.tasks} == {"heldout", "tatoeba", "nway", "mining"}
+    printed = {
+        one.dataset for one in printed_numbers("ems-encoders") if one.task in ("tatoeba", "nway", "mining")
+    }
+    wanted = {DATA_SETS[name].stand_in or DATA_SETS[name].source for name in printed} - {"flores-200-whole"}
+    assert wanted == {plan.params.benchmarks[name].source for name in plan.preset.benchmarks}
