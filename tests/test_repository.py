@@ -30,7 +30,8 @@ def test_a_commit_runs_what_make_check_runs() -> None:
 
 
 def test_public_tests_run_the_one_command_for_every_python_that_is_promised() -> None:
-    (job,) = yaml.safe_load(read(".github/workflows/tests.yml"))["jobs"].values()
+    jobs = yaml.safe_load(read(".github/workflows/tests.yml"))["jobs"]
+    job = jobs["test"]
     assert [step["run"] for step in job["steps"] if "run" in step] == ["bash .ci/run"]
     project = tomllib.loads(read("pyproject.toml"))["project"]
     promised = re.findall(
@@ -50,7 +51,9 @@ def test_files_that_pages_for_joiners_name_are_there() -> None:
 
 
 def test_templates_are_yaml_that_asks_something() -> None:
-    for path in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")):
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    assert [path.name for path in forms] == ["bug.yml", "feature.yml"]
+    for path in forms:
         form = yaml.safe_load(path.read_text(encoding="utf-8"))
         assert form["name"], path
         assert form["description"], path

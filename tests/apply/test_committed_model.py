@@ -56,10 +56,10 @@ def test_the_folder_is_small_and_all_of_it_is_in_the_repository() -> None:
     stated = receipts.read(COMMITTED / "model")
     assert stated is not None
     assert len(files) == len(stated.files) + 3  # the receipt, the calibration, the vectors
-    ignored = subprocess.run(
-        ["git", "check-ignore", *map(str, files)], cwd=COMMITTED, capture_output=True, text=True
-    )
-    assert ignored.stdout == ""
+    listed = subprocess.run(["git", "ls-files"], cwd=COMMITTED, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no checkout of git here")
+    assert {COMMITTED / name for name in listed.stdout.splitlines()} == {*files}
 
 
 @pytest.mark.parametrize("part", ["sentence", "meaning", "language"])

@@ -155,7 +155,7 @@ def test_neighbours_and_shares_are_those_of_a_plain_search(
 def test_the_command_says_what_the_page_holds_and_its_size(made: tuple[Path, str, str]) -> None:
     output, page, said = made
     size = len(page.encode()) / 1e6
-    assert said == f"62 sentences in 2 languages, translations by line: {output}, {size:.2f} MB"
+    assert said == f"62 sentences in 2 languages (en, gn), translations by line: {output}, {size:.2f} MB"
     assert size < 0.05
     assert [path.name for path in output.parent.iterdir() if "partial" in path.name] == []
 
@@ -180,12 +180,12 @@ def test_text_stays_text_and_the_page_loads_nothing(made: tuple[Path, str, str])
 def test_texts_that_are_not_parallel_have_no_translations(models: dict[str, Path], tmp_path: Path) -> None:
     english, guarani = texts_in(tmp_path)
     page, said = explored(models["plda"], tmp_path / "p.html", english, guarani, "--no-parallel")
-    assert said.startswith("62 sentences in 2 languages: ")
+    assert said.startswith("62 sentences in 2 languages (en, gn): ")
     # The same sentence, and one line more.
     with guarani.open("a") as file:
         file.write(f"{guarani.read_text().splitlines()[0]}\n\nb02 b03\n")
     page, said = explored(models["plda"], tmp_path / "p.html", english, guarani)
-    assert said.startswith("63 sentences in 2 languages: ")
+    assert said.startswith("63 sentences in 2 languages (en, gn): ")
     assert content(page)["lines"] is None
     assert len(cells(page)) == 1
     assert 'id="gloss"' not in page
@@ -211,9 +211,18 @@ def test_a_language_is_that_of_the_name_or_the_one_that_is_identified(tmp_path: 
     assert (pool.languages, pool.lines, pool.guessed) == (["en", "ru"], None, True)
 
 
+def test_marks_and_signs_of_files_are_no_words(tmp_path: Path) -> None:
+    (tmp_path / "some").write_text("\ufeffHello there\nHello there\n!!!\n😀\n", encoding="utf-8")
+    (tmp_path / "De.TXT").write_text("Guten Tag\n")
+    found = pools.read([tmp_path / "some"])
+    assert found.sentences == ["Hello there", "!!!", "😀"]
+    assert found.languages[1:] == ["und", "und"]
+    assert pools.language_of(tmp_path / "De.TXT") == "de"
+
+
 def test_without_a_text_there_are_seventy_sentences(models: dict[str, Path], tmp_path: Path) -> None:
     page, said = explored(models["plda"], tmp_path / "page.html")
-    assert said.startswith("70 sentences in 7 languages, translations by line: ")
+    assert said.startswith("70 sentences in 7 languages (ar, de, en, es, ja, ru, zh), translations by line: ")
     assert content(page)["codes"] == ["ar", "de", "en", "es", "ja", "ru", "zh"]
     assert len({*content(page)["colours"]}) == 7
     assert content(page)["lines"] == [[number] for number in range(1, 11)] * 7
@@ -258,10 +267,10 @@ def test_what_no_page_can_be_made_of_is_refused_in_a_line(
         with pytest.raises(DataError, match=cause):
             pools.read([tmp_path / name])
     monkeypatch.setattr(pools, "MOST", 61)
-    with pytest.raises(DataError, match="a page has at most 61 sentences"):
+    with pytest.raises(DataError, match="a page has at most 61 lines of text"):
         pools.read(files)
     monkeypatch.setattr(pools, "MOST", 30)
-    with pytest.raises(DataError, match="a page has at most 30 sentences"):
+    with pytest.raises(DataError, match="a page has at most 30 lines of text"):
         pools.read(files[:1])
     assert not (tmp_path / "page.html").exists()
 

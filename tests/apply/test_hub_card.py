@@ -162,6 +162,7 @@ def test_the_licence_that_fit_recorded_holds_and_its_text_comes_along(tmp_path: 
         ({"origin": "owner/small"}, "base_model: owner/other", "owner/small"),
         ({}, "base_model: /home/me/small", None),
         ({}, "base_model: tests/apply", None),  # a folder
+        ({}, "base_model: ./small", None),
         ({"revision": "local"}, "", None),
     ],
 )
@@ -184,6 +185,31 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     folder = model(tmp_path)
     (folder / "fit.json").write_text('{"encoder": ')
     with pytest.raises(DataError, match=r"fit\.json: cannot be read"):
+        export(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"text": {"en-gn": {}}},
+        {"text": {"en-gn": {"kept": {"train": 7}}}, "bitext": {"en-ay": ["a"]}},
+        {"encoder": None},
+        {"start": "x"},
+    ],
+)
+def test_a_record_of_another_form_is_refused_in_one_line(facts: dict[str, Any], tmp_path: Path) -> None:
+    folder = model(tmp_path)
+    (folder / "fit.json").write_text(json.dumps(facts))
+    with pytest.raises(DataError, match="its records are not as orthoglot writes them"):
+        export(folder, tmp_path / "out")
+
+
+def test_a_licence_that_is_a_link_to_elsewhere_is_not_copied(tmp_path: Path) -> None:
+    folder, secret = model(tmp_path), tmp_path / "secret"
+    secret.write_text("of somebody else")
+    (folder / "encoder/LICENSE").symlink_to(secret)
+    with pytest.raises(DataError, match="is a link to a file outside of its folder"):
         export(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -57,11 +57,14 @@ def test_citation_and_archive_say_what_the_package_says() -> None:
     assert all(one["identifier"] in papers for one in archive["related_identifiers"])
 
 
-def test_an_index_accepts_the_wheel(wheel: zipfile.ZipFile) -> None:
-    """Its metadata and its description, and a size that none of its users would mind."""
+def test_an_index_accepts_the_wheel_and_the_source(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """Their metadata and description, and a size that none of their users would mind."""
     name = str(wheel.filename)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (source,) = map(str, tmp_path.glob("*.tar.gz"))
     done = subprocess.run(
-        [sys.executable, "-m", "twine", "check", "--strict", name],
+        [sys.executable, "-m", "twine", "check", "--strict", name, source],
         capture_output=True,
         text=True,
         timeout=120,

@@ -33,7 +33,9 @@ MACROLANGUAGES = {"fa": "fas", "lv": "lav", "ms": "msa", "sw": "swa", "zh": "zho
 TASKS = {
     "bible": ("BibleNLPBitextMining",),
     "stsb": ("STSBenchmark", "STSBenchmarkMultilingualSTS"),
+    "tanaka": ("Tatoeba",),  # Tatoeba took its Japanese sentences over
     "tatoeba": ("Tatoeba",),
+    "ted2020": ("IWSLT2017BitextMining",),
 }
 
 

@@ -73,7 +73,7 @@ def read(texts: Sequence[Path], parallel: bool | None = None) -> Pool:
 
 def language_of(text: Path) -> str | None:
     """The language that a text's name says; None if it says none."""
-    name = text.name
+    name = text.name.lower()
     for end in (".gz", ".zst", ".txt"):
         name = name.removesuffix(end)
     try:
@@ -87,7 +87,7 @@ def _lines(path: Path) -> list[str]:
     lines: list[str] = []
     count = 0
     for line in read_lines(path):
-        lines.append(line.strip())
+        lines.append(line.removeprefix("\ufeff").strip())
         count += bool(lines[-1])
         _check_count(count)
     return lines
@@ -108,7 +108,9 @@ def _pool(named: Sequence[str | None], columns: Sequence[Sequence[str]], paralle
 
 
 def _identified(sentence: str) -> str:
-    """The language that is most probable."""
+    """The language that is most probable; none of what has no letter."""
+    if not any(map(str.isalpha, sentence)):
+        return UNKNOWN
     try:
         return canonical(next(iter(probabilities(sentence))))
     except ConfigError:
@@ -117,4 +119,4 @@ def _identified(sentence: str) -> str:
 
 def _check_count(count: int) -> None:
     if count > MOST:
-        raise DataError(f"a page has at most {MOST:,} sentences: give the first lines of each text alone")
+        raise DataError(f"a page has at most {MOST:,} lines of text: give the first lines of each text alone")

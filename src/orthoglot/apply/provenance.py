@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
+
 from orthoglot import receipts
 from orthoglot.apply.encoder_copy import licence_of, stated_of
 from orthoglot.apply.fit import MADE
@@ -16,8 +19,6 @@ from orthoglot.encoders.folder import COMMIT, card, checkpoint_folder
 from orthoglot.errors import DataError
 
 NOT_STATED = "not stated"
-# How the hub names a repository.
-HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 # The licences that the hub takes in a model card: its answer to any other one, of May 2026.
 HUB_LICENCES = """
     apache-2.0 mit openrail bigscience-openrail-m creativeml-openrail-m bigscience-bloom-rail-1.0 bigcode-openrail-m
@@ -96,11 +97,22 @@ def provenance(
         decomposer: the maps.
         licence: "" takes what is on record.
     Raises:
-        DataError: a damaged record.
+        DataError: a damaged record, or a licence that is a link to elsewhere.
     """
-    described = card(home)
     made = model_folder / MADE
     facts = _read(made) if decomposer and made.is_file() else {}
+    try:
+        return _provenance(model_folder, home, decomposer, licence, facts)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{model_folder}: its records are not as orthoglot writes them ({error!r:.80})"
+        ) from error
+
+
+def _provenance(
+    model_folder: Path, home: Path, decomposer: Decomposer | None, licence: str, facts: dict[str, Any]
+) -> Provenance:
+    described = card(home)
     # Of a decomposer that was fitted here, `text` is a digest.
     ready = decomposer.details if decomposer and "ready" in decomposer.details else {}
     counted = facts.get("text") or (_prepared(model_folder) if decomposer else {})
@@ -111,6 +123,10 @@ def provenance(
     named = readme.get("base_model")
     place = checkpoint_folder(home, described)
     file = next((path for path in sorted(place.glob("LICEN[CS]E*")) if path.is_file()), None)
+    # A link of the hub's cache leads into the repository's folder; any other one could lead to any file.
+    whole = place.parents[1] if place.parent.name == "snapshots" else place
+    if file and not file.resolve().is_relative_to(whole.resolve()):
+        raise DataError(f"{file}: is a link to a file outside of its folder")
     return Provenance(
         stated=stated,
         licence=hub_licence(stated, readme, file),
@@ -159,7 +175,13 @@ def repository_of(described: Mapping[str, Any]) -> str | None:
 
 def _hub_id(name: Any) -> str | None:
     """A name of the hub; None for a folder, and for anything else."""
-    return name if isinstance(name, str) and HUB_ID.fullmatch(name) and not Path(name).exists() else None
+    if not isinstance(name, str) or "/" not in name or Path(name).exists():
+        return None
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return None
+    return name
 
 
 def _prepared(model_folder: Path) -> dict[str, Any]:

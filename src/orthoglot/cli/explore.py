@@ -60,8 +60,10 @@ def explore(
     page = exploring.page(pool, found, opened.model)
     write_lines(output, [page])
     translations = ", translations by line" if pool.lines else ""
-    languages = len({*pool.languages})
+    codes = sorted({*pool.languages})
+    named = f" ({', '.join(codes)})" if len(codes) <= 10 else ""
     size = f"{len(page.encode()) / 1e6:,.2f} MB"
     typer.echo(
-        f"{len(pool.sentences)} sentences in {languages} languages{translations}: {output}, {size}", err=True
+        f"{len(pool.sentences)} sentences in {len(codes)} languages{named}{translations}: {output}, {size}",
+        err=True,
     )

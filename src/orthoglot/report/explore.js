@@ -4,7 +4,7 @@ const LISTED = 100;
 const at = (id) => document.getElementById(id);
 const [field, list, filter, gloss] = ["search", "options", "language", "gloss"].map(at);
 const names = new Intl.DisplayNames(["en"], { type: "language" });
-const named = (place) => names.of(codes[place]);
+const named = (place) => (codes[place] === "und" ? "an unknown language" : names.of(codes[place]));
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const keys = sentences.map(plain);
 const made = (tag, name, ...inside) => {
@@ -32,7 +32,7 @@ const ofLine = new Map();
 const translates = (n, other) => Boolean(lines) && n !== other && lines[n].some((line) => lines[other].includes(line));
 const withGloss = (n) => {
   const both = made("span", "", written(n));
-  const other = gloss?.value && String(languages[n]) !== gloss.value ? ofLine.get(`${lines[n][0]} ${gloss.value}`) : undefined;
+  const other = gloss?.value && String(languages[n]) !== gloss.value ? lines[n].map((line) => ofLine.get(`${line} ${gloss.value}`)).find((one) => one !== undefined) : undefined;
   if (other !== undefined) {
     const element = made("span", "gloss", sentences[other]);
     element.lang = codes[languages[other]];
