@@ -59,9 +59,10 @@ def test_both_images_have_the_same_base_arguments_and_files() -> None:
 
 
 def test_what_the_package_is_built_from_is_copied() -> None:
-    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    hatch = PROJECT["tool"]["hatch"]
+    wheel = hatch["build"]["targets"]["wheel"]
     needed = {
-        PROJECT["project"]["readme"],
+        *(one["path"] for one in hatch["metadata"]["hooks"]["fancy-pypi-readme"]["fragments"]),
         *wheel["force-include"],
         "src",
         "pyproject.toml",
