@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -63,6 +64,13 @@ def test_an_index_accepts_the_wheel_and_the_source(wheel: zipfile.ZipFile, tmp_p
     command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
     (source,) = map(str, tmp_path.glob("*.tar.gz"))
+    # What the source holds is enough for the same wheel.
+    shutil.unpack_archive(source, tmp_path, filter="data")
+    (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=unpacked, check=True, capture_output=True, timeout=120)
+    (again,) = tmp_path.glob("*.whl")
+    assert zipfile.ZipFile(again).namelist() == wheel.namelist()
     done = subprocess.run(
         [sys.executable, "-m", "twine", "check", "--strict", name, source],
         capture_output=True,
