@@ -77,7 +77,7 @@ setup: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[workflow,test]"
+	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e ".[workflow,docs,test]"
 	@$(VENV)/bin/python -m pip install --quiet --no-deps -c constraints.txt $(DEMO_PACKAGES) > $(VENV)/demo.log 2>&1 || \
 	echo "setup: without $(DEMO_PACKAGES) the presets demo and real cannot run ($(VENV)/demo.log)"
 	touch $@

@@ -55,7 +55,7 @@ class Inline(InlineProcessor):
     """A formula between two dollars."""
 
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
-        """The place of the formula in the text, which Python-Markdown fills at its end."""
+        """Where the formula stands in the text; Python-Markdown puts it there at its end."""
         return self.md.htmlStash.store(mathml(m[1], display=False)), m.start(), m.end()
 
 

@@ -133,7 +133,7 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
     expected = float((classifier.predict(inputs[FIRST:]) == LABELS[FIRST:]).mean())
     assert 1 / CLASSES < expected < 1
     assert scores["Banking77Classification"]["default"]["accuracy"] == pytest.approx(expected, abs=1e-6)
-    (told,) = (tmp_path / "scores").rglob("model_meta.json")
-    meta = json.loads(told.read_text())
+    (written,) = (tmp_path / "scores").rglob("model_meta.json")
+    meta = json.loads(written.read_text())
     assert (meta["name"], meta["revision"]) == (f"orthoglot/tiny-my-residual-{part}", model.identity)
-    assert str(tmp_path) not in told.read_text()
+    assert str(tmp_path) not in written.read_text()

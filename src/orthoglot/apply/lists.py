@@ -139,19 +139,14 @@ def score(
         ConfigError: words of an encoder that gives none.
         DataError: the lists differ in length, or are empty.
 
-    >>> import numpy as np
     >>> from orthoglot import score
-    >>> from orthoglot.apply.model import Model
-    >>> class Letters:  # an encoder that counts letters, in place of orthoglot.load("my-model")
-    ...     name, dim, languages = "letters", 26, ()
-    ...
-    ...     def encode(self, sentences, language, batch_tokens, done=None):
-    ...         counts = [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in sentences]
-    ...         return np.array(counts, dtype=np.float32)
-    >>> english, spanish = ["the hotel", "a museum", "radio", ""], ["el hotel", "la radio", "radio", "museo"]
-    >>> found = score(english, spanish, Model(Letters(), None), source_language="en", target_language="es")
-    >>> found.score.round(2).tolist(), found.flag.tolist()
-    ([0.89, 0.2, -1.0, nan], ['', '', 'copy', 'blank'])
+    >>> english = ["Where is the museum?", "The radio is new.", ""]
+    >>> spanish = ["¿Dónde está el museo?", "The radio is new.", "hotel"]
+    >>> scores = score(english, spanish, "my-model", source_language="en", target_language="es")
+    >>> scores.flag.tolist()
+    ['', 'copy', 'blank']
+    >>> scores.score[1:].tolist()
+    [-1.0, nan]
     """
     if len(source) != len(target) or not len(source):
         raise DataError(

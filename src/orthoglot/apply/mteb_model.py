@@ -109,7 +109,7 @@ class MtebModel(AbsEncoder):
 
 
 def _meta(model: Model, part: str, origin: Provenance, described: Mapping[str, Any]) -> ModelMeta:
-    """What mteb's leaderboard tells of a model: what is on record, and None for what is not."""
+    """What mteb's leaderboard shows of a model: what is on record, and None for what is not."""
     encoder: Any = model.encoder
     steps = [encoder.name, *([model.decomposer.method] if model.decomposer else []), part]
     maps = model.decomposer.weights if model.decomposer and part != "sentence" else {}

@@ -1,8 +1,8 @@
 """Filters that judge one sentence pair at a time: each gives scores and says which scores it accepts.
 
     >>> from orthoglot.corpora.filters import Script
-    >>> one = Script(0.5, ("en", "ru"))
-    >>> one.accepts(one.scores((["Good morning!", "Good evening!"], ["Dobroye utro!", "Добрый вечер!"]))).tolist()
+    >>> script = Script(0.5, ("en", "ru"))
+    >>> script.accepts(script.scores((["Good morning!", "Good evening!"], ["Dobroye utro!", "Добрый вечер!"]))).tolist()
     [False, True]
 
 What needs more than the pair (the mean lengths of the corpus, benchmarks, duplicates) is in `cleaning`.

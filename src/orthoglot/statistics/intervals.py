@@ -55,8 +55,8 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
     >>> from orthoglot.statistics.intervals import proportion
     >>> from orthoglot.statistics.resampling import Scores
     >>> hits = Scores(np.repeat([1.0, 0.0], [90, 10]), keys=np.arange(100))  # of 100 sentences
-    >>> found = proportion({"en-gn": hits}, confidence=0.95)
-    >>> [round(float(number), 2) for number in found[:3]], found.units
+    >>> interval = proportion({"en-gn": hits}, confidence=0.95)
+    >>> [round(float(number), 2) for number in interval[:3]], interval.units
     ([0.9, 0.83, 0.94], 100)
 
     Source: Wilson 1927; with an effective sample size as in Dean and Pagano 2015 (J. Surv. Stat. Methodol. 3).
@@ -96,8 +96,8 @@ def percentile(value: float, draws: np.ndarray, *, confidence: float, keys: Sequ
     >>> import numpy as np
     >>> from orthoglot.statistics.intervals import percentile
     >>> draws = np.linspace(0.0, 0.2, 1001)  # of a difference, as `orthoglot.statistics.resampling.resample` draws it
-    >>> found = percentile(0.1, draws, confidence=0.95, keys=[np.arange(50)])
-    >>> round(found.low, 3), round(found.high, 3), found.n
+    >>> interval = percentile(0.1, draws, confidence=0.95, keys=[np.arange(50)])
+    >>> round(interval.low, 3), round(interval.high, 3), interval.n
     (0.005, 0.195, 50)
     """
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])

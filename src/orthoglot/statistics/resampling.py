@@ -137,11 +137,11 @@ def resample(columns: Sequence[Column], *, resamples: int, generator: np.random.
     >>> from orthoglot.statistics.resampling import Column, Scores, resample
     >>> from orthoglot.statistics.weighted import mean
     >>> keys = np.arange(100)
-    >>> one, other = (Scores((keys % n > 0).astype(float), keys) for n in (10, 4))
-    >>> columns = [Column("one", one, mean()), Column("other", other, mean())]
+    >>> first, second = (Scores((keys % n > 0).astype(float), keys) for n in (10, 4))
+    >>> columns = [Column("first", first, mean()), Column("second", second, mean())]
     >>> values, draws = resample(columns, resamples=1000, generator=np.random.default_rng(1))
-    >>> found = percentile(values[0] - values[1], draws[0] - draws[1], confidence=0.95, keys=[keys])
-    >>> [round(float(number), 2) for number in found[:3]]
+    >>> gain = percentile(values[0] - values[1], draws[0] - draws[1], confidence=0.95, keys=[keys])
+    >>> [round(float(number), 2) for number in gain[:3]]
     [0.15, 0.06, 0.24]
     """
     kept = [_kept(column) for column in columns]
