@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 
+def blank(vectors: np.ndarray) -> np.ndarray:
+    """The rows of (N, D) that are NaN alone, in order: those of blank sentences."""
+    rows = not_finite(vectors)
+    return rows[np.isnan(vectors[rows]).all(axis=1)]
+
+
 def not_finite(vectors: np.ndarray) -> np.ndarray:
     """The rows of (N, D) that hold NaN or an infinite number, in order."""
     # A sum is finite only if all its numbers are; the rows where it is not are few, and it may itself be too large.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from small_checkpoint import DIM, make_pairs, write_checkpoint
 
 import orthoglot
+from orthoglot.apply.calibrate import calibrate
+from orthoglot.apply.evaluate import Benchmark, evaluate
 from orthoglot.apply.export import export
 from orthoglot.errors import ConfigError, DataError
 
@@ -59,3 +63,95 @@ def test_other_folders_are_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(ConfigError, match="a checkpoint of transformers: give it to orthoglot fit --encoder"):
         orthoglot.load(tmp_path)
+
+
+WRONG: list[tuple[Any, str]] = [
+    (["a", None], r"\[1\] is None; give strings"),
+    (["a", float("nan")], r"\[1\] is nan"),
+    ([b"a"], r"\[0\] is b'a'"),
+    (b"a", "is b'a'"),
+    ({"a": "b"}, "is {'a': 'b'}"),
+    (7, "is 7"),
+    (pd.DataFrame({"a": ["b"]}), "has 2 dimensions"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG)
+def test_what_is_no_list_of_strings_is_a_type_error_everywhere(
+    given: Any, message: str, models: dict[str, Path]
+) -> None:
+    model = orthoglot.load(models["plda"], device="cpu")
+    good = ["a"]
+    for call in (
+        lambda: model.encode(given),
+        lambda: model.parts(given),
+        lambda: model.encoder.encode(given, "", 100),
+        lambda: model.encoder.pieces(given, "", 100),  # type: ignore[attr-defined]
+        lambda: evaluate(model, [Benchmark("b", good, given, None)]),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    for name in ("source", "target"):
+        sides = {"source": good, "target": good, name: given}
+        for function in (orthoglot.mine, orthoglot.score):
+            with pytest.raises(TypeError, match=f"^{name}.*{message}"):
+                function(**sides, model=model)
+    with pytest.raises(TypeError, match="^pairs"):
+        calibrate(model, given)
+
+
+def test_one_string_is_a_sentence_for_encode_and_refused_where_lists_are_compared(
+    models: dict[str, Path],
+) -> None:
+    model = orthoglot.load(models["plda"], device="cpu")
+    assert model.encode(SENTENCES[0]).shape == (DIM,)
+    for function in (orthoglot.mine, orthoglot.score):
+        with pytest.raises(TypeError, match=r"source is 'abc' \(str\)"):
+            function("abc", ["abc"], model)
+    with pytest.raises(DataError, match=r"sentences\[0\] has half a surrogate pair"):
+        model.encode("a\ud800")
+
+
+@pytest.mark.parametrize("given", [tuple, np.array, pd.Series, iter, lambda one: pd.Series(["x", *one])[1:]])
+def test_every_sequence_of_strings_gives_the_vectors_of_the_list(given: Any, models: dict[str, Path]) -> None:
+    model = orthoglot.load(models["plda"], device="cpu")
+    np.testing.assert_array_equal(model.encode(given(SENTENCES)), model.encode(SENTENCES))
+    mined = orthoglot.mine(given(SENTENCES), given(SENTENCES), model, neighborhood=2, device="cpu")
+    assert sorted(mined.sources) == sorted(mined.targets) == list(range(6))
+    assert orthoglot.score(given(SENTENCES), given(SENTENCES), model).flag.tolist() == ["copy"] * 6
+
+
+def test_a_blank_sentence_keeps_its_row_which_is_nan(models: dict[str, Path]) -> None:
+    model = orthoglot.load(models["plda"], device="cpu")
+    texts = ["", SENTENCES[0], " \t", SENTENCES[1]]
+    for part in ("sentence", "meaning", "language"):
+        found = model.encode(texts, part=part)
+        np.testing.assert_allclose(found[1::2], model.encode(SENTENCES[:2], part=part), atol=1e-5)
+        assert np.isnan(found[::2]).all()
+        np.testing.assert_array_equal(getattr(model.parts(texts), part), found)
+    assert np.isnan(model.encode("")).all()
+    assert model.encode("").shape == (DIM,)
+    assert model.encode([""], dim=4).shape == (1, 4)
+    for small in ({"dtype": "int8"}, {"binary": True}):
+        found = model.encode(texts, **small)
+        np.testing.assert_array_equal(found[1::2], model.encode(SENTENCES[:2], **small))
+        assert not found[::2].any()
+    # The parts of a vector that was stored for a blank line.
+    parts = model.split(model.encode(texts, part="sentence"))
+    np.testing.assert_allclose(parts.meaning, model.encode(texts), atol=1e-5)
+    half = np.where(np.arange(DIM) == 3, np.nan, 1).astype(np.float32)[None]
+    with pytest.raises(DataError, match=r"the parts of sentence 0 \(from 0\) are not finite"):
+        model.split(half)
+
+
+def test_a_method_with_weights_for_each_language_leaves_blank_rows_alone(models: dict[str, Path]) -> None:
+    model = orthoglot.load(models["centering"], device="cpu")
+    found = model.encode(["", SENTENCES[0]], language="en")
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], model.encode(SENTENCES[0], language="en"), atol=1e-5)
+
+
+def test_a_blank_sentence_of_a_benchmark_is_refused(models: dict[str, Path]) -> None:
+    model = orthoglot.load(models["plda"], device="cpu")
+    with pytest.raises(DataError, match=r"target\[1\] is blank: leave out its pair"):
+        evaluate(model, [Benchmark("b", SENTENCES[:2], [SENTENCES[0], " "], None)])

@@ -226,3 +226,13 @@ def test_a_real_checkpoint_finds_the_paraphrase(tmp_path: Path, monkeypatch: pyt
         ["A man is playing a guitar.", "Someone plays the guitar.", "The stock market fell today."], "", 8
     )
     assert query @ near > 0.7 > 0.3 > query @ far
+
+
+def test_what_is_no_list_of_strings_is_refused_and_no_sentence_gives_no_vector(
+    model: Path, tmp_path: Path
+) -> None:
+    encoder = load_encoder(_link(tmp_path / "e", model), "cpu")
+    assert encoder.encode([], "en", 100).shape == (0, 4)
+    for given in (["a", None], b"a", {"a": "b"}, "a"):
+        with pytest.raises(TypeError, match="sentences"):
+            encoder.encode(given, "en", 100)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.decomposers.base import unit
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import MARGINS, Margin
 from orthoglot.tasks.neighbours import Nearest, cosines
 from orthoglot.tasks.search import search
@@ -97,6 +98,7 @@ def align(
         paragraphs: the first sentence of each, the same number of both sides, rising from 0.
     Raises:
         ConfigError: "absolute" without a threshold.
+        DataError: a vector is not finite.
 
     >>> import numpy as np
     >>> from orthoglot.apply.align import align
@@ -112,6 +114,12 @@ def align(
     threshold = NEUTRAL.get(margin) if threshold is None else threshold
     if threshold is None:
         raise ConfigError(f"margin {margin} needs a threshold here")
+    for name, side in (("x", x), ("y", y)):
+        for size, vectors in enumerate(side, 1):
+            if len(wrong := not_finite(vectors)):
+                raise DataError(
+                    f"{name}: vector {wrong[0]} (from 0) of {size} joined sentences is not finite"
+                )
     first = search(x[0], y[0], neighborhood, device=device, threads=threads)[0]
     joined = _joined(len(x), first, lengths) if lengths else (None, None)
     sides = (

@@ -20,6 +20,7 @@ from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.neighbours import Nearest, nearest
 from orthoglot.tasks.search import search
 from orthoglot.text.keys import normalised
+from orthoglot.text.strings import string_pairs
 
 # Pairs, and of them those that are in both lists at a time, for a threshold to mean something.
 FEWEST, FEWEST_IN_BOTH = 20, 5
@@ -149,12 +150,13 @@ def calibrate(
         threads: of the search.
     Raises:
         ConfigError: a share or precision outside (0, 1).
+        TypeError: `pairs` are no pairs of strings.
         DataError: too few pairs, or no threshold has the precision.
     """
     from sklearn.isotonic import IsotonicRegression
 
     check_between_0_and_1(share=share, target_precision=target_precision)
-    sides = _distinct(pairs)
+    sides = _distinct(string_pairs(pairs, "pairs"))
     n = len(sides[0])
     gold = round(share * n / (2 - share))
     if n < FEWEST or gold < FEWEST_IN_BOTH:

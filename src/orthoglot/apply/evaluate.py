@@ -23,6 +23,7 @@ from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.graded_pairs import cosines, merged
 from orthoglot.tasks.retrieval import hits
 from orthoglot.text.keys import normalised
+from orthoglot.text.strings import strings
 
 ORIGINAL, CENTERING, MODEL = "original", "centering", "model"
 FORWARD, BACKWARD, BOTH, SPEARMAN = "P@1 ->", "P@1 <-", "P@1 both", "spearman"
@@ -129,7 +130,8 @@ def evaluate(
         method: another one of the catalogue to compare with; none if empty or without `text`.
         languages: of the two sides, where the model needs them.
     Raises:
-        DataError: too little text to fit on, or no vector of a benchmark has a direction.
+        TypeError: a side of a benchmark is no list of strings.
+        DataError: too little text to fit on, a blank sentence, or no vector of a benchmark has a direction.
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
     """
     views: dict[str, View] = {ORIGINAL: lambda vectors, _: vectors}
@@ -192,6 +194,10 @@ def _codes(languages: Languages) -> tuple[str, str]:
 def _encode(
     model: Model, sides: tuple[list[str], list[str]], languages: Languages
 ) -> tuple[np.ndarray, np.ndarray]:
+    for name, sentences in zip(("source", "target"), sides, strict=True):
+        for row, text in enumerate(strings(sentences, name)):
+            if not text.strip():
+                raise DataError(f"{name}[{row}] is blank: leave out its pair")
     source, target = (
         model.encode(sentences, part="sentence", language=language)
         for sentences, language in zip(sides, languages, strict=True)

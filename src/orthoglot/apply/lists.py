@@ -20,6 +20,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import DataError
 from orthoglot.tasks.margins import Margin, Mined, Strategy
+from orthoglot.text.strings import strings
 
 
 class Scores(NamedTuple):
@@ -70,7 +71,8 @@ def mine(
         Arrays (P,): `sources` and `targets`, positions in the two lists, and `margins`.
     Raises:
         ConfigError: an option that does not fit the model or another option.
-        DataError: a list has no text.
+        TypeError: a list is none of strings, see `orthoglot.text.strings.strings`.
+        DataError: a list has no text, or half a surrogate pair.
 
     >>> import numpy as np
     >>> from orthoglot import mine
@@ -90,7 +92,7 @@ def mine(
 
     Source: docs/papers.md#protocol-margin.
     """
-    sides = [distinct(source, "source"), distinct(target, "target")]
+    sides = [distinct(strings(source, "source"), "source"), distinct(strings(target, "target"), "target")]
     opened = _opened(model, device)
     part = part or opened.usual_part
     languages = (source_language, target_language)
@@ -137,7 +139,8 @@ def score(
         words: whether words are compared, too (`orthoglot.apply.words`).
     Raises:
         ConfigError: words of an encoder that gives none.
-        DataError: the lists differ in length, or are empty.
+        TypeError: as of `mine`.
+        DataError: the lists differ in length, or are empty; half a surrogate pair.
 
     >>> from orthoglot import score
     >>> english = ["Where is the museum?", "The radio is new.", ""]
@@ -148,6 +151,7 @@ def score(
     >>> scores.score[1:].tolist()
     [-1.0, nan]
     """
+    source, target = strings(source, "source"), strings(target, "target")
     if len(source) != len(target) or not len(source):
         raise DataError(
             f"{len(source)} sources but {len(target)} translations: give as many, and one at least"

@@ -22,9 +22,10 @@ from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import not_finite
+from orthoglot.finite import blank, not_finite
 from orthoglot.progress import Done
 from orthoglot.receipts import check_whole
+from orthoglot.text.strings import strings
 
 PARTS = ("sentence", "meaning", "language")
 
@@ -110,8 +111,10 @@ class Model:
     ) -> np.ndarray:
         """Vectors of sentences, in their order.
 
+        A blank sentence keeps its row, which is NaN, or 0 in int8 and in bits.
+
         Args:
-            sentences: a list, or one string.
+            sentences: a list, tuple, generator, pandas Series or NumPy array of strings, or one string.
             part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector.
             language: the sentences' language code, for encoders and methods that need it (EMS with words by
                 Moses: for its tokeniser; centering: for its mean).
@@ -126,7 +129,8 @@ class Model:
             (n, D) of that type, or (n, ceil(D / 8)) uint8 of bits; without n for one string.
         Raises:
             ConfigError: no such part; see `check_dim` and `check_form`.
-            DataError: a part is not finite, or float16 does not hold it.
+            TypeError: `sentences` are no strings, see `orthoglot.text.strings.strings`.
+            DataError: half a surrogate pair; a part is not finite, or float16 does not hold it.
         """
         check_form(dtype, binary)
         if part not in PARTS:
@@ -136,15 +140,12 @@ class Model:
         if dim is not None:
             check_dim(self.decomposer, part, dim)
         single = isinstance(sentences, str)
-        texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        if part == "sentence" or self.decomposer is None:
-            vectors = self._vectors(texts, language, batch_tokens, progress)
-        else:
-            parts = self.parts(
-                texts, language=language, partner=partner, batch_tokens=batch_tokens, progress=progress
-            )
-            vectors = getattr(parts, part)
-        vectors = compact(vectors, dim=dim, dtype=dtype, binary=binary)
+        texts = strings([sentences] if isinstance(sentences, str) else sentences, "sentences")
+        written = _written(texts)
+        vectors = self._vectors([texts[row] for row in written], language, batch_tokens, progress)
+        if part != "sentence" and self.decomposer is not None:
+            vectors = getattr(self.split(vectors, language, partner), part)
+        vectors = _rows(compact(vectors, dim=dim, dtype=dtype, binary=binary), written, len(texts))
         return vectors[0] if single else vectors
 
     def parts(
@@ -156,43 +157,62 @@ class Model:
         batch_tokens: int = 2048,
         progress: bool | Done = False,
     ) -> Parts:
-        """The vectors of sentences and both their parts, encoded once; arguments as of `encode`.
+        """The vectors of sentences and both their parts, encoded once; arguments and blank sentences as of `encode`.
 
         Raises:
             ConfigError: the model has no decomposer.
-            DataError: a part is not finite.
+            TypeError, DataError: as of `encode`.
         """
         if self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer")
-        return self.split(self._vectors(sentences, language, batch_tokens, progress), language, partner)
+        texts = strings(sentences, "sentences")
+        written = _written(texts)
+        vectors = self._vectors([texts[row] for row in written], language, batch_tokens, progress)
+        parts = self.split(vectors, language, partner)
+        return Parts(*(_rows(part, written, len(texts)) for part in parts))
 
     def split(self, vectors: np.ndarray, language: str | None = None, partner: str | None = None) -> Parts:
         """Both parts of vectors of the encoder (N, D).
 
-        Without a decomposer the vector is the meaning, and the language is zeros.
+        Without a decomposer the vector is the meaning, and the language is zeros. A row of NaN alone, which is a blank
+        sentence's, stays one.
 
         Raises:
-            DataError: a part is not finite.
+            DataError: a part of another row is not finite.
         """
         if self.decomposer is None:
             return Parts(vectors, vectors, np.zeros_like(vectors))
         parts = self.decomposer.transform(vectors, language or "", partner)
+        empty = blank(parts.sentence)
         for part in (parts.meaning, parts.language):
-            if len(wrong := not_finite(part)):
+            if len(wrong := np.setdiff1d(not_finite(part), empty)):
                 raise DataError(
                     f"{self.decomposer.method}: the parts of sentence {wrong[0]} (from 0) are not finite"
                 )
         return parts
 
     def _vectors(
-        self, sentences: Sequence[str], language: str | None, batch_tokens: int, progress: bool | Done
+        self, texts: list[str], language: str | None, batch_tokens: int, progress: bool | Done
     ) -> np.ndarray:
-        """The encoder's own."""
-        texts = list(sentences)
+        """The encoder's own, of sentences that are not blank."""
         if not isinstance(progress, bool) or not progress:
             return self.encoder.encode(texts, language or "", batch_tokens, progress or None)
         with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
             return self.encoder.encode(texts, language or "", batch_tokens, bar.update)
+
+
+def _written(texts: Sequence[str]) -> np.ndarray:
+    """The rows of sentences that are not blank."""
+    return np.flatnonzero([bool(text.strip()) for text in texts])
+
+
+def _rows(vectors: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Vectors (n, D) whose given rows are these; the others are NaN, or 0 of whole numbers."""
+    if len(vectors) == n:
+        return vectors
+    every = np.full((n, vectors.shape[1]), np.nan if vectors.dtype.kind == "f" else 0, dtype=vectors.dtype)
+    every[rows] = vectors
+    return every
 
 
 def identity_of(folder: Path, precision: Precision) -> tuple[str, str]:

@@ -87,9 +87,12 @@ class MtebModel(AbsEncoder):
             (n, D) float32. Meaning and language have length 1, as in an export; the sentence is the encoder's own.
         Raises:
             ConfigError: the encoder has no decomposer, and a part of one is asked for.
-            DataError: the method has weights for each language, and none for the text's language, or this is left open.
+            DataError: a text is blank; the method has weights for each language, and none for the text's language, or
+                this is left open.
         """
         texts = [text for batch in inputs for text in batch["text"]]
+        if (blank := next((row for row, text in enumerate(texts) if not text.strip()), None)) is not None:
+            raise DataError(f"mteb's {task_metadata.name}, {hf_subset}: text {blank} (from 0) is blank")
         codes = task_metadata.hf_subsets_to_langscripts.get(hf_subset, [hf_subset])
         try:
             vectors = self.model.encode(texts, part=self.part, language=self._language(codes))

@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 from orthoglot.decomposers import architecture, names
 from orthoglot.errors import DataError
 from orthoglot.file_format import check_format
+from orthoglot.finite import blank
 from orthoglot.receipts import check_whole, file_digest
 from orthoglot.settings import Settings
 
@@ -191,6 +192,8 @@ class Decomposer:
     ) -> Parts:
         """Split vectors (N, D) of one language, or of N named ones.
 
+        A row of NaN alone, which is a blank sentence's, stays one, whatever its language.
+
         Args:
             partner: the language with which they are compared, if there is one; only centering per pair uses it.
         Raises:
@@ -202,7 +205,15 @@ class Decomposer:
         names = [languages] * len(vectors) if isinstance(languages, str) else list(languages)
         if len(names) != len(vectors):
             raise DataError(f"decomposer {self.method}: {len(vectors)} vectors but {len(names)} languages")
-        return Parts(vectors, *self.split(unit(vectors) if self.unit else vectors, names, partner))
+        empty = blank(vectors)
+        if not len(empty):
+            return Parts(vectors, *self.split(unit(vectors) if self.unit else vectors, names, partner))
+        rows = np.setdiff1d(np.arange(len(vectors)), empty)
+        some = self.transform(vectors[rows], [names[row] for row in rows], partner)
+        parts = [np.full((len(vectors), part.shape[1]), np.nan, dtype=part.dtype) for part in some[1:]]
+        for part, of_some in zip(parts, some[1:], strict=True):
+            part[rows] = of_some
+        return Parts(vectors, *parts)
 
     @property
     def unit(self) -> bool:

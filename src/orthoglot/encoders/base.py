@@ -29,6 +29,7 @@ from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.progress import Done
+from orthoglot.text.strings import strings
 
 Sizes = TypeVar("Sizes")
 logger = logging.getLogger(__name__)
@@ -63,7 +64,8 @@ class Encoder(Protocol):
 
         Raises:
             ConfigError: the encoder does not cover the language.
-            DataError: a sentence has no token.
+            TypeError: `sentences` is no list of strings, see `orthoglot.text.strings.strings`.
+            DataError: a sentence has no token, or half a surrogate pair.
         """
         ...
 
@@ -102,7 +104,7 @@ class TokenEncoder(ABC):
     ) -> np.ndarray:
         """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
-        tokens = self.tokens(sentences, language)
+        tokens = self.tokens(strings(sentences, "sentences"), language)
         return in_length_order(tokens.lengths, self.dim, batch_tokens, partial(self.vectors, tokens), done)
 
     def padded(self, tokens: Ragged, batch: np.ndarray, pad: int) -> Tensor:

@@ -33,6 +33,7 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.text.strings import strings
 
 # Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
 # masked, and waits for the answer before it starts the first layer.
@@ -102,6 +103,7 @@ class PretrainedEncoder(TokenEncoder):
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
         """See `ReadsPieces.pieces`."""
+        sentences = strings(sentences, "sentences")
         spans = self._spans([self.prefix + sentence for sentence in sentences])
         check_language(self.name, self.languages, language)
         tokens = self.tokens(sentences, language)

@@ -31,6 +31,7 @@ from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, quiet, unopened
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
+from orthoglot.text.strings import strings
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
@@ -98,8 +99,11 @@ class SentenceTransformersEncoder:
         self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
     ) -> np.ndarray:
         """See `Encoder.encode`; the language is only checked."""
+        sentences = strings(sentences, "sentences")
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
+        if not sentences:  # of which transformers can make no tokens
+            return np.empty((0, self.dim), dtype=np.float32)
         text = [self.prefix + sentence for sentence in sentences]
         lengths = np.array(
             [len(row) for row in self.model.tokenizer(text, verbose=False)["input_ids"]], dtype=np.int64
@@ -119,6 +123,7 @@ class SentenceTransformersEncoder:
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
         """See `ReadsPieces.pieces`."""
+        sentences = strings(sentences, "sentences")
         self.check_pieces()
         check_language(self.name, self.languages, language)
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
