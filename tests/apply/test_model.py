@@ -96,7 +96,7 @@ def test_what_is_no_list_of_strings_is_a_type_error_everywhere(
         for function in (orthoglot.mine, orthoglot.score):
             with pytest.raises(TypeError, match=f"^{name}.*{message}"):
                 function(**sides, model=model)
-    with pytest.raises(TypeError, match="^pairs"):
+    with pytest.raises(TypeError, match=r"^pairs"):
         calibrate(model, given)
 
 

@@ -26,9 +26,9 @@ def check_dim(decomposer: Decomposer | None, part: str, dim: int) -> None:
         raise ConfigError(
             f"dim: {made} has its dimensions in no order of worth; the meaning part of PLDA has"
         )
-    if not 2 <= dim <= decomposer.dim:
+    if not 2 <= dim <= decomposer.meaning_dim:
         raise ConfigError(
-            f"dim {dim}: the vectors have {decomposer.dim} dimensions, the first of which is a constant"
+            f"dim {dim}: the vectors have {decomposer.meaning_dim} dimensions, the first of which is a constant"
         )
 
 

@@ -3,34 +3,59 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
+from joblib import effective_n_jobs
 from pydantic import ValidationError
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from orthoglot import atomic
+from orthoglot.apply import ready
+from orthoglot.apply.compact import check_dim
 from orthoglot.config import describe, method_named
-from orthoglot.decomposers import base
+from orthoglot.decomposers import architecture, base
+from orthoglot.decomposers.architectures import plda
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.finite import blank, not_finite
 from orthoglot.languages import canonical
+from orthoglot.text.strings import strings
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
-from orthoglot.training.settings import DecompositionSettings, Stopping
+from orthoglot.training.settings import ORIGINAL, DecompositionSettings, MethodSettings, Stopping
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from sklearn.utils import Tags
+
+READY = "ready"
+# The least cosine of the mean direction of vectors with that of the ready model's. Single sentences of its encoder have
+# 0.83 and more in the languages tried, directions drawn at random less than 0.2.
+ALIKE = 0.7
+# How scikit-learn is to check arrays. Rows that are not finite are found here, with their number.
+ARRAY: dict[str, Any] = {"dtype": np.float32, "ensure_all_finite": False, "ensure_min_samples": 0}
+logger = logging.getLogger(__name__)
 
 
-class Decomposer(TransformerMixin, BaseEstimator):
+class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Split sentence vectors into meaning and language: `Decomposer().fit(a, b, "en", "gn").transform(x)`.
 
     Trains exactly as the workflow does; the papers' recipes are in brackets. A method's own recipe comes before
     `learning_rate`, `max_epochs`, `patience` and `stopping`: "meat-recipe" and the like are trained as in the papers.
+
+    Vectors are arrays (N, D) of real numbers of any type, lists of lists, DataFrames or tensors. They are computed with
+    as float32, and results are float32. A row of NaN alone, which `encode` gives for a blank sentence, stays NaN in the
+    parts; `fit` leaves its pair out, and logs how many. Any other row that is not finite is an error with its number.
 
     Args:
         method: its name in the catalogue of params.yaml, e.g. "plda", "seed", "dream+oracle", "centering".
@@ -40,17 +65,30 @@ class Decomposer(TransformerMixin, BaseEstimator):
         patience: epochs without a better validation value before stopping (10; SEED 5).
         stopping: that value: "total", the sum of all terms, as in the papers; "retrieval", P@1 of the meaning part; or
             "without-opponents", the sum without adversarial terms.
-        seed: of initial weights, order and partners, and of the split.
+        seed: of initial weights, order and partners, and of the split; 1 if None.
         device: "auto", "cpu", "cuda", "cuda:1".
         valid_share: of the pairs held out for stopping a training, by hash of their vector in `a`, unless `fit` is
             given `valid`.
-        threads: of the CPU while `fit` runs; more save time only on free cores, and change the last digits.
+        threads: of the CPU while `fit` runs; 1 if None. More save time only on free cores, and change the last digits.
+        random_state: scikit-learn's name of `seed`, a whole number; give one of the two.
+        n_jobs: scikit-learn's name of `threads`, -1 for all CPUs; give one of the two.
+        shrinkage: of "plda" and "whitening", in [0, 1), see their settings. PLDA chooses it by cross-validation if it
+            is None, for which it needs 10 pairs; with a value above 0 it needs 2.
+        dim: of "plda": how many numbers of the meaning part are kept, from 2 to D; all if None. The first is a
+            constant. After it come the directions in which meanings differ most: their variance w between meanings,
+            in units of that within translations, is largest, and so is that of the result, w^2 / (1 + w). These are
+            the first numbers of the whole part, as of `orthoglot encode --dim`, but not scaled to length 1. The
+            language part has D numbers as before.
+        prior: "ready" starts "plda" from the ready model (docs/ready-model.md), as `orthoglot fit` without an encoder
+            does. It is of the vectors of multilingual-e5-small, in any precision. Vectors of another dimension, or
+            whose mean has another direction, are refused; that others are of this encoder cannot be checked.
 
     Attributes:
         decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.
         history_: one dict per epoch; empty for a method that is computed.
         languages_: codes it was fitted on, sorted.
         n_features_in_: D.
+        feature_names_in_: the names of the columns, if `a` was a DataFrame.
 
     >>> import numpy as np
     >>> from orthoglot import Decomposer
@@ -74,10 +112,15 @@ class Decomposer(TransformerMixin, BaseEstimator):
         max_epochs: int = 1000,
         patience: int = 10,
         stopping: Stopping = "total",
-        seed: int = 1,
+        seed: int | None = None,
         device: str = "auto",
         valid_share: float = 0.05,
-        threads: int = 1,
+        threads: int | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        shrinkage: float | None = None,
+        dim: int | None = None,
+        prior: Literal["ready"] | None = None,
     ) -> None:
         self.method = method
         self.learning_rate = learning_rate
@@ -89,6 +132,11 @@ class Decomposer(TransformerMixin, BaseEstimator):
         self.device = device
         self.valid_share = valid_share
         self.threads = threads
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.shrinkage = shrinkage
+        self.dim = dim
+        self.prior = prior
 
     def fit(
         self,
@@ -105,24 +153,36 @@ class Decomposer(TransformerMixin, BaseEstimator):
             lang_a, lang_b: their languages: one code, or N of them.
             valid: (N,) booleans, the pairs that nothing is fitted to and that stop the training; None draws them.
         Raises:
-            ConfigError: an unknown method or language, or a setting out of range.
-            DataError: vectors that are not finite (N, D) twice, or no pair left to train or to stop on.
+            ConfigError: an unknown method or language; a setting out of range, with two names, or that does nothing
+                with the method.
+            TypeError: vectors that are sparse, or languages that are no strings.
+            DataError: vectors that are not (N, D) twice; a row that is not finite; vectors that `prior` is not of; no
+                pair left to train or to stop on.
         """
-        method = method_named(self.method)
-        recipe = self._recipe()
-        sides = [_vectors(a, "a"), _vectors(b, "b")]
+        method, recipe = self._method(), self._recipe()
+        seed, threads = self._seed(), self._threads()
+        sides = [
+            validate_data(self, _dense(a, "a"), **ARRAY),
+            check_array(_dense(b, "b"), input_name="b", **ARRAY),
+        ]
         if sides[0].shape != sides[1].shape:
             raise DataError(f"a is {sides[0].shape} but b is {sides[1].shape}: translations come in rows")
         n = len(sides[0])
         codes = [_codes(lang_a, n, "lang_a"), _codes(lang_b, n, "lang_b")]
-        if valid is not None:
-            held = np.asarray(valid)
-            if held.shape != (n,) or held.dtype != bool:
-                raise DataError(f"valid is {held.dtype} {held.shape}, expected bool ({n},)")
-        else:
+        held = None if valid is None else np.asarray(valid)
+        if held is not None and (held.shape != (n,) or held.dtype != bool):
+            raise DataError(f"valid is {held.dtype} {held.shape}, expected bool ({n},)")
+        empty = np.union1d(*(_checked(side, name) for side, name in zip(sides, "ab", strict=True)))
+        if len(empty):
+            logger.warning("fit: left out %d of %d pairs with a blank side (NaN)", len(empty), n)
+            written = np.setdiff1d(np.arange(n), empty)
+            sides, n = [side[written] for side in sides], len(written)
+            codes = [[side[row] for row in written] for side in codes]
+            held = None if held is None else held[written]
+        if held is None:
             held = self._held_out(sides[0]) if method.uses_validation else np.zeros(n, dtype=bool)
         languages = sorted({code for side in codes for code in side})
-        ids = [torch.tensor([languages.index(code) for code in side]) for side in codes]
+        ids = [torch.tensor([languages.index(code) for code in side], dtype=torch.long) for side in codes]
         places = torch.arange(n)
         pairs = PairRows(places, places + n, *ids)
         mask = torch.from_numpy(held)
@@ -131,31 +191,84 @@ class Decomposer(TransformerMixin, BaseEstimator):
             raise DataError(
                 f"{len(data.train)} pairs to train on and {len(data.valid)} to validate on, of {n}: too few"
             )
-        device = resolve_device(self.device)
-        with cpu_threads(self.threads):
+        start = _start(data.vectors.numpy()) if self.prior else None
+        with cpu_threads(threads):
             fitted, self.history_ = fit_decomposer(
-                method, recipe, self.method, data, seed=self.seed, device=device, checkpoint=None
+                method,
+                recipe,
+                self.method,
+                data,
+                seed=seed,
+                device=resolve_device(self.device),
+                checkpoint=None,
+                prior=start.prior if start else None,
             )
-        self.decomposer_ = replace(fitted, details={"estimator": self.get_params(), **fitted.details})
+        if self.dim is not None:
+            check_dim(fitted, "meaning", self.dim)
+            fitted = replace(fitted, weights=plda.first(fitted.weights, self.dim))
+        given = {name: _plain(value) for name, value in self.get_params().items()}
+        about = {"start": {"sha256": start.sha256, "text": start.about["text"]}} if start else {}
+        self.decomposer_ = replace(fitted, details={"estimator": given, **about, **fitted.details})
         return self._describe()
 
     def transform(
         self, x: np.ndarray, language: str | Sequence[str] | None = None, partner: str | None = None
     ) -> np.ndarray:
-        """The meaning of vectors (N, D), (N, D) float32, not normalised.
+        """The meaning of vectors (N, D), (N, D) float32, or (N, dim), not normalised.
+
+        `set_output(transform="pandas")` gives a DataFrame, whose columns `get_feature_names_out` names.
 
         Args:
-            x: vectors of the same encoder.
+            x: vectors of the same encoder; a row of NaN alone stays one.
             language: one code or N of them, for methods that need it (centering).
             partner: the language that they are compared with, which centering per pair asks for.
+        Raises:
+            TypeError: a sparse matrix.
+            DataError: vectors that are not (N, D), or a row that is not finite; no weights of a language.
         """
         return self._parts(x, language, partner).meaning
 
     def language_part(
         self, x: np.ndarray, language: str | Sequence[str] | None = None, partner: str | None = None
     ) -> np.ndarray:
-        """The language part of vectors (N, D), as `transform` gives their meaning."""
+        """The language part of vectors (N, D), an array (N, D); otherwise as `transform` gives their meaning."""
         return self._parts(x, language, partner).language
+
+    def export(
+        self,
+        encoder: SentenceTransformer | str | Path,
+        folder: str | Path,
+        *,
+        part: str = "meaning",
+        language: str | None = None,
+        licence: str = "",
+    ) -> float:
+        """Write a folder that `SentenceTransformer(folder)` opens without orthoglot: the encoder, then this split.
+
+        Its vectors are `transform(encoder.encode(sentences))`, scaled to length 1.
+
+        Args:
+            encoder: the model whose vectors `fit` got, or its folder. Of a folder with encoder.json, which orthoglot
+                writes, the vectors are those of `orthoglot.load(folder).encode(sentences, part="sentence")`. The
+                dimension is checked; that it is the very encoder cannot be.
+            folder: a new one.
+            part: "meaning" or "language".
+            language: of a method with a map for each language, the one whose map is written.
+            licence: for the README.md in the folder; "" takes what the encoder's own says.
+        Returns:
+            Largest difference of a number from orthoglot's own vector of length 1, on a few sentences.
+        Raises:
+            ConfigError: the folder exists; an encoder of another dimension or that these modules cannot hold; a method
+                whose part is no linear map, or that needs `language`.
+            DataError: a folder that cannot be read, or other vectors.
+        """
+        check_is_fitted(self)
+        # It takes seconds to import.
+        from orthoglot.apply.export import export_split
+
+        return export_split(
+            self.decomposer_, encoder, Path(folder), part=part, language=language, licence=licence
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write decomposer.json and weights.safetensors, as the workflow does, into `folder`."""
@@ -179,21 +292,75 @@ class Decomposer(TransformerMixin, BaseEstimator):
         estimator.decomposer_, estimator.history_ = decomposer, []
         return estimator._describe()
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.decomposer_.meaning_dim
+
+    def _method(self) -> MethodSettings:
+        method = method_named(self.method)
+        shapes = {} if method.architecture == ORIGINAL else architecture(method.architecture).shapes
+        if self.dim is not None and base.WORTH not in (shapes or {}):
+            raise ConfigError(
+                f"dim does nothing with method {self.method!r}, whose numbers are in no order of worth; "
+                "plda's meaning part has one"
+            )
+        if self.dim is not None and type(_plain(self.dim)) is not int:
+            raise ConfigError(f"dim {self.dim!r}: give a whole number")
+        if self.prior not in (None, READY):
+            raise ConfigError(f"prior {self.prior!r}: give {READY!r} or None")
+        if self.prior and method.architecture != ready.METHOD:
+            raise ConfigError(f"prior does nothing with method {self.method!r}: the ready model is of plda")
+        if self.shrinkage is None:
+            return method
+        try:
+            return MethodSettings.model_validate(
+                {**method.model_dump(exclude_none=True), "shrinkage": _plain(self.shrinkage)}
+            )
+        except ValidationError as error:
+            raise ConfigError(f"method {self.method}: {describe(error)}") from error
+
     def _recipe(self) -> DecompositionSettings:
         if not 0 <= self.valid_share < 1:
             raise ConfigError(f"valid_share {self.valid_share}: must be in [0, 1)")
-        if self.threads < 1:
-            raise ConfigError(f"threads {self.threads}: must be at least 1")
         try:
             return DecompositionSettings(
-                **{name: getattr(self, name) for name in DecompositionSettings.model_fields}
+                **{name: _plain(getattr(self, name)) for name in DecompositionSettings.model_fields}
             )
         except ValidationError as error:
             raise ConfigError(describe(error)) from error
 
+    def _seed(self) -> int:
+        seed = self._either("seed", "random_state")
+        return 1 if seed is None else seed
+
+    def _threads(self) -> int:
+        threads = self._either("threads", "n_jobs")
+        if threads is None:
+            return 1
+        if threads < 1 and (self.threads is not None or threads == 0):
+            raise ConfigError(f"threads {threads}: must be at least 1 (n_jobs may be -1, for all CPUs)")
+        return int(effective_n_jobs(threads))
+
+    def _either(self, ours: str, theirs: str) -> int | None:
+        """The value of a setting that has a name of scikit-learn's, too."""
+        given = {name: value for name in (ours, theirs) if (value := _plain(getattr(self, name))) is not None}
+        for name, value in given.items():
+            if type(value) is not int:
+                raise ConfigError(f"{name} {value!r}: give a whole number")
+        if len(set(given.values())) > 1:
+            both = " and ".join(f"{name} {value}" for name, value in given.items())
+            raise ConfigError(f"{both}: these are two names of one setting; give one of them")
+        return next(iter(given.values()), None)
+
     def _held_out(self, vectors: np.ndarray) -> np.ndarray:
         """By hash of the vector: the same sentence never stands on both sides of the split."""
-        person = str(self.seed).encode()[:16]
+        person = str(self._seed()).encode()[:16]
         hashes = [hashlib.blake2b(row.tobytes(), digest_size=8, person=person).digest() for row in vectors]
         return np.frombuffer(b"".join(hashes), dtype="<u8") / 2.0**64 < self.valid_share
 
@@ -204,22 +371,73 @@ class Decomposer(TransformerMixin, BaseEstimator):
 
     def _parts(self, x: np.ndarray, language: str | Sequence[str] | None, partner: str | None) -> base.Parts:
         check_is_fitted(self)
-        vectors = _vectors(x, "x")
+        vectors = validate_data(self, _dense(x, "x"), reset=False, **ARRAY)
+        _checked(vectors, "x")
         codes = "" if language is None else _codes(language, len(vectors), "language")
         return self.decomposer_.transform(vectors, codes, None if partner is None else canonical(partner))
 
 
-def _vectors(x: Any, name: str) -> np.ndarray:
-    vectors = np.asarray(x, dtype=np.float32)
-    if vectors.ndim != 2:
-        raise DataError(f"{name} is {vectors.shape}, expected (N, D)")
-    if not np.isfinite(vectors).all():
-        raise DataError(f"{name}: a value is not finite")
-    return vectors
+def _dense(x: Any, name: str) -> Any:
+    """Vectors that scikit-learn can check: a tensor as an array, and nothing sparse or of another shape."""
+    if issparse(x):
+        raise TypeError(
+            f"{name} is a sparse {type(x).__name__}, but dense data is required: give {name}.toarray()"
+        )
+    if isinstance(x, torch.Tensor):
+        if x.layout is not torch.strided:
+            raise TypeError(f"{name} is a sparse tensor, but dense data is required: give {name}.to_dense()")
+        x = x.detach().to("cpu", torch.float32).numpy()
+    try:
+        shape = x.shape if hasattr(x, "shape") else np.asarray(x).shape
+    except ValueError as error:
+        raise DataError(f"{name}: its rows differ in length, expected (N, D)") from error
+    if not shape:
+        raise DataError(f"{name} is {type(x).__name__}, expected vectors (N, D)")
+    if len(shape) != 2:
+        advice = f". Reshape your data: one vector is {name}.reshape(1, -1)" if len(shape) == 1 else ""
+        raise DataError(f"{name} is {shape}, expected (N, D){advice}")
+    return x
+
+
+def _checked(vectors: np.ndarray, name: str) -> np.ndarray:
+    """The rows of NaN alone; a DataError if another one is not finite."""
+    empty = blank(vectors)
+    if len(wrong := np.setdiff1d(not_finite(vectors), empty)):
+        raise DataError(
+            f"{name}: row {wrong[0]} (from 0) has a number that is not finite (NaN, or inf in float32); remove the row"
+        )
+    return empty
+
+
+def _start(vectors: np.ndarray) -> ready.Ready:
+    """The ready model, if it can be of these vectors.
+
+    Raises:
+        DataError: it cannot.
+    """
+    found = ready.load()
+    mean, own = found.prior.scatter.mean, base.unit(vectors).mean(axis=0)
+    if len(own) != len(mean):
+        raise DataError(
+            f"prior: the ready model is of {found.about['encoder']}, whose vectors have {len(mean)} numbers; these "
+            f"have {len(own)}"
+        )
+    cosine = float(own @ mean / (np.linalg.norm(own) * np.linalg.norm(mean)))
+    if not cosine >= ALIKE:
+        raise DataError(
+            f"prior: these vectors are not of {found.about['encoder']}, of which the ready model is: the cosine of the "
+            f"mean directions is {cosine:.2f}, expected {ALIKE} or more"
+        )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's, which a search over a grid gives, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _codes(language: str | Sequence[str], n: int, name: str) -> list[str]:
-    codes = [language] * n if isinstance(language, str) else list(language)
+    codes = [language] * n if isinstance(language, str) else strings(language, name, advice="")
     if len(codes) != n:
         raise DataError(f"{name}: {len(codes)} codes for {n} vectors")
     known = {code: canonical(code) for code in set(codes)}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,14 @@ from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
 from orthoglot import atomic
-from orthoglot.apply.arguments import check_new
+from orthoglot.apply.arguments import check_model, check_new
+from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.apply.model import Model, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.apply.provenance import provenance
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Decomposer, Trained, unit
-from orthoglot.encoders.folder import card, checkpoint_folder
+from orthoglot.encoders.folder import card, checkpoint_folder, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
 from orthoglot.encoders.tokenization import MOSES_MODEL, quiet
@@ -84,22 +87,8 @@ def export(
             )
     else:
         part = part or PARTS[0]
-        if part not in PARTS:
-            raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
         decomposer, home = opened(model_folder)
-        if decomposer.architecture == "pair_centering":
-            raise ConfigError(
-                f"{model_folder}: centering per pair depends on the other language, which one map cannot; fit centering"
-            )
-        form = architecture(decomposer.architecture)
-        if isinstance(form, Trained) and not form.affine:
-            raise ConfigError(
-                f"{model_folder}: its parts are no linear maps of the vector and cannot be exported"
-            )
-        weight, bias = affine(decomposer, part, code)
-        split = Dense(decomposer.dim, decomposer.dim, activation_function=nn.Identity())
-        split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
-        head = [*([Normalize()] if decomposer.unit else []), split, Normalize()]
+        head = steps(decomposer, part, code, str(model_folder))
     with quiet():
         modules, prefix = encoder_modules(home)
         model = Model(load_encoder(home, "cpu"), decomposer)
@@ -117,23 +106,137 @@ def export(
         exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
         logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
         with atomic.building(output) as partial:
-            exported.save(str(partial), create_model_card=False)
-            written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
-            theirs = written.encode(list(PROBES), show_progress_bar=False)
-            lengths = np.linalg.norm(ours, axis=1, keepdims=True)
-            off = float((np.abs(theirs - ours) / lengths).max())
-            if not off <= TOLERANCE:
-                raise DataError(
-                    f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
-                )
+            off = _saved(exported, ours, partial, output)
             (partial / "README.md").write_text(model_card, encoding="utf-8")
             if origin.licence_file:
                 shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
     return off
 
 
+def export_split(
+    decomposer: Decomposer,
+    encoder: SentenceTransformer | str | Path,
+    output: Path,
+    *,
+    part: str = "meaning",
+    language: str | None = None,
+    licence: str = "",
+) -> float:
+    """As `export`, of a decomposer that was fitted to vectors; see `orthoglot.Decomposer.export`."""
+    check_new(output)
+    code = canonical(language) if language else None
+    head = steps(decomposer, part, code, f"method {decomposer.method}")
+    with quiet(), TemporaryDirectory() as place:
+        home, modules, prompts = _given(encoder, Path(place))
+        whole = SentenceTransformer(modules=modules, device="cpu", **prompts)
+        sentences = whole.encode(list(PROBES), show_progress_bar=False)
+        name = card(home)["name"]
+        if sentences.shape[1] != decomposer.dim:
+            raise ConfigError(
+                f"encoder {name}: its vectors have {sentences.shape[1]} numbers, those that were fitted to "
+                f"{decomposer.dim}"
+            )
+        ours = unit(getattr(decomposer.transform(sentences, code or ""), part))
+        origin = provenance(home, home, decomposer, licence)
+        described = replace(decomposer, encoder=name, identity=identity(home))
+        options: dict[str, Any] = {"part": part, "language": code, "origin": origin, "records": None}
+        model_card = decomposer_card(home, home, described, output.resolve().name, **options)
+        exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
+        with atomic.building(output) as partial:
+            off = _saved(exported, ours, partial, output)
+            (partial / "README.md").write_text(model_card, encoding="utf-8")
+            if origin.licence_file:
+                shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
+    return off
+
+
+def _given(
+    encoder: SentenceTransformer | str | Path, place: Path
+) -> tuple[Path, list[nn.Module], dict[str, Any]]:
+    """The folder with encoder.json of an encoder, its modules and its prompts; what is written is below `place`.
+
+    Raises:
+        ConfigError: see `Decomposer.export`.
+    """
+    name = ""
+    if isinstance(encoder, SentenceTransformer):
+        if encoder.truncate_dim is not None:
+            raise ConfigError(
+                f"the encoder has truncate_dim={encoder.truncate_dim}, which no export can hold: fit to whole vectors, "
+                "and use dim="
+            )
+        strange = [
+            type(one) for one in encoder if not type(one).__module__.startswith("sentence_transformers.")
+        ]
+        if strange:
+            raise ConfigError(
+                f"the encoder cannot be opened without its own code ({strange[0].__qualname__})"
+            )
+        name = Path(encoder.model_card_data.base_model or "encoder").name
+        folder = place / "saved"
+        encoder.save(str(folder), create_model_card=False)
+    else:
+        folder = Path(encoder)
+        check_model(folder)
+    if (folder / "encoder.json").is_file():
+        modules, prefix = encoder_modules(folder)
+        prompts = {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
+        return folder, modules, prompts
+    if not (folder / "modules.json").is_file():
+        raise ConfigError(
+            f"{folder}: a decomposer; give the folder of the encoder whose vectors it was fitted to"
+        )
+    home = place / "encoder"
+    home.mkdir()
+    link_folder(Checkpoint(str(folder.resolve()), name=name), home)
+    whole = SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.float32}, **LOCAL)
+    return home, list(whole), {"prompts": whole.prompts, "default_prompt_name": whole.default_prompt_name}
+
+
+def steps(decomposer: Decomposer, part: str, language: str | None, name: str) -> list[nn.Module]:
+    """The modules that turn a sentence vector into one part of length 1.
+
+    Args:
+        decomposer: the maps.
+        part: "meaning" or "language".
+        language: whose map it is, if there is one per language.
+        name: of the model, for messages.
+    Raises:
+        ConfigError: no such part; parts that are no linear maps, or as of `affine`.
+    """
+    if part not in PARTS:
+        raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
+    if decomposer.architecture == "pair_centering":
+        raise ConfigError(
+            f"{name}: centering per pair depends on the other language, which one map cannot; fit centering"
+        )
+    form = architecture(decomposer.architecture)
+    if isinstance(form, Trained) and not form.affine:
+        raise ConfigError(f"{name}: its parts are no linear maps of the vector and cannot be exported")
+    weight, bias = affine(decomposer, part, language)
+    split = Dense(decomposer.dim, len(bias), activation_function=nn.Identity())
+    split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
+    return [*([Normalize()] if decomposer.unit else []), split, Normalize()]
+
+
+def _saved(exported: SentenceTransformer, ours: np.ndarray, partial: Path, output: Path) -> float:
+    """Save a model, and compare its vectors of the sample sentences with orthoglot's own; see `export`.
+
+    Raises:
+        DataError: they differ.
+    """
+    exported.save(str(partial), create_model_card=False)
+    written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
+    theirs = written.encode(list(PROBES), show_progress_bar=False)
+    lengths = np.linalg.norm(ours, axis=1, keepdims=True)
+    off = float((np.abs(theirs - ours) / lengths).max())
+    if not off <= TOLERANCE:
+        raise DataError(f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length")
+    return off
+
+
 def affine(decomposer: Decomposer, part: str, language: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Weight (D, D) and bias (D,) of a part as one map of the sentence vector, float32.
+    """Weight (M, D) and bias (M,) of a part as one map of the sentence vector, float32; M is D, or less of a cut part.
 
     Read off what the decomposer does: f(0) = b, f(s I) - b = s W^T, with a large power of two as s so that b
     takes no digits from W.

@@ -42,7 +42,10 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
     check_model(folder)
     decomposer = load_decomposer(folder)
     if not decomposer.identity:
-        raise ConfigError(f"{folder}: fitted on vectors alone; open it with orthoglot.Decomposer.load")
+        raise ConfigError(
+            f"{folder}: fitted on vectors alone; open it with orthoglot.Decomposer.load, whose export joins it with "
+            "its encoder"
+        )
     home = folder / ENCODER
     if not home.is_dir():
         home = folder.resolve().joinpath("../../../..", "encoders", decomposer.encoder).resolve()

@@ -90,7 +90,7 @@ def decomposer_card(
         residual=decomposer.architecture == "residual" and "centre" not in decomposer.weights,
         unit=decomposer.unit,
         settings={name: details[name] for name in (*own_settings(), *TRAINED_SETTINGS) if name in details},
-        dim=decomposer.dim,
+        dim=decomposer.meaning_dim if part == "meaning" else decomposer.dim,
         languages=[language] if language else decomposer.languages,
         details=details,
         encoder=card(home),

@@ -115,6 +115,7 @@ def _provenance(
     described = card(home)
     # Of a decomposer that was fitted here, `text` is a digest.
     ready = decomposer.details if decomposer and "ready" in decomposer.details else {}
+    start = facts.get("start") or (decomposer.details.get("start", {}) if decomposer else {})
     counted = facts.get("text") or (_prepared(model_folder) if decomposer else {})
     texts = facts.get("bitext") or {pair: sorted(counts["in"]) for pair, counts in counted.items()}
     stated = licence or facts.get("encoder", {}).get("licence") or licence_of(home)
@@ -135,7 +136,7 @@ def _provenance(
         base_model=repository or _hub_id(named[0] if isinstance(named, list) and named else named),
         languages=known_languages(decomposer.languages if decomposer else described.get("languages", [])),
         text={pair: (texts[pair], counts["kept"]["train"]) for pair, counts in counted.items()},
-        ready_text=ready.get("text") or facts.get("start", {}).get("text", {}),
+        ready_text=ready.get("text") or start.get("text", {}),
         encoder_text=described.get("training", {}).get("text", {}),
         date=ready.get("made"),
     )

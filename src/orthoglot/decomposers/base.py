@@ -157,7 +157,7 @@ class Decomposition:
 
 
 class Parts(NamedTuple):
-    """Sentence, meaning and language vectors, each (N, D) float32, not normalised."""
+    """Sentence, meaning and language vectors, each (N, D) float32, not normalised; a cut meaning is shorter."""
 
     sentence: np.ndarray
     meaning: np.ndarray
@@ -214,6 +214,11 @@ class Decomposer:
         for part, of_some in zip(parts, some[1:], strict=True):
             part[rows] = of_some
         return Parts(vectors, *parts)
+
+    @property
+    def meaning_dim(self) -> int:
+        """Numbers of a meaning vector: D, or fewer of a method that orders them by worth and was cut."""
+        return len(self.weights[WORTH]) if WORTH in self.weights else self.dim
 
     @property
     def unit(self) -> bool:

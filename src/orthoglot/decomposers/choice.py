@@ -61,7 +61,9 @@ def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.nd
 
 
 def choose(
-    candidates: Callable[[Sequence[Block]], Iterable[Candidate]], kept: Sequence[Block]
+    candidates: Callable[[Sequence[Block]], Iterable[Candidate]],
+    kept: Sequence[Block],
+    wanted: str = "a setting",
 ) -> tuple[dict[str, Any], float]:
     """The candidate with the lowest loss of pairs that it was not fitted to; of equal ones the first.
 
@@ -73,6 +75,7 @@ def choose(
         candidates: of the fit without the given pairs, what each candidate makes of all kept pairs, in their order;
             the same candidates in the same order for each fold.
         kept: at most a block of each pair of languages. Of a block with fewer than 10 rows nothing is held out.
+        wanted: names of the settings, for messages.
     Returns:
         The settings, and their loss in nats.
     Raises:
@@ -82,7 +85,7 @@ def choose(
     asked = [n for n, (source, _, _) in enumerate(kept) if len(source) >= FEWEST]
     if not asked:
         raise DataError(
-            f"settings are chosen with {FEWEST} sentence pairs of two languages or more; give settings"
+            f"{wanted} is chosen with {FEWEST} sentence pairs of two languages or more: give more pairs, or {wanted}"
         )
     folds = {n: _folds(kept[n][0]) for n in asked}
     settings: list[dict[str, Any]] = []

@@ -55,7 +55,9 @@ def compute(
         def without(held: Sequence[Block]) -> Iterator[Candidate]:
             return candidates(moments.without(held), pairs.without(held), compared)
 
-        settings, facts["validation"] = choose(without, compared)
+        settings, facts["validation"] = choose(
+            without, compared, ", ".join(sorted(set(form.settings.model_fields) - set(settings)))
+        )
     weights = form.fit(moments, pairs, **settings, **known) if form.pairs else form.fit(moments, **settings)
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
 

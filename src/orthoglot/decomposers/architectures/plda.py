@@ -59,11 +59,14 @@ class Scatter:
         """Of moments of unit vectors, with products.
 
         Raises:
-            DataError: no translation.
+            DataError: fewer than two translations, or vectors of one number.
         """
+        count, dim = sum(pairs.counts.values()), len(moments.sums[0])
+        if count < 2 or dim < 2:
+            said = f"{count} sample(s) of translations" if count < 2 else f"vectors of {dim} feature(s)"
+            raise DataError(f"{said}: PLDA needs 2 or more")
         means, share = moments.means(), moments.counts / moments.counts.sum()
         squares = np.tensordot(share, moments.squares(), axes=1)
-        count = sum(pairs.counts.values())
         both = np.sum([*pairs.products.values()], axis=0) / count
         spread = squares - (means.T * share) @ means
         between, doubt = _shared(pairs)
@@ -172,7 +175,7 @@ def fit(
         shrinkage: as of `maps`.
         prior: what was learnt from other translations.
     Raises:
-        DataError: as of `maps`, or no translation.
+        DataError: as of `maps` and of `Scatter.of`.
     """
     scatter = Scatter.of(moments, pairs)
     return maps(scatter if prior is None else scatter.mixed(prior.scatter), shrinkage)
@@ -228,8 +231,14 @@ def _meaning(
     return meaning, offset, worth
 
 
+def first(weights: Weights, dim: int) -> dict[str, np.ndarray]:
+    """The weights of `maps` whose meaning part has its first numbers alone, `dim` of them: those of most worth."""
+    cut = {name: weights[name][..., :dim] for name in ("meaning", "offset", WORTH)}
+    return {**weights, **cut}
+
+
 def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
-    """Meaning and language of unit vectors (N, D) of any language."""
+    """Meaning (N, M) and language (N, D) of unit vectors (N, D) of any language."""
     apart = vectors - weights["mean"]
     return apart @ weights["meaning"] + weights["offset"], apart @ weights["language"]
 
@@ -256,7 +265,8 @@ def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) ->
 ARCHITECTURE = ClosedForm(
     fit,
     apply,
-    {"mean": "D", "meaning": "D D", "offset": "D", WORTH: "D", "language": "D D"},
+    # M is D unless `first` has cut the meaning part.
+    {"mean": "D", "meaning": "D M", "offset": "M", WORTH: "M", "language": "D D"},
     products=True,
     pairs=True,
     pair_products=True,
