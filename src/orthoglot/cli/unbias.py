@@ -15,9 +15,11 @@ ROWS = 1 << 13
 
 
 def unbias(
-    vectors: Annotated[Path, typer.Argument(help="an .npy array of the encoder's vectors (N, dimension)")],
+    vectors: Annotated[
+        Path, typer.Argument(help="the encoder's vectors: .npy, .parquet, .pt or .safetensors")
+    ],
     model: Annotated[Path, typer.Option(help="a decomposer's folder, or one of orthoglot fit")],
-    output: Annotated[Path, options.output("the .npy array to write, of the same size")],
+    output: Annotated[Path, options.output("the file to write, with the same ending")],
     part: Annotated[Literal["meaning", "language"], typer.Option(help="which part to keep")] = "meaning",
     language: Annotated[
         str, typer.Option(help="language code of all vectors, where the method needs it")
@@ -26,12 +28,20 @@ def unbias(
         Path | None, typer.Option(help="UTF-8 text with the language code of each vector on a line")
     ] = None,
     partner: options.Partner = None,
+    column: Annotated[
+        str,
+        typer.Option(
+            help="where several would do: the column of lists, the start of the names of a column per dimension, or "
+            "the name of the tensor"
+        ),
+    ] = "",
 ) -> None:
     """Take the language out of stored vectors.
 
     Example: orthoglot unbias old.npy --model my-labse -o new.npy
 
-    The order, size and type stay. The file must hold the encoder's own vectors, float32 or float16; it may be replaced.
+    Order and type stay, as does all else in the file; it may be replaced. It must hold the encoder's own vectors, as
+    floats: an array, a column of lists, a column for each dimension, or a tensor. A row of NaN, a blank line's, stays.
     """
     options.check_outputs(output)
     options.check_model(model)
@@ -39,8 +49,6 @@ def unbias(
 
     if language and languages:
         raise ConfigError("give --language or --languages, not both")
-    if not vectors.exists():
-        raise DataError(f"{vectors} does not exist")
     codes = list(read_lines(languages)) if languages else None
     if codes == []:
         raise DataError(f"{languages} is empty")
@@ -48,32 +56,22 @@ def unbias(
     # Only now the libraries that take seconds.
     import numpy as np
 
-    from orthoglot import atomic
+    from orthoglot.apply.stored_vectors import edit, suffix_of
     from orthoglot.decomposers.base import load_decomposer
-    from orthoglot.finite import not_finite
+    from orthoglot.finite import blank, not_finite
 
+    if (suffix := suffix_of(vectors)) != output.suffix.lower():
+        raise ConfigError(f"{output}: write a {suffix} file, as {vectors} is one")
     decomposer = load_decomposer(model)
-    try:
-        stored = np.load(vectors, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{vectors}: not a .npy array ({error})") from error
-    shape: tuple[int, ...] = getattr(stored, "shape", ())
-    if len(shape) != 2 or shape[1] != decomposer.dim or stored.dtype not in (np.float32, np.float16):
-        raise DataError(
-            f"{vectors}: {getattr(stored, 'dtype', 'an archive')} {shape}, expected float32 or float16 "
-            f"(N, {decomposer.dim})"
-        )
-    if codes is not None and len(codes) != shape[0]:
-        raise ConfigError(f"{vectors}: {shape[0]} vectors but {len(codes)} languages")
-    with atomic.replacing(output) as partial:
-        edited = np.lib.format.open_memmap(partial, mode="w+", dtype=stored.dtype, shape=shape)
-        atomic.reserve(partial)
-        for start in range(0, shape[0], ROWS):
-            block = np.asarray(stored[start : start + ROWS], dtype=np.float32)
-            if len(wrong := not_finite(block)):
-                raise DataError(f"{vectors}: vector {start + int(wrong[0])} (from 0) is not finite")
-            names = language if codes is None else codes[start : start + ROWS]
-            edited[start : start + ROWS] = getattr(decomposer.transform(block, names, partner), part)
-        edited.flush()
-        del edited
-    typer.echo(f"{shape[0]} vectors: {output}", err=True)
+
+    def split(n: int, start: int, block: np.ndarray) -> np.ndarray:
+        if codes is not None and len(codes) != n:
+            raise ConfigError(f"{vectors}: {n} vectors but {len(codes)} languages")
+        if len(wrong := np.setdiff1d(not_finite(block), blank(block))):
+            raise DataError(f"{vectors}: vector {start + int(wrong[0])} (from 0) is not finite")
+        names = language if codes is None else codes[start : start + len(block)]
+        found: np.ndarray = getattr(decomposer.transform(block, names, partner), part)
+        return found
+
+    count = edit(vectors, output, column, decomposer.dim, ROWS, split)
+    typer.echo(f"{count} vectors: {output}", err=True)
