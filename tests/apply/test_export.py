@@ -324,3 +324,115 @@ def test_wrong_folders_and_other_vectors_are_refused(
     with pytest.raises(DataError, match="the export differs from orthoglot's vectors"):
         export(folder, tmp_path / "out")
     assert not list(tmp_path.glob("out*"))
+
+
+@pytest.fixture(scope="module")
+def library_encoder(tmp_path_factory: pytest.TempPathFactory) -> SentenceTransformer:
+    """An encoder of sentence-transformers with a length, a prompt and a closing Normalize."""
+    from sentence_transformers.models import Pooling, Transformer
+
+    checkpoint = write_checkpoint(tmp_path_factory.mktemp("library") / "tiny", offset=0.1)
+    steps = [Transformer(str(checkpoint), max_seq_length=12), Pooling(DIM, "mean"), Normalize()]
+    prompts: dict[str, Any] = {"prompts": {"q": "a07 "}, "default_prompt_name": "q"}
+    return SentenceTransformer(modules=steps, device="cpu", **prompts)
+
+
+def of_length_1(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def fitted_to(encoder: Any, method: str, **settings: Any) -> orthoglot.Decomposer:
+    """A split of the vectors that something with `encode` gives."""
+    a, b = (encoder.encode(list(side)) for side in zip(*make_pairs(200, seed=9), strict=True))
+    fast: dict[str, Any] = {"max_epochs": 2, "batch_size": 64, "device": "cpu"}
+    return orthoglot.Decomposer(method, **fast, **settings).fit(a, b, "en", "gn")
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"), [("plda", {}), ("plda", {"dim": 6}), ("seed", {}), ("leace", {})]
+)
+@pytest.mark.parametrize("part", ["meaning", "language"])
+def test_a_split_of_vectors_is_exported_with_its_encoder(
+    method: str, settings: dict[str, Any], part: str, library_encoder: SentenceTransformer, tmp_path: Path
+) -> None:
+    fitted_to(library_encoder, method, **settings).save(tmp_path / "split")
+    split = orthoglot.Decomposer.load(tmp_path / "split")
+    off = split.export(library_encoder, tmp_path / "out", part=part, licence="mit")
+    assert off <= 1e-5
+    given = library_encoder.encode(SENTENCES)
+    expected = split.transform(given) if part == "meaning" else split.language_part(given)
+    opened = SentenceTransformer(str(tmp_path / "out"), device="cpu")
+    np.testing.assert_allclose(opened.encode(SENTENCES), of_length_1(expected), atol=1e-5)
+    assert all(type(step).__module__.startswith("sentence_transformers.") for step in opened)
+    card = (tmp_path / "out/README.md").read_text()
+    assert f"({expected.shape[1]} numbers, length 1)" in card
+    assert "200 sentence pairs" in card
+    assert "license: mit" in card
+    assert not re.search(r"/tmp/|/root/|/home/", card)
+    # The encoder that was given is as it was.
+    np.testing.assert_array_equal(library_encoder.encode(SENTENCES), given)
+
+
+def test_an_encoder_is_given_by_its_folder(
+    library_encoder: SentenceTransformer, encoder: Path, tmp_path: Path
+) -> None:
+    library_encoder.save(str(tmp_path / "library"), create_model_card=False)
+    split = fitted_to(library_encoder, "seed")
+    split.export(str(tmp_path / "library"), tmp_path / "a")
+    expected = of_length_1(split.transform(library_encoder.encode(SENTENCES)))
+    found = SentenceTransformer(str(tmp_path / "a"), device="cpu").encode(SENTENCES)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert "`library`" in (tmp_path / "a/README.md").read_text()
+    # A folder of orthoglot's.
+    model = orthoglot.load(encoder, device="cpu")
+
+    class Own:
+        def encode(self, sentences: list[str]) -> np.ndarray:
+            return model.encode(sentences, part="sentence")
+
+    split = fitted_to(Own(), "seed")
+    split.export(encoder, tmp_path / "b")
+    expected = of_length_1(split.transform(Own().encode(SENTENCES)))
+    found = SentenceTransformer(str(tmp_path / "b"), device="cpu").encode(SENTENCES)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_an_encoder_that_cannot_be_joined_is_refused(
+    library_encoder: SentenceTransformer, models: dict[str, Path], tmp_path: Path
+) -> None:
+    split = fitted_to(library_encoder, "leace")
+    for given, message in (
+        (tmp_path / "absent", "no such folder"),
+        (models["plda"], "give the folder of the encoder whose vectors it was fitted to"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            split.export(given, tmp_path / "out")
+    narrow = np.random.default_rng(1).normal(size=(2, 40, 8)).astype(np.float32)
+    with pytest.raises(ConfigError, match="its vectors have 32 numbers, those that were fitted to 8"):
+        orthoglot.Decomposer("leace").fit(*narrow, "en", "gn").export(library_encoder, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"unknown part 'sentence'"):
+        split.export(library_encoder, tmp_path / "out", part="sentence")
+    with pytest.raises(ConfigError, match=r"choose it by --language: en, gn"):
+        fitted_to(library_encoder, "centering").export(library_encoder, tmp_path / "out")
+    fitted_to(library_encoder, "centering").export(library_encoder, tmp_path / "gn", language="gn")
+    with pytest.raises(ConfigError, match="exists"):
+        split.export(library_encoder, tmp_path / "gn")
+    with pytest.raises(ValueError, match="not fitted"):
+        orthoglot.Decomposer().export(library_encoder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    library_encoder.truncate_dim = 8
+    try:
+        with pytest.raises(ConfigError, match="truncate_dim=8, which no export can hold"):
+            split.export(library_encoder, tmp_path / "out")
+    finally:
+        library_encoder.truncate_dim = None
+
+
+def test_a_split_that_started_from_the_ready_model_names_its_text(
+    library_encoder: SentenceTransformer, tmp_path: Path
+) -> None:
+    split = fitted_to(library_encoder, "plda")
+    split.decomposer_.details.update(prior_pairs=7, start={"sha256": "a", "text": {"tales": "CC0-1.0"}})
+    split.export(library_encoder, tmp_path / "out")
+    card = (tmp_path / "out/README.md").read_text()
+    assert "started from the ready model of orthoglot, 7 sentence pairs of tales (CC0-1.0)" in card

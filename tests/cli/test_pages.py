@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import typer
@@ -24,7 +25,7 @@ from orthoglot.cli import app
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCS = [*(ROOT / "docs").rglob("*.md")]
-PAGES = ("README.md", "docs/mine.md", "docs/use.md")
+PAGES = ("README.md", "docs/mine.md", "docs/use.md", "docs/vector-database.md")
 # What is not run here: the network, the workflow (tests/workflow runs it), and what needs its models.
 ELSEWHERE = re.compile(
     r"(python3 -m venv|\. venv/bin/activate|pip install|orthoglot checkpoint|make demo|snakemake|dvc) ?|.* models/"
@@ -63,7 +64,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_tsv(root / f"{name}.tsv", make_pairs(800, seed))
     graded = (f"{one}\t{two}\t{number % 5}\n" for number, (one, two) in enumerate(make_pairs(60, 12)))
     (root / "graded.es-gn.tsv").write_text("".join(graded))
-    np.save(root / "stored.npy", np.random.default_rng(1).normal(size=(9, DIM)).astype(np.float32))
+    stored = np.random.default_rng(1).normal(size=(9, DIM)).astype(np.float32)
+    np.save(root / "stored.npy", stored)
+    pd.DataFrame({"id": range(9), "vector": list(stored)}).to_parquet(root / "stored.parquet")
     return root
 
 
@@ -120,7 +123,7 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                     assert all(output.exists() for output in outputs), words
                     passed = done.stdout_bytes
                     run[page] += 1
-    assert run == {"README.md": 3, "docs/mine.md": 17, "docs/use.md": 11}
+    assert run == {"README.md": 3, "docs/mine.md": 17, "docs/use.md": 11, "docs/vector-database.md": 2}
 
 
 @pytest.mark.parametrize("page", ["README.md", *sorted(str(one.relative_to(ROOT)) for one in DOCS)])

