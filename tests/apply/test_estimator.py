@@ -172,7 +172,8 @@ def test_the_same_sentence_never_stops_and_trains() -> None:
     [
         ({"a": np.zeros((3, 4, 5))}, DataError, r"a is \(3, 4, 5\), expected \(N, D\)"),
         ({"b": np.zeros((N, D + 1))}, DataError, "translations come in rows"),
-        ({"b": np.full((N, D), np.nan)}, DataError, "b: a value is not finite"),
+        ({"b": np.full((N, D), np.nan)}, DataError, "0 pairs to train on"),
+        ({"b": np.full((N, D), np.inf)}, DataError, r"b: row 0 \(from 0\) has a number that is not finite"),
         ({"lang_a": ["en"]}, DataError, "lang_a: 1 codes for 600 vectors"),
         ({"lang_b": "xx-yy"}, ConfigError, "unknown language code 'xx-yy'"),
         ({"valid": np.zeros(N)}, DataError, r"valid is float64 \(600,\), expected bool"),
@@ -215,7 +216,11 @@ def test_defaults_are_those_of_the_command_line() -> None:
     ours = {name: one.default for name, one in inspect.signature(orthoglot.Decomposer).parameters.items()}
     theirs = inspect.signature(fit).parameters
     # Those of the command line wait without spinning, which only the environment of a new process can set.
-    assert (ours.pop("threads"), theirs["threads"].default) == (1, None)
+    assert (orthoglot.Decomposer()._threads(), theirs["threads"].default) == (1, None)
+    assert (orthoglot.Decomposer()._seed(), ours.pop("seed")) == (theirs["seed"].default, None)
+    # Of Python alone; these change nothing if they are not given.
+    for name in ("threads", "random_state", "n_jobs", "shrinkage", "dim", "prior"):
+        assert ours.pop(name) is None
     assert ours == {name: theirs[name].default for name in ours}
 
 

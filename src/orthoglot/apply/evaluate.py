@@ -134,6 +134,11 @@ def evaluate(
         DataError: too little text to fit on, a blank sentence, or no vector of a benchmark has a direction.
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
     """
+    for benchmark in benchmarks:
+        for name in ("source", "target"):
+            for row, sentence in enumerate(strings(getattr(benchmark, name), name)):
+                if not sentence.strip():
+                    raise DataError(f"{benchmark.name}: {name}[{row}] is blank: leave out its pair")
     views: dict[str, View] = {ORIGINAL: lambda vectors, _: vectors}
     if text:
         methods = dict.fromkeys([CENTERING, *([method] if method else [])])
@@ -194,10 +199,6 @@ def _codes(languages: Languages) -> tuple[str, str]:
 def _encode(
     model: Model, sides: tuple[list[str], list[str]], languages: Languages
 ) -> tuple[np.ndarray, np.ndarray]:
-    for name, sentences in zip(("source", "target"), sides, strict=True):
-        for row, text in enumerate(strings(sentences, name)):
-            if not text.strip():
-                raise DataError(f"{name}[{row}] is blank: leave out its pair")
     source, target = (
         model.encode(sentences, part="sentence", language=language)
         for sentences, language in zip(sides, languages, strict=True)

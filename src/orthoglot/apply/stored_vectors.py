@@ -28,10 +28,10 @@ def suffix_of(path: Path) -> str:
 
     Raises:
         ConfigError: another ending.
-        DataError: no such file.
+        DataError: a folder.
     """
-    if not path.is_file():
-        raise DataError(f"{path}: is a folder" if path.is_dir() else f"{path} does not exist")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file of vectors")
     if (suffix := path.suffix.lower()) in FORMATS:
         return suffix
     with path.open("rb") as file:

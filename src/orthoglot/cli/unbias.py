@@ -49,6 +49,8 @@ def unbias(
 
     if language and languages:
         raise ConfigError("give --language or --languages, not both")
+    if not vectors.exists():
+        raise DataError(f"{vectors} does not exist")
     codes = list(read_lines(languages)) if languages else None
     if codes == []:
         raise DataError(f"{languages} is empty")
