@@ -345,7 +345,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return 1
         if threads < 1 and (self.threads is not None or threads == 0):
             raise ConfigError(f"threads {threads}: must be at least 1 (n_jobs may be -1, for all CPUs)")
-        return int(effective_n_jobs(threads))
+        return threads if threads > 0 else int(effective_n_jobs(threads))
 
     def _either(self, ours: str, theirs: str) -> int | None:
         """The value of a setting that has a name of scikit-learn's, too."""

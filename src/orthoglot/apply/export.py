@@ -18,7 +18,7 @@ from torch import nn
 from orthoglot import atomic
 from orthoglot.apply.arguments import check_model, check_new
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
-from orthoglot.apply.model import Model, opened
+from orthoglot.apply.model import Model, default_prompt, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.apply.provenance import provenance
 from orthoglot.decomposers import architecture
@@ -137,10 +137,11 @@ def export_split(
                 f"{decomposer.dim}"
             )
         ours = unit(getattr(decomposer.transform(sentences, code or ""), part))
-        origin = provenance(home, home, decomposer, licence)
+        nowhere = Path(place) / "split"  # no folder has records of the split
+        origin = provenance(nowhere, home, decomposer, licence)
         described = replace(decomposer, encoder=name, identity=identity(home))
         options: dict[str, Any] = {"part": part, "language": code, "origin": origin, "records": None}
-        model_card = decomposer_card(home, home, described, output.resolve().name, **options)
+        model_card = decomposer_card(nowhere, home, described, output.resolve().name, **options)
         exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
         with atomic.building(output) as partial:
             off = _saved(exported, ours, partial, output)
@@ -188,7 +189,7 @@ def _given(
         )
     home = place / "encoder"
     home.mkdir()
-    link_folder(Checkpoint(str(folder.resolve()), name=name), home)
+    link_folder(Checkpoint(str(folder.resolve()), name=name, prefix=default_prompt(folder)), home)
     whole = SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.float32}, **LOCAL)
     return home, list(whole), {"prompts": whole.prompts, "default_prompt_name": whole.default_prompt_name}
 

@@ -232,7 +232,7 @@ def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
         yield folder, None, identity(folder)
     elif not (folder / META).is_file() and (folder / "modules.json").is_file():
         with TemporaryDirectory() as place:
-            link_folder(Checkpoint(str(folder.resolve()), prefix=_default_prompt(folder)), Path(place))
+            link_folder(Checkpoint(str(folder.resolve()), prefix=default_prompt(folder)), Path(place))
             yield Path(place), None, identity(Path(place))
     else:
         decomposer, home = opened(folder)
@@ -247,7 +247,7 @@ def _made_by(identity: str, precision: Precision) -> str:
     )
 
 
-def _default_prompt(folder: Path) -> str:
+def default_prompt(folder: Path) -> str:
     """What a model of sentence-transformers puts before every sentence; "" if it states nothing.
 
     Raises:
