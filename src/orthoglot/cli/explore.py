@@ -15,8 +15,8 @@ def explore(
     texts: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="UTF-8 texts, a sentence per line, named by language: en.txt, news.sw.gz; 360 sentences in nine languages "
-            "if not given"
+            help="UTF-8 texts, a sentence per line, named by language: en.txt, news.sw.gz; if not given, 360 sentences "
+            "in nine languages"
         ),
     ] = None,
     model: options.ModelFolder = None,
