@@ -40,13 +40,15 @@ def why(
     from orthoglot.config import load
 
     # As many settings may follow --config as for snakemake; to this command all but the first are words.
-    settings = [word for word in (*(config or ()), *words) if config and "=" in word]
-    folders = [word for word in words if word not in settings]
+    further = [word for word in words if config and "=" in word]
+    folders = [word for word in words if word not in further]
     if len(folders) != 1:
         raise ConfigError(f"give one folder, such as results (given: {' '.join(folders) or 'none'})")
     chosen = {name: value for name, value in (("preset", preset), ("loss", loss)) if value}
     sys.path.insert(0, "workflow")
-    plan = import_module("plan").Plan(load(Path("params.yaml"), {**chosen, **_values(settings)}))
+    plan = import_module("plan").Plan(
+        load(Path("params.yaml"), {**chosen, **_values([*(config or ()), *further])})
+    )
     # A seed's folder, or a file, belongs to the folder of a job.
     folder = Path(folders[0])
     made = next((place for place in (folder, *folder.parents) if str(place) in plan.jobs), folder)

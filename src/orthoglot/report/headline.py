@@ -19,8 +19,10 @@ ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
 OUR_ARCHITECTURES = frozenset({"plda"})
-# Papers that write their names in capitals; a module of the user's own is written as it is named.
-PAPERS = frozenset({"dream", "meat", "oracle", "seed", "lancer"})
+# By module, how papers write their names; a module of the user's own is written as it is named.
+PAPERS = {name: name.upper() for name in ("dream", "meat", "oracle", "seed", "lancer")} | {
+    "langsae": "LangSAE"
+}
 # What is added to the terms of a paper's method.
 ADDED = frozenset({"oracle", "orthogonality", "lancer"})
 
@@ -192,7 +194,7 @@ def family(facts: Mapping[str, str]) -> str:
     if architecture in OUR_ARCHITECTURES:
         return OURS
     hosts = [paper for paper in papers if paper not in ADDED]
-    return " + ".join(paper.upper() if paper in PAPERS else paper for paper in hosts or papers) or CLOSED_FORM
+    return " + ".join(PAPERS.get(paper, paper) for paper in hosts or papers) or CLOSED_FORM
 
 
 def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
