@@ -58,11 +58,11 @@ def value(*languages):
         Side(Decomposition(one, one, one), *[torch.zeros(1, dtype=torch.long)] * 3)
         for one in map(torch.tensor, languages)
     )
-    return resolve("mine.opposition")(case_of(*sides, torch.ones(1, dtype=torch.bool), 2)).item()
+    return resolve("opposition.translations")(case_of(*sides, torch.ones(1, dtype=torch.bool), 2)).item()
 
 
 method = config.load(Path("params.yaml")).methods["seed+opposition"]
-assert method.terms["mine.opposition"] == 1 and method.host == "seed", method
+assert method.terms["opposition.translations"] == 1 and method.host == "seed", method
 assert value([[1.0, 0.0]], [[-1.0, 0.0]]) == 0
 assert value([[1.0, 0.0]], [[1.0, 0.0]]) == 4
 """

@@ -139,10 +139,15 @@ class Plan:
         if folder not in self.jobs:
             kind = folder.removeprefix("tables/")
             preset = folder.split("/")[1] if "/" in folder else ""
+            left_out = {*self.params.methods} - {*self.params.losses}
             if kind in ENCODER_PAPERS:
                 hint = f": presets.{self.name}.ablations names no encoder of kind {kind}"
             elif preset != self.name and preset in self.params.presets:
-                hint = f", a result of the preset {preset}; the preset is {self.name} (--preset NAME)"
+                hint = (
+                    f", a result of the preset {preset}; the preset is {self.name} (--config preset={preset})"
+                )
+            elif method := next((part for part in folder.split("/") if part in left_out), None):
+                hint = f": its methods leave out {method} (--config loss={method})"
             else:
                 hint = closest(folder, self.jobs)
             raise ConfigError(f"params.yaml asks for no {folder}{hint}")

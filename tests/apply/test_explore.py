@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from orthoglot import load
 from orthoglot.apply import pool as pools
-from orthoglot.apply.explore import neighbours, vectors
+from orthoglot.apply.explore import Neighbours, counts, neighbours, vectors, widest
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
 
@@ -59,6 +59,17 @@ document.getElementById("language").value = "1";
 type("");
 found.of = new Set([...listbox.querySelectorAll(".language")].map((badge) => badge.textContent)).size;
 found.wide = document.documentElement.scrollWidth > innerWidth;
+const shown = () => [...document.querySelectorAll(".columns section")].map((section) => section.checkVisibility());
+const buttons = [...document.querySelectorAll("[role=tab]")];
+found.byKey = shown();
+buttons[0].click();
+found.left = shown();
+buttons[0].focus();
+key("ArrowRight");
+found.right = shown();
+found.selected = buttons.map((button) => button.ariaSelected);
+const column = (button) => document.getElementById(button.getAttribute("aria-controls"));
+found.tabs = buttons.map((button) => column(button).querySelector("h2").textContent);
 document.body.append(`FOUND ${JSON.stringify(found)} END`);
 """
 
@@ -220,12 +231,37 @@ def test_marks_and_signs_of_files_are_no_words(tmp_path: Path) -> None:
     assert pools.language_of(tmp_path / "De.TXT") == "de"
 
 
-def test_without_a_text_there_are_seventy_sentences(models: dict[str, Path], tmp_path: Path) -> None:
+def test_without_a_text_there_are_forty_sentences_in_nine_languages(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
     page, said = explored(models["plda"], tmp_path / "page.html")
-    assert said.startswith("70 sentences in 7 languages (ar, de, en, es, ja, ru, zh), translations by line: ")
-    assert content(page)["codes"] == ["ar", "de", "en", "es", "ja", "ru", "zh"]
-    assert len({*content(page)["colours"]}) == 7
-    assert content(page)["lines"] == [[number] for number in range(1, 11)] * 7
+    codes = ["ar", "de", "en", "es", "fr", "ja", "ru", "tr", "zh"]
+    assert said.startswith(f"360 sentences in 9 languages ({', '.join(codes)}), translations by line: ")
+    assert content(page)["codes"] == codes
+    assert len({*content(page)["colours"]}) == 9
+    assert content(page)["lines"] == [[number] for number in range(1, 41)] * 9
+    # As many translations as neighbours, so a column could be full.
+    assert cells(page)[1][0] == "100.0"
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+def test_the_page_opens_on_the_sentence_whose_neighbours_differ_most(parallel: bool) -> None:
+    """Of six sentences in two languages; the nearest two of each by vector, and by meaning."""
+    languages, lines = ["en", "en", "en", "sw", "sw", "sw"], [[1], [2], [3], [1], [2], [3]]
+    pool = pools.Pool(languages, [*"abcdef"], lines if parallel else None, False)
+    before = [[1, 2], [0, 3], [1, 0], [0, 4], [3, 1], [3, 4]]
+    # Row 5 gains a translation and loses one of its language; row 1 gains one and loses none; row 0 loses two.
+    after = [[4, 5], [0, 4], [1, 0], [0, 4], [3, 1], [2, 3]]
+    cosines = np.zeros((6, 2))
+    found = {
+        part: Neighbours(np.array(rows), cosines) for part, rows in (("sentence", before), ("meaning", after))
+    }
+    counted = counts(pool, found)
+    assert counted["sentence"].own.tolist() == [2, 1, 2, 1, 1, 2]
+    assert counted["meaning"].own.tolist() == [0, 1, 2, 1, 1, 1]
+    right = [[0, 0, 0, 1, 1, 0], [0, 1, 0, 1, 1, 1]] if parallel else [[0] * 6] * 2
+    assert [one.translations.tolist() for one in counted.values()] == right
+    assert widest(pool, found) == (5 if parallel else 0)
 
 
 def test_no_sentence_is_its_own_neighbour_though_others_are_equal_to_it() -> None:
@@ -275,13 +311,12 @@ def test_what_no_page_can_be_made_of_is_refused_in_a_line(
     assert not (tmp_path / "page.html").exists()
 
 
-def in_browser(page: Path, profile: Path, number: int) -> str:
+def in_browser(page: Path, profile: Path, number: int | None) -> str:
     """The document after its script; the browser must have nothing to say of it."""
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
     command += ["--window-size=390,844", f"--user-data-dir={profile}", "--dump-dom"]
-    done = subprocess.run(
-        [*command, f"{page.as_uri()}#{number}"], capture_output=True, text=True, timeout=120, check=True
-    )
+    address = page.as_uri() if number is None else f"{page.as_uri()}#{number}"
+    done = subprocess.run([*command, address], capture_output=True, text=True, timeout=120, check=True)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
     return done.stdout
 
@@ -292,8 +327,9 @@ def test_a_number_in_the_address_shows_that_sentence_and_its_neighbours(
 ) -> None:
     output, page, _ = made
     found = content(page)
-    for number in (3, 31):
-        document = in_browser(output, tmp_path / "profile", number)
+    for place in (3, 31, None):
+        document = in_browser(output, tmp_path / "profile", place)
+        number = found["first"] + 1 if place is None else place
         shown = re.findall(r'<section id="query".*?</section>', document, re.DOTALL)[0]
         text = escape(found["sentences"][number - 1], quote=False)
         assert f'<span class="sentence" lang="en" dir="auto">{text}</span>' in shown
@@ -330,4 +366,10 @@ def test_one_finds_sentences_by_letters_and_moves_by_keys(
         "place": K + 1,
         "of": 1,
         "wide": False,
+        # On a phone one part at a time: that of the link with the focus, or of the tab that was chosen.
+        "byKey": [False, True],
+        "left": [True, False],
+        "right": [False, True],
+        "selected": ["false", "true"],
+        "tabs": ["The encoder's vector", "The meaning part"],
     }

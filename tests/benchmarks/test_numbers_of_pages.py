@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ RECORDS = {
     "method.md": ("method.comparisons.csv", "method.after.csv"),
     "few-pairs.md": ("few-pairs.csv",),
     "../ready-model.md": ("ready-model.parquet", "real/whole.parquet"),
-    "../../README.md": ("real/*.parquet", "evaluation/*.parquet"),
+    "../methods.md": ("real/*.parquet", "evaluation/*.parquet"),
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
 SHARES = {
@@ -99,7 +100,7 @@ def scores(text: str) -> Iterator[tuple[list[str], tuple[str, ...], str]]:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         heading = heading or cells
         for name, cell in zip(heading, cells, strict=True):
-            if score := SCORE.fullmatch(cell):
+            if score := SCORE.fullmatch(cell.strip("*") if cell.startswith("**") else cell):
                 numbers = tuple(map(plain, filter(None, score.groups())))
                 yield [*cells[:2], name.partition(",")[0]], numbers, line
 
@@ -138,27 +139,59 @@ def with_intervals(text: str) -> list[tuple[str, ...]]:
     return [tuple(map(plain, score)) for score in re.findall(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]", text)]
 
 
-# What the table of methods in the README calls a data set and a metric.
+# What the table of methods calls a data set and a metric.
 COLUMNS = {
     "Tatoeba ↑": ("tatoeba", "P@1"),
     "NTREX ↑": ("ntrex", "P@1"),
-    "pool: own language ↓": ("ntrex", "same-language"),
+    "own language ↓": ("ntrex", "same-language"),
     "STS 2017 ↑": ("sts17", "spearman"),
     "MLQE ↑": ("mlqe", "pearson"),
 }
 
 
-def test_the_table_of_the_readme_is_that_of_the_run_that_repeats_it() -> None:
+def test_the_table_of_methods_is_that_of_the_run_that_repeats_it() -> None:
     records = spread(pd.read_parquet(RESULTS / "real/whole.parquet"))
     part = records["method"].map(lambda method: "sentence" if method == "original" else "meaning")
     records = records[(records["subset"] == "all") & (records["view"] == part)]
     value = records.set_index(["dataset", "metric", "method"])["value"].sort_index()
-    lines = [line for line in read("../../README.md").splitlines() if line.startswith(("| Method", "| `"))]
+    lines = read("../methods.md").partition("## All methods")[0].splitlines()
+    lines = [line for line in lines if line.startswith(("| Method", "| `"))]
     heading, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
     assert heading[2:] == [*COLUMNS]
     assert len(rows) >= 6
-    for method, _, *shown in rows:
+    for method, _, *cells in rows:
+        shown = [cell.strip("*") for cell in cells]
         assert shown == [rounded(float(value[(*of, method)])) for of in COLUMNS.values()], method
+    # The best of each column is bold, and nothing else is.
+    for place, name in enumerate(COLUMNS, 2):
+        column = [row[place] for row in rows]
+        best = (min if "↓" in name else max)(column, key=lambda cell: float(cell.strip("*")))
+        assert [cell for cell in column if "*" in cell] == [f"**{best.strip('*')}**"], name
+
+
+def test_what_the_readme_says_of_search_is_what_its_notebook_printed() -> None:
+    cells = json.loads((ROOT / "examples/better-search.ipynb").read_text(encoding="utf-8"))["cells"]
+    printed = "".join(
+        text for cell in cells for out in cell.get("outputs", ()) for text in out.get("text", ())
+    )
+    values = re.findall(r"translation first, percent: ([\d.]+) ", printed)
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert re.findall(r"\*\*.*rise from ([\d.]+) to ([\d.]+) %\*\*", text, re.IGNORECASE) == [
+            tuple(values)
+        ], page
+
+
+def test_the_table_of_oracle_alone_is_its_record() -> None:
+    records = pd.read_csv(RESULTS / "oracle-alone.csv")
+    shown = table_rows("mini.md", "| Method | Rate | Epochs | ems-demo | emma-x-demo |")
+    assert 2 * len(shown) == len(records)
+    for method, rate, epochs, *cells in shown:
+        rows = records[records["method"] == method]
+        if rate != "–":
+            rows = rows[(rows["learning_rate"] == float(rate)) & (rows["epochs"] == float(epochs))]
+        of = rows.set_index("encoder")["p_at_1"]
+        assert cells == [rounded(of[name]) for name in ("ems-demo", "emma-x-demo")], (method, rate, epochs)
 
 
 @pytest.mark.parametrize("page", SHARES)

@@ -485,7 +485,9 @@ def test_fit_encode_and_export_from_the_command_line(tmp_path: Path, monkeypatch
     fitted = run("fit", *given, cwd=tmp_path)
     assert fitted.returncode == 0, fitted.stderr
     lines = fitted.stdout.splitlines()
-    assert lines[0].startswith("model: centering. Held-out translations found first, percent")
+    assert lines[0].startswith(
+        "model: centering. Test pairs whose translation is ranked first, % [95 % interval]."
+    )
     assert [line.split(" | ")[0] for line in lines[-3:]] == ["| en->gn", "| gn->en", "| all"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text.tsv", "tiny"]
     # The others in this process: each new one takes seconds to import its libraries.

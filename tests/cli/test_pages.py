@@ -20,15 +20,21 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from small_checkpoint import DIM, make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
+from orthoglot.apply.ready import Ready
 from orthoglot.cli import app
+from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
+from orthoglot.decomposers.architectures.plda import Prior, Scatter
+from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.moments import gather
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DOCS = [*(ROOT / "docs").rglob("*.md")]
-PAGES = ("README.md", "docs/mine.md", "docs/use.md", "docs/vector-database.md")
+PAGES = ("README.md", "docs/quick-start.md", "docs/mine.md", "docs/use.md", "docs/vector-database.md")
 # What is not run here: the network, the workflow (tests/workflow runs it), and what needs its models.
 ELSEWHERE = re.compile(
-    r"(python3 -m venv|\. venv/bin/activate|pip install|orthoglot checkpoint|make demo|snakemake|dvc) ?|.* models/"
+    r"(git clone|python3 -m venv|\. venv/bin/activate|pip install|orthoglot checkpoint|make demo|snakemake|dvc|head) ?"
+    r"|.* models/"
 )
 PROGRAMS = ("orthoglot ", "python3 ", "make ", "snakemake ")
 OUTPUTS = ("-o", "--output", "--rejected")
@@ -46,12 +52,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for copy in ("checkpoint", "weights/me5-small-4bit"):
         shutil.copytree(root / "weights/me5-small", root / copy)
     pairs = make_pairs(200, seed=4)
-    for side, codes in enumerate((("en",), ("nl", "gn", "sw"))):
+    for side, codes in enumerate((("en",), ("nl", "gn", "sw", "xh"))):
         text = "".join(f"{pair[side]}\n" for pair in pairs)
         for code in codes:
             (root / f"{code}.txt").write_text(text, encoding="utf-8")
         (root / "documents" / codes[0]).mkdir(parents=True)
         (root / "documents" / codes[0] / "a.txt").write_text(text, encoding="utf-8")
+        (root / codes[-1]).mkdir()
+        (root / codes[-1] / "a.txt").write_text(text, encoding="utf-8")
     for name, seed in (("en-gn", 1), ("es-gn", 5), ("health.en-sw", 6)):
         lines = write_tsv(root / f"{name}.tsv", make_pairs(600, seed))
         (root / f"{name}.tsv.gz").write_bytes(gzip.compress(lines.read_bytes()))
@@ -64,10 +72,31 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_tsv(root / f"{name}.tsv", make_pairs(800, seed))
     graded = (f"{one}\t{two}\t{number % 5}\n" for number, (one, two) in enumerate(make_pairs(60, 12)))
     (root / "graded.es-gn.tsv").write_text("".join(graded))
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{one}</seg></tuv><tuv xml:lang="xh"><seg>{two}</seg></tuv></tu>'
+        for one, two in make_pairs(600, seed=13)
+    )
+    header = '<header srclang="en" segtype="sentence" adminlang="en" datatype="plaintext" o-tmf="x"/>'
+    memory = f'<tmx version="1.4">{header}<body>{units}</body></tmx>'
+    (root / "memory.tmx").write_text(memory, encoding="utf-8")
     stored = np.random.default_rng(1).normal(size=(9, DIM)).astype(np.float32)
     np.save(root / "stored.npy", stored)
     pd.DataFrame({"id": range(9), "vector": list(stored)}).to_parquet(root / "stored.parquet")
     return root
+
+
+@pytest.fixture(scope="module")
+def ready_model(place: Path) -> tuple[Path, Ready]:
+    """What stands for the model that comes with orthoglot, of the encoder of these tests."""
+    given = ["--encoder", str(place / "checkpoint"), "--bitext", str(place / "train.tsv"), "--pair", "en-gn"]
+    done = CliRunner().invoke(app, ["fit", *given, "--output", str(place / "ready"), "--threads", "1"])
+    assert done.exit_code == 0, done.output
+    rng = np.random.default_rng(1)
+    meaning = rng.normal(size=(300, DIM)) + 4
+    source, target = (unit(meaning + 0.3 * rng.normal(size=meaning.shape)) for _ in range(2))
+    moments, pairs, _ = gather(PLDA, [(source, target, ("de", "en"))], ["de", "en"], DIM)
+    prior = Prior(Scatter.of(moments, pairs), {"shrinkage": 0.9})
+    return place / "ready", Ready(prior, {"text": {"c": "CC0-1.0"}}, "sha")
 
 
 @pytest.fixture(autouse=True)
@@ -97,8 +126,13 @@ def commands(block: str) -> list[list[list[str]]]:
 
 
 # One test: a page goes on where the one before ended.
-def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_runs_and_writes_what_it_names(
+    place: Path, ready_model: tuple[Path, Ready], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(place)
+    folder, ready = ready_model
+    monkeypatch.setattr("orthoglot.apply.ready.default", lambda: folder)
+    monkeypatch.setattr("orthoglot.apply.ready.load", lambda: ready)
     # The text is invented, of no language that the identifier knows.
     monkeypatch.setattr("orthoglot.apply.score.identified", lambda *_: "")
     run = dict.fromkeys(PAGES, 0)
@@ -123,7 +157,13 @@ def test_every_block_runs_and_writes_what_it_names(place: Path, monkeypatch: pyt
                     assert all(output.exists() for output in outputs), words
                     passed = done.stdout_bytes
                     run[page] += 1
-    assert run == {"README.md": 3, "docs/mine.md": 17, "docs/use.md": 11, "docs/vector-database.md": 2}
+    assert run == {
+        "README.md": 0,
+        "docs/quick-start.md": 10,
+        "docs/mine.md": 17,
+        "docs/use.md": 11,
+        "docs/vector-database.md": 2,
+    }
 
 
 @pytest.mark.parametrize("page", ["README.md", *sorted(str(one.relative_to(ROOT)) for one in DOCS)])

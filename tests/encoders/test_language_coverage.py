@@ -118,13 +118,18 @@ def test_langs_prints_a_table_and_json(workspace: Path) -> None:
     (workspace / "gn.txt").write_text("\n".join(TEXT) + "\n\n")
     table = CliRunner().invoke(app, ["langs", "grn_Latn", "--text", "gn.txt"])
     assert table.exit_code == 0, table.output
-    assert table.output.startswith("language gn, script Latn, sample of 2 sentences")
+    # The answer first: the ready model has text of Tatoeba's languages, and none in Guarani.
+    answer, about, _, *lines = table.output.splitlines()
+    assert answer == "ready model: not fitted on gn; its encoder me5-small-4bit: no"
+    assert about == "language gn, script Latn, sample of 2 sentences"
+    assert "cover its script alone: me5-small-4bit, tiny" in lines
     row = next(line for line in table.output.splitlines() if line.startswith("tiny"))
     assert row.split() == ["tiny", "no", "yes", "25.0%", "1.00", "0.38"]
     assert "xlmr-mini" in table.output.split("not trained on this machine")[0]
     printed = CliRunner().invoke(app, ["langs", "gn", "--text", "gn.txt", "--json"])
     content = json.loads(printed.output)
     assert (content["language"], content["script"], content["sample_sentences"]) == ("gn", "Latn", 2)
+    assert content["ready_model"] == {"fitted": False, "encoder": "me5-small-4bit", "covered": False}
     (tiny,) = [row for row in content["encoders"] if row["encoder"] == "tiny"]
     assert tiny["covered"] is False
     assert tiny["coverage"]["unknown"] == pytest.approx(0.25)
@@ -133,7 +138,12 @@ def test_langs_prints_a_table_and_json(workspace: Path) -> None:
 def test_langs_takes_prepared_text_as_its_sample(workspace: Path) -> None:
     none = CliRunner().invoke(app, ["langs", "qab"])
     assert none.exit_code == 0, none.output
-    assert "tiny: no sample" in none.output
+    assert "cover it: tiny\n" in none.output
+    assert "--text FILE" in none.output
+    somali = CliRunner().invoke(app, ["langs", "so"]).output
+    assert somali.startswith("ready model: fitted on so; its encoder me5-small-4bit: yes\n")
+    # No row of a table says nothing.
+    assert not [line for line in somali.splitlines() if line.split()[-1:] == ["-"]]
     pair = workspace / "data" / "mini" / "bitext" / "qaa-qab"
     write_pairs(pair / "train-00000.tsv.zst", [("x", text) for text in TEXT])  # type: ignore[misc]
     found = CliRunner().invoke(app, ["langs", "qab"])

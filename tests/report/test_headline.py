@@ -154,6 +154,10 @@ def test_no_retrieval_no_row() -> None:
         ("two_head", f"{DREAM},oracle.intra_class=1,orthogonality.abs=1", "DREAM"),
         ("two_head of vectors with centre overall", "oracle.intra_class=1", "ORACLE"),
         ("residual", "lancer.correlation=1,seed.meaning=1", "SEED"),
+        # Terms of a module of the user's own.
+        ("residual", "far_apart.opposition=1,seed.meaning=1", "far_apart + SEED"),
+        ("residual", "mine.opposition=1", "mine"),
+        ("sparse_autoencoder", "langsae.reconstruction=1", "LangSAE"),
     ],
 )
 def test_families_are_read_from_what_was_trained(architecture: str, terms: str, expected: str) -> None:

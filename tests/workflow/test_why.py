@@ -78,7 +78,20 @@ def test_a_folder_that_no_job_makes_and_another_place_are_refused(ran: Workspace
     assert refused.returncode == 2
     assert "params.yaml asks for no data/mine" in refused.stdout
     refused = ran.run(*command, "data/real/bitext/en-de", check=False)
-    assert "a result of the preset real; the preset is mini (--preset NAME)" in refused.stdout
+    assert "a result of the preset real; the preset is mini (--config preset=real)" in refused.stdout
+    # A method that `loss` does not select, and settings as for snakemake.
+    folder = "models/mini/decomposers/ems-mini/seed+abs"
+    refused = ran.run(*command, folder, check=False)
+    assert "its methods leave out seed+abs (--config loss=seed+abs)" in refused.stdout
+    config = "--config", "preset=mini", "loss=seed+abs"
+    for words in ((folder, *config), (*config, folder)):
+        assert ran.run(*command, *words).stdout == "it has not been made\n"
+    for words, cause in (
+        ((folder, "--config", "los=seed"), "unknown key 'los'"),
+        ((folder, "--config", "seed"), "--config seed: write NAME=VALUE"),
+        (("results", "data"), "give one folder"),
+    ):
+        assert cause in ran.run(*command, *words, check=False).stdout
     shutil.rmtree(tmp_path)
     tmp_path.mkdir()
     elsewhere = Workspace(tmp_path).run(*command, "results", check=False)

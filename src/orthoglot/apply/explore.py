@@ -32,6 +32,13 @@ class Neighbours(NamedTuple):
     cosines: np.ndarray
 
 
+class Counts(NamedTuple):
+    """What is among the k nearest of each of N sentences, (N,) whole numbers."""
+
+    own: np.ndarray  # sentences of its own language
+    translations: np.ndarray  # sentences that translate it; 0 where no lines are known
+
+
 class Shares(NamedTuple):
     """Means over all sentences, of their k nearest.
 
@@ -86,26 +93,60 @@ def neighbours(vectors: np.ndarray, k: int, device: str = "cpu") -> Neighbours:
     return Neighbours(rows, cosines(x, x, rows))
 
 
+def counts(pool: Pool, found: dict[str, Neighbours]) -> dict[str, Counts]:
+    """Count the neighbours of a sentence's own language, and its translations, by name of the part of the vectors."""
+    _, languages = np.unique(pool.languages, return_inverse=True)
+    translations = _translations(pool)
+    return {
+        part: Counts(
+            (languages[rows] == languages[:, None]).sum(axis=1),
+            np.array(
+                [
+                    len(right.intersection(near))
+                    for right, near in zip(translations, rows.tolist(), strict=True)
+                ]
+            ),
+        )
+        for part, (rows, _) in found.items()
+    }
+
+
 def shares(pool: Pool, found: dict[str, Neighbours]) -> Shares:
     """How many neighbours are of the query's own language, and how many translate it."""
-    _, languages, counts = np.unique(pool.languages, return_inverse=True, return_counts=True)
-    own = {part: float((languages[rows] == languages[:, None]).mean()) for part, (rows, _) in found.items()}
-    chance = float((counts[languages] - 1).mean() / (len(languages) - 1))
+    k = next(iter(found.values())).rows.shape[1]
+    counted = counts(pool, found)
+    _, languages, sizes = np.unique(pool.languages, return_inverse=True, return_counts=True)
+    own = {part: float(one.own.mean()) / k for part, one in counted.items()}
+    chance = float((sizes[languages] - 1).mean() / (len(languages) - 1))
     if pool.lines is None:
         return Shares(own, chance, {}, 0)
+    right = {part: float(one.translations.mean()) / k for part, one in counted.items()}
+    possible = float(np.mean([min(k, len(some)) for some in _translations(pool)])) / k
+    return Shares(own, chance, right, possible)
+
+
+def widest(pool: Pool, found: dict[str, Neighbours]) -> int:
+    """Return the row of the sentence whose neighbours differ most between the vector and the meaning part.
+
+    It is the one that gains most translations; among equal ones, the one that loses most neighbours of its own
+    language; among these, the first.
+    """
+    before, after = (counts(pool, found)[part] for part in PARTS)
+    gains, losses = after.translations - before.translations, before.own - after.own
+    return int(np.lexsort((-losses, -gains))[0])
+
+
+def _translations(pool: Pool) -> list[set[int]]:
+    """The rows that translate each sentence, those of its lines; empty where no lines are known."""
+    if pool.lines is None:
+        return [set() for _ in pool.sentences]
     of_line: dict[int, set[int]] = {}
     for row, lines in enumerate(pool.lines):
         for line in lines:
             of_line.setdefault(line, set()).add(row)
-    partners = [
+    return [
         set[int]().union(*map(of_line.__getitem__, lines)) - {row} for row, lines in enumerate(pool.lines)
     ]
-    translations = {}
-    for part, (rows, _) in found.items():
-        right = [[one in partners[row] for one in near] for row, near in enumerate(rows.tolist())]
-        translations[part] = float(np.mean(right))
-    k = next(iter(found.values())).rows.shape[1]
-    return Shares(own, chance, translations, float(np.mean([min(k, len(some)) for some in partners])) / k)
 
 
 def page(pool: Pool, found: dict[str, Neighbours], model: Model) -> str:
@@ -118,6 +159,7 @@ def page(pool: Pool, found: dict[str, Neighbours], model: Model) -> str:
         "codes": codes,
         "colours": [COLOURS[place % len(COLOURS)] for place in range(len(codes))],
         "lines": pool.lines,
+        "first": widest(pool, found),
         "parts": [
             {"rows": near.rows.tolist(), "cosines": np.rint(1000 * near.cosines).astype(int).tolist()}
             for near in found.values()

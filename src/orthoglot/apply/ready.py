@@ -62,16 +62,23 @@ def save(prior: Prior, about: Mapping[str, Any], file: Path) -> None:
         arrays[f"{name}.sizes"] = sizes.astype(np.float32)
         arrays[f"{name}.correlations"] = correlations.astype(np.float16)
     numbers = {name: getattr(scatter, name) for name in NUMBERS}
-    facts = {"settings": settings, "scatter": numbers, "languages": scatter.languages, **about}
+    stated = {"settings": settings, "scatter": numbers, "languages": scatter.languages, **about}
     with replacing(file) as partial:
-        save_file(arrays, partial, {"ready": json.dumps(facts, sort_keys=True)})
+        save_file(arrays, partial, {"ready": json.dumps(stated, sort_keys=True)})
+
+
+def facts(file: Path = FILE) -> dict[str, Any]:
+    """Read the header alone: `languages`, `encoder`, `settings`, `scatter`, and what else `save` was given."""
+    with safe_open(file, "numpy") as stored:
+        stated: dict[str, Any] = json.loads(stored.metadata()["ready"])
+    return stated
 
 
 def load(file: Path = FILE) -> Ready:
     """Read a file that `save` wrote."""
     with safe_open(file, "numpy") as stored:
         arrays = {name: stored.get_tensor(name).astype(np.float64) for name in stored.keys()}  # noqa: SIM118
-        facts = json.loads(stored.metadata()["ready"])
+    stated = facts(file)
     matrices = {}
     for name in COVARIANCES:
         sizes = arrays[f"{name}.sizes"]
@@ -86,10 +93,10 @@ def load(file: Path = FILE) -> Ready:
         within=matrices["within"],
         between=matrices["between"],
         spread=matrices["spread"],
-        languages=facts.pop("languages"),
-        **facts.pop("scatter"),
+        languages=stated.pop("languages"),
+        **stated.pop("scatter"),
     )
-    return Ready(Prior(scatter, facts.pop("settings")), facts, file_digest(file))
+    return Ready(Prior(scatter, stated.pop("settings")), stated, file_digest(file))
 
 
 def get(folder: Path) -> Ready:

@@ -15,8 +15,8 @@ def explore(
     texts: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="UTF-8 texts, a sentence per line, named by language: en.txt, news.sw.gz; seventy sentences in seven "
-            "languages if not given"
+            help="UTF-8 texts, a sentence per line, named by language: en.txt, news.sw.gz; if not given, 360 sentences "
+            "in nine languages"
         ),
     ] = None,
     model: options.ModelFolder = None,
@@ -39,7 +39,8 @@ def explore(
 
     Example: orthoglot explore en.txt gn.txt --model my-labse -o page.html
 
-    OUTPUT is one page, which needs neither a network nor a server. Sentences of a text without a language in its name
+    OUTPUT is one page, which needs neither a network nor a server. It opens on the sentence whose neighbours differ
+    most. Sentences of a text without a language in its name
     get that of a language identifier.
     """
     options.check_outputs(output)

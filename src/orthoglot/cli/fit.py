@@ -153,8 +153,7 @@ def fit(
         typer.echo(json.dumps([vars(record) for record in records], indent=1, ensure_ascii=False))
         return
     typer.echo(
-        f"{output}: {method}. Held-out translations found first, percent [95 % interval], among all\n"
-        "sentences of that side, training included; high is good for meaning, low for language, original is\n"
-        "the encoder's own vector."
+        f"{output}: {method}. Test pairs whose translation is ranked first, % [95 % interval].\n"
+        "Want: meaning > original, language near 0. Candidates: all sentences of that side, training included."
     )
     typer.echo(table(records))

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from orthoglot.encoders.language_coverage import Row
 
 SAMPLE_SENTENCES = 1000
+STATED = {True: "yes", False: "no", None: "not stated"}
+# What encoders say of a language: whether they cover it, and whether they have seen its script.
+ANSWERS = (
+    ("cover it", True, True),
+    ("cover its script alone", False, True),
+    ("cover neither", False, False),
+    ("do not say", None, None),
+)
 
 
 def langs(
@@ -37,7 +45,8 @@ def langs(
     language = canonical(code)  # before the slow imports: a misspelt code fails at once
 
     from orthoglot import config
-    from orthoglot.encoders.language_coverage import survey
+    from orthoglot.apply import ready
+    from orthoglot.encoders.language_coverage import NO_SAMPLE, survey
 
     settings = config.load(config.file_of(params))
     if text is None:
@@ -47,16 +56,30 @@ def langs(
         if not sentences:
             raise DataError(f"{text}: holds no sentence")
     rows = survey(settings.encoders, Path("models"), language, sentences)
+    about = ready.facts()
+    fitted, name = language in about["languages"], about["encoder"].removesuffix("-any")
+    covers = next((row.covered for row in rows if row.encoder == name), None)
     if as_json:
-        about = {"language": language, "script": script(language), "sample_sentences": len(sentences)}
-        content = {**about, "encoders": [asdict(row) for row in rows]}
+        asked = {"language": language, "script": script(language), "sample_sentences": len(sentences)}
+        model = {"fitted": fitted, "encoder": name, "covered": covers}
+        content = {**asked, "ready_model": model, "encoders": [asdict(row) for row in rows]}
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
         return
+    typer.echo(
+        f"ready model: {'' if fitted else 'not '}fitted on {language}; its encoder {name}: {STATED[covers]}"
+    )
     typer.echo(f"language {language}, script {script(language)}, sample of {len(sentences)} sentences\n")
-    heads = ("encoder", "covered", "script seen", "unknown", "pieces/word", "pieces/char")
-    options.print_table([heads, *map(_cells, rows)])
-    for note in dict.fromkeys(row.note for row in rows if row.note):
+    for heading, covered, script_seen in ANSWERS:
+        if names := [row.encoder for row in rows if (row.covered, row.script_seen) == (covered, script_seen)]:
+            typer.echo(f"{heading}: {', '.join(names)}")
+    if measured := [row for row in rows if row.coverage]:
+        typer.echo("")
+        heads = ("encoder", "covered", "script seen", "unknown", "pieces/word", "pieces/char")
+        options.print_table([heads, *map(_cells, measured)])
+    for note in dict.fromkeys(row.note for row in rows if row.note not in ("", NO_SAMPLE)):
         typer.echo(f"\n{', '.join(row.encoder for row in rows if row.note == note)}: {note}")
+    if not sentences:
+        typer.echo("\nHow they split the language into pieces: --text FILE, a sample of it")
 
 
 def _sample(bitext: Path, language: str) -> list[str]:
@@ -75,15 +98,15 @@ def _sample(bitext: Path, language: str) -> list[str]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    """A row of the table of `langs`."""
-    stated = {True: "yes", False: "no", None: "not stated"}
+    """A row of the table of tokenizers."""
     coverage = row.coverage
-    per_word = coverage.pieces_per_word if coverage else None
+    assert coverage is not None
+    per_word = coverage.pieces_per_word
     return (
         row.encoder,
-        stated[row.covered],
-        stated[row.script_seen],
-        f"{coverage.unknown:.1%}" if coverage else "-",
+        STATED[row.covered],
+        STATED[row.script_seen],
+        f"{coverage.unknown:.1%}",
         f"{per_word:.2f}" if per_word is not None else "-",
-        f"{coverage.pieces_per_character:.2f}" if coverage else "-",
+        f"{coverage.pieces_per_character:.2f}",
     )

@@ -16,6 +16,8 @@ from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import has_spaces, script
 
+NO_SAMPLE = "no sample"
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -109,7 +111,7 @@ def _row(name: str, folder: Path, described: dict[str, Any], language: str, sent
     covered = language in languages if languages else None
     seen = script(language) in map(script, languages) if languages else None
     if not sentences:
-        return Row(name, covered, seen, None, "no sample")
+        return Row(name, covered, seen, None, NO_SAMPLE)
     # Imported here: it takes seconds, and only a sample needs it.
     from orthoglot.encoders.tokenization import open_tokenizer
 

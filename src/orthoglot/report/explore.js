@@ -1,5 +1,6 @@
-// A field to find a sentence in, and its neighbours by both parts; #number is the sentence that is shown.
-const { sentences, languages, codes, colours, lines, parts } = JSON.parse(document.getElementById("content").textContent);
+// A field to find a sentence in, and its neighbours by both parts; #number is the sentence that is shown. On a narrow screen
+// tabs show one part at a time.
+const { sentences, languages, codes, colours, lines, first, parts } = JSON.parse(document.getElementById("content").textContent);
 const LISTED = 100;
 const at = (id) => document.getElementById(id);
 const [field, list, filter, gloss] = ["search", "options", "language", "gloss"].map(at);
@@ -43,14 +44,20 @@ const withGloss = (n) => {
 };
 
 // The neighbours.
+const tabs = [...document.querySelectorAll(".tabs button")];
 const columns = [...document.querySelectorAll(".columns section")].map((section, part) => {
   const links = parts[part].rows[0].map(() => made("a", ""));
   section.querySelector("ol").append(...links.map((link) => made("li", "", link)));
-  return { note: section.querySelector(".note"), links };
+  return { section, note: section.querySelector(".note"), links };
+});
+const turn = (chosen) => columns.forEach(({ section }, part) => {
+  section.classList.toggle("chosen", part === chosen);
+  tabs[part].setAttribute("aria-selected", part === chosen);
+  tabs[part].tabIndex = part === chosen ? 0 : -1;
 });
 const current = () => {
   const number = Number(location.hash.slice(1));
-  return Number.isInteger(number) && number >= 1 && number <= sentences.length ? number - 1 : 0;
+  return Number.isInteger(number) && number >= 1 && number <= sentences.length ? number - 1 : first;
 };
 const show = () => {
   const n = current(), number = made("a", "", `#${n + 1}`);
@@ -68,6 +75,7 @@ const show = () => {
     const own = near.filter((other) => languages[other] === languages[n]).length;
     const right = near.filter((other) => translates(n, other)).length;
     note.textContent = `${near.length} nearest: ${own} in ${named(languages[n])}` + (lines ? `, ${right} translation${right === 1 ? "" : "s"}` : "");
+    tabs[part].querySelector("small").textContent = lines ? `${right} of ${near.length} are translations` : `${own} of ${near.length} in its language`;
   });
 };
 
@@ -145,8 +153,19 @@ columns.forEach(({ links }, part) => links.forEach((link, place) => link.addEven
   const next = columns[part + right]?.links[place + down];
   if (!next || next === link) return;
   event.preventDefault();
+  turn(part + right);
   next.focus();
 })));
+tabs.forEach((tab, part) => {
+  tab.addEventListener("click", () => turn(part));
+  tab.addEventListener("keydown", (event) => {
+    const next = tabs[part + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] ?? 0)];
+    if (!next || next === tab) return;
+    event.preventDefault();
+    next.click();
+    next.focus();
+  });
+});
 
 codes.forEach((code, place) => {
   const count = languages.filter((own) => own === place).length;
@@ -156,4 +175,5 @@ codes.forEach((code, place) => {
 if (gloss && codes.includes("en")) gloss.value = codes.indexOf("en");
 gloss?.addEventListener("change", show);
 addEventListener("hashchange", show);
+turn(0);
 show();

@@ -19,6 +19,10 @@ ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
 OUR_ARCHITECTURES = frozenset({"plda"})
+# By module, how papers write their names; a module of the user's own is written as it is named.
+PAPERS = {name: name.upper() for name in ("dream", "meat", "oracle", "seed", "lancer")} | {
+    "langsae": "LangSAE"
+}
 # What is added to the terms of a paper's method.
 ADDED = frozenset({"oracle", "orthogonality", "lancer"})
 
@@ -37,7 +41,7 @@ class Row(NamedTuple):
     Attributes:
         encoder: name.
         method: name.
-        family: `UNDIVIDED`, `OURS`, `CLOSED_FORM`, or the paper whose terms are trained, e.g. "MEAT".
+        family: `UNDIVIDED`, `OURS`, `CLOSED_FORM`, or the papers or modules whose terms are trained, e.g. "MEAT".
         role: "undivided", "ours", "published" of the method that a paper describes, "best" of another that is the best
             of its family.
         task: the retrieval that was scored.
@@ -190,7 +194,7 @@ def family(facts: Mapping[str, str]) -> str:
     if architecture in OUR_ARCHITECTURES:
         return OURS
     hosts = [paper for paper in papers if paper not in ADDED]
-    return " + ".join(hosts or papers).upper() or CLOSED_FORM
+    return " + ".join(PAPERS.get(paper, paper) for paper in hosts or papers) or CLOSED_FORM
 
 
 def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
