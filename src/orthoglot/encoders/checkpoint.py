@@ -26,7 +26,7 @@ from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.packages import installed_package
-from orthoglot.receipts import file_digest
+from orthoglot.receipts import check_whole, file_digest
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
@@ -117,6 +117,7 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
     Raises:
         DataError: it holds no config.json or no weights, or the pickle is damaged or holds more than weights.
     """
+    check_whole(source)
     pickled = source / PICKLE
     if not (source / "config.json").is_file() or not (any(source.glob("*.safetensors")) or pickled.is_file()):
         raise DataError(f"checkpoint {name}: {source} holds no config.json or no weights")
