@@ -26,8 +26,9 @@ def building(folder: Path) -> Iterator[Path]:
             errno.ENOTDIR, "a file is in the place of this folder; remove it", str(folder)
         )
     partial = folder.with_name(folder.name + ".partial")
+    lock = folder.with_name(f".{folder.name}.lock")
     try:
-        with locked(folder.with_name(f".{folder.name}.lock"), folder):
+        with locked(lock, folder):
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
             try:
@@ -44,6 +45,7 @@ def building(folder: Path) -> Iterator[Path]:
             _sync(folder.parent)
     except BaseException as error:
         _name(error, partial, folder)
+        _name(error, lock, folder)
         raise
 
 

@@ -32,18 +32,19 @@ def locked(file: Path, subject: Path, advice: str = "") -> Iterator[None]:
         advice: the end of the message that says so: what to do instead of waiting.
     """
     while True:
-        file.parent.mkdir(parents=True, exist_ok=True)
         try:
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:
-            continue  # its folder was removed meanwhile
+            file.parent.mkdir(parents=True, exist_ok=True)
+            continue
         try:
             _acquire(handle, subject, advice)
             # Whoever held it before may have removed it.
             if not _is_at(handle, file):
                 continue
-            os.truncate(handle, 0)
-            os.write(handle, f"process {os.getpid()} on {platform.node()}".encode())
+            with suppress(OSError):  # the disk is full
+                os.truncate(handle, 0)
+                os.write(handle, f"process {os.getpid()} on {platform.node()}".encode())
             try:
                 yield
             finally:

@@ -89,7 +89,11 @@ def test_no_damage_gives_another_text(kind: str, tmp_path: Path) -> None:
 def test_a_tar_with_two_members_of_one_name_is_refused(first: str, second: str, tmp_path: Path) -> None:
     path = tmp_path / "two.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
-        for name, content in ((first, b"one"), (second, b"two"), ("a.txt" if "b" in first else "c", b"three")):
+        for name, content in (
+            (first, b"one"),
+            (second, b"two"),
+            ("a.txt" if "b" in first else "c", b"three"),
+        ):
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))

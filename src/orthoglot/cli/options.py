@@ -234,14 +234,14 @@ def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -
         return
     folder = chosen or output.with_name(output.name + ".checkpoint")
     there = folder.is_dir()
-    if folder.exists() and not there:
+    if folder.is_file():
         raise ConfigError(
             f"{folder} is a file, and the vectors need a folder: remove it, or name another one"
         )
-    if there and not os.access(folder, os.W_OK | os.X_OK):
-        shared = True
-    else:
+    if not there:
         check_place(folder)
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        shared = True
     advice = "" if chosen is None else "; to start at once, give another --checkpoint"
     try:
         with nullcontext() if shared else locked(folder / LOCK, folder, advice):
