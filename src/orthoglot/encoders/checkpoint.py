@@ -26,7 +26,7 @@ from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.packages import installed_package
-from orthoglot.receipts import check_whole, file_digest
+from orthoglot.receipts import NAME, check_whole, file_digest
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
@@ -122,7 +122,7 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
     if not (source / "config.json").is_file() or not (any(source.glob("*.safetensors")) or pickled.is_file()):
         raise DataError(f"checkpoint {name}: {source} holds no config.json or no weights")
     with building(output) as partial:
-        copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*"))
+        copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*", NAME))
         if not any(source.glob("*.safetensors")):
             state = open_pickle(pickled, "weights")
             if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
