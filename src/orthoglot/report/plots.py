@@ -274,7 +274,7 @@ def svg(spec: Spec) -> Markup:
 
 
 def _printable(value: Any) -> Any:
-    """A part of a figure with control characters as escapes: SVG cannot hold some, and others end Vega's expressions."""
+    """A part of a figure with control characters as escapes: SVG cannot hold all of them, and Vega stops at others."""
     if isinstance(value, str):
         return "\n".join(map(printable, value.split("\n")))
     if isinstance(value, Mapping):
