@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
+
+from orthoglot.file_lock import locked
 
 
 @contextmanager
@@ -16,35 +19,50 @@ def building(folder: Path) -> Iterator[Path]:
     """Yield an empty folder next to `folder` that replaces it when the block ends without an error.
 
     A kill at any moment leaves the old folder, no folder, or the new one, never a mixture.
-    An error removes the unfinished folder.
+    An error removes the unfinished folder. A second process that builds the same folder waits for the first.
     """
     if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        raise NotADirectoryError(
+            errno.ENOTDIR, "a file is in the place of this folder; remove it", str(folder)
+        )
     partial = folder.with_name(folder.name + ".partial")
+    lock = folder.with_name(f".{folder.name}.lock")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        yield partial
+        with locked(lock, folder):
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            try:
+                yield partial
+            except BaseException:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise
+            for path in partial.rglob("*"):
+                _finish(path)
+            if folder.is_symlink():
+                folder.unlink()
+            shutil.rmtree(folder, ignore_errors=True)
+            partial.rename(folder)
+            _sync(folder.parent)
     except BaseException as error:
-        shutil.rmtree(partial, ignore_errors=True)
         _name(error, partial, folder)
+        _name(error, lock, folder)
         raise
-    for path in partial.rglob("*"):
-        _finish(path)
-    if folder.is_symlink():
-        folder.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
-    _sync(folder.parent)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder that replaces `path` when the block ends without an error."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    """Yield a temporary path in the same folder that replaces `path` when the block ends without an error.
+
+    Each process has a temporary path of its own, so a file is always that of one process, the last.
+
+    Raises:
+        IsADirectoryError: a folder is there.
+    """
+    check_no_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
+    machine = platform.node()
+    partial = path.with_name(f"{path.name}.{machine}-{os.getpid()}.partial")
+    _remove_left(path, machine)
     try:
         yield partial
     except BaseException as error:
@@ -53,6 +71,49 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
     _finish(partial)
     os.replace(partial, path)
+
+
+def check_no_folder(path: Path) -> None:
+    """Refuse a folder where a file belongs.
+
+    Raises:
+        IsADirectoryError: says how to remove it.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(
+            errno.EISDIR, "a folder is in the place of this file; remove it with rm -r", str(path)
+        )
+
+
+def remove(file: Path) -> None:
+    """Remove a file, if there is one.
+
+    Raises:
+        IsADirectoryError: see `check_no_folder`.
+    """
+    check_no_folder(file)
+    file.unlink(missing_ok=True)
+
+
+def _remove_left(path: Path, machine: str) -> None:
+    """Remove what processes that were killed on this machine have left of writing a file."""
+    start, end = f"{path.name}.{machine}-", ".partial"
+    with os.scandir(path.parent) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(start)]
+    for name in names:
+        number = name.removeprefix(start).removesuffix(end)
+        if name.endswith(end) and number.isdecimal() and not _runs(int(number)):
+            path.with_name(name).unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # of another user
+    return True
 
 
 def link(file: Path | str, place: Path | str) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from orthoglot.atomic import check_no_folder
 from orthoglot.errors import DataError
 
 NAME = "receipt"
@@ -87,6 +88,7 @@ def write(
     key: str,
     inputs: Mapping[str, tuple[str, str | None]] | None = None,
     parts: Mapping[str, object] | None = None,
+    without: Iterable[str] = (),
 ) -> None:
     """Write the receipt of `folder`; call it last.
 
@@ -95,8 +97,13 @@ def write(
         key: of the job.
         inputs: key and `contents` of each folder that the job read.
         parts: what else the key was made from, as `Receipt` has it.
+        without: files that their owner may change.
     """
-    files = {name: (file.stat().st_size, file_digest(file)) for name, file in _files(folder)}
+    files = {
+        name: (file.stat().st_size, file_digest(file))
+        for name, file in _files(folder)
+        if name not in set(without)
+    }
     place = path(folder, key)
     place.parent.mkdir()
     content = {"key": key, "files": files, "inputs": dict(inputs or {}), "parts": dict(parts or {})}
@@ -185,18 +192,39 @@ def check_whole(place: Path) -> None:
     home = next((home for home in (place, *place.parents[:2]) if any(home.glob(f"{NAME}/*.json"))), None)
     if home is None:
         return
+    again = f"make {home} again, by snakemake, fit or export, or copy it again"
     if (receipt := read(home)) is None:
-        raise DataError(
-            f"{home / NAME}: holds no readable receipt; run snakemake again, which makes {home} again"
-        )
+        raise DataError(f"{home / NAME}: holds no readable receipt; {again}")
     top = place.relative_to(home)
     there = [name for name in receipt.files if Path(name).is_relative_to(top)]
+    if not there and place.is_dir():
+        return  # a folder of somebody else's
     for name in there or [str(top)]:
         size, digest = receipt.files.get(name, (-1, ""))
         if fault := _fault(home / name, size, digest, file_digest):
-            raise DataError(
-                f"{fault}; run snakemake again, which makes {home} again, or remove it and fit or copy it again"
-            )
+            raise DataError(f"{fault}; {again}")
+
+
+def holds(file: Path) -> bool:
+    """Whether a folder has a file that not every folder of its kind has, and has it whole.
+
+    Raises:
+        DataError: the folder's receipt lists it, and it is absent or not as the job wrote it.
+    """
+    receipt = read(file.parent)
+    if not file.exists() and (receipt is None or file.name not in receipt.files):
+        return False
+    check_whole(file)
+    return True
+
+
+def listed(top: Path, name: str) -> list[Path]:
+    """The files of this name below a folder, in order: those that are there, and those that a receipt says to be."""
+    there = set(top.rglob(name))
+    for folder in {place.parents[1] for place in top.glob(f"**/{NAME}/*.json")}:
+        receipt = read(folder)
+        there |= {folder / file for file in (receipt.files if receipt else ()) if Path(file).name == name}
+    return sorted(there)
 
 
 def contents(folder: Path, key: str) -> str:
@@ -253,6 +281,8 @@ def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
 
 def _fault(file: Path, size: int, digest: str, read_digest: Callable[[Path], str]) -> str | None:
     """What is wrong with a file of a result of which the receipt states size and digest; None for nothing."""
+    if file.is_dir():
+        return f"{file}: is a folder in the place of a file (rm -r removes it)"
     if not file.is_file():
         return f"{file}: is absent"
     if file.stat().st_size != size or not (trusting() or read_digest(file) == digest):
@@ -311,6 +341,7 @@ def load_cache(file: Path) -> dict[str, object]:
 def save_cache(file: Path, known: Mapping[str, object]) -> None:
     """Write what can be computed again; jobs that run at the same time may write the same file."""
     text = json.dumps(known)
+    check_no_folder(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_name(f"{file.name}.{os.getpid()}")
     partial.write_text(f"{_sha256(text)}\n{text}", encoding="utf-8")

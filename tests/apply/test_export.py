@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.examples import EXAMPLES, OTHERS, examples
 from orthoglot.apply.export import affine, encoder_modules, export
 from orthoglot.decomposers.base import Decomposer
+from orthoglot.encoders.checkpoint import from_folder
 from orthoglot.encoders.folder import identity
+from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
+from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
 from orthoglot.statistics.records import Record, write_records
@@ -106,6 +110,97 @@ def test_export_gives_our_vectors(
     modules = json.loads((tmp_path / "out/modules.json").read_text())
     assert all(one["type"].startswith("sentence_transformers.") for one in modules)
     assert not (tmp_path / "out.partial").exists()
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two exported folders of the same shapes."""
+    places = []
+    for seed in (0, 1):
+        root = tmp_path_factory.mktemp(f"export{seed}")
+        folder = model_folder(root, checkpoint, "residual", pooling="mean", max_tokens=20)
+        decomposer("residual", DIM, identity(folder / "encoder"), seed).save(folder)
+        export(folder, root / "out")
+        places.append(root / "out")
+    return places[0], places[1]
+
+
+def flip(path: Path, place: float = 0.5) -> None:
+    content = bytearray(path.read_bytes())
+    content[int(place * (len(content) - 1))] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("way", "fault"),
+    [("flip", "is damaged"), ("remove", "is absent"), ("folder", "is a folder in the place of a file")],
+)
+def test_every_file_of_an_export_but_its_page_is_compared(
+    way: str, fault: str, exported: tuple[Path, Path], tmp_path: Path
+) -> None:
+    files = [path.relative_to(exported[0]) for path in exported[0].rglob("*") if path.is_file()]
+    names = {str(path) for path in files if path.suffix != ".md" and path.parts[0] != "receipt"}
+    assert {"model.safetensors", "2_Dense/model.safetensors", "sentence_bert_config.json"} <= names
+    # Without it, the folder is no model.
+    for number, name in enumerate(sorted(names - ({"modules.json"} if way != "flip" else set()))):
+        folder = shutil.copytree(exported[0], tmp_path / str(number))
+        if way == "flip":
+            flip(folder / name)
+        else:
+            (folder / name).unlink()
+        if way == "folder":
+            (folder / name).mkdir()
+        with pytest.raises(DataError, match=rf"{re.escape(str(folder / name))}: {fault}.*export"):
+            orthoglot.load(folder, "cpu")
+
+
+def test_a_damaged_receipt_of_an_export_is_named(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = shutil.copytree(exported[0], tmp_path / "out")
+    flip(next((folder / "receipt").iterdir()))
+    with pytest.raises(DataError, match=r"out/receipt: holds no readable receipt; make .*out again"):
+        orthoglot.load(folder, "cpu")
+
+
+def test_a_file_of_another_export_is_found_wherever_the_folder_is_read(
+    exported: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(exported[0], tmp_path / "mixed")
+    shutil.copy(exported[1] / "2_Dense/model.safetensors", folder / "2_Dense")
+    damaged = r"2_Dense/model\.safetensors: is damaged"
+    with pytest.raises(DataError, match=damaged):
+        orthoglot.load(folder, "cpu")
+    (tmp_path / "copy").mkdir()
+    with pytest.raises(DataError, match=damaged):
+        copy_encoder(Checkpoint(str(folder)), ["en"], tmp_path / "copy")
+    shared = {"kind": "sentence-transformers", "languages": [], "max_tokens": 12, "licence": ""}
+    settings = SentenceTransformersSettings(checkpoint=str(folder), revision="local", **shared)
+    with pytest.raises(DataError, match=damaged):
+        link_sentence_transformers(settings, "mixed", tmp_path / "copy")
+    with pytest.raises(DataError, match=damaged):
+        from_folder(settings, "mixed", folder, tmp_path / "weights")
+    # Its owner may take it for a new model.
+    shutil.rmtree(folder / "receipt")
+    orthoglot.load(folder, "cpu")
+
+
+def test_the_page_of_an_export_may_be_edited_and_the_library_needs_no_receipt(
+    exported: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(exported[0], tmp_path / "mine")
+    (folder / "README.md").write_text("# My model\n")
+    vectors = orthoglot.load(folder, "cpu").encode(SENTENCES, part="sentence")
+    np.testing.assert_allclose(unit(vectors), opened(folder).encode(SENTENCES), atol=1e-6)
+
+
+def test_damage_that_is_met_in_the_first_sentence_is_one_line(
+    exported: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(exported[0], tmp_path / "mine", ignore=shutil.ignore_patterns("receipt"))
+    path = folder / "sentence_bert_config.json"
+    assert "token_embeddings" in path.read_text()
+    path.write_text(path.read_text().replace("token_embeddings", "token_embeddingz"))
+    with pytest.raises(DataError, match=r"cannot be read \('token_embeddings'\)"):
+        orthoglot.load(folder, "cpu")
 
 
 @pytest.mark.parametrize("part", ["meaning", "language"])

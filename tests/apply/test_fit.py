@@ -43,7 +43,7 @@ from orthoglot.formats.base import Source
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.tasks.heldout import UnseenPairs
 from orthoglot.text.keys import normalised
-from orthoglot.text.splitting import SplitSettings
+from orthoglot.text.splitting import SplitSettings, split_of
 from orthoglot.training.settings import DecompositionSettings
 
 RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=40, patience=10)
@@ -500,6 +500,17 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
     with pytest.raises(DataError, match="too few to measure; raise the test share"):
         run(tmp_path, checkpoint, few, splits=SPLITS.model_copy(update={"test": 0.0}))
     assert not (tmp_path / "model").exists()
+
+
+def test_a_text_whose_test_part_was_taken_out_before_is_named(checkpoint: Path, tmp_path: Path) -> None:
+    pairs = [pair for pair in make_pairs(400) if split_of(pair[0], SPLITS) == "train"]
+    texts = texts_by_pair([str(write_tsv(tmp_path / "train.tsv", pairs))], ["en-gn"])
+    with pytest.raises(
+        DataError, match=rf"none of {len(pairs)} pairs .* \(a training shard .* --test-share above"
+    ):
+        run(tmp_path, checkpoint, texts)
+    beyond = SPLITS.model_copy(update={"test": SPLITS.test + SPLITS.valid + 0.1})
+    run(tmp_path, checkpoint, texts, name="plda", splits=beyond)
 
 
 @pytest.mark.parametrize(("count", "warned"), [(29, True), (30, False)])

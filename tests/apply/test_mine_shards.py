@@ -309,3 +309,22 @@ def test_the_same_lines_are_kept_as_in_one_process() -> None:
 def test_options_that_do_not_fit_are_refused(options: tuple[object, ...], cause: str, run: Run) -> None:
     with pytest.raises(ConfigError, match=cause):
         raise run(*options)
+
+
+@pytest.mark.parametrize("name", ["search-1-of-2x2.source.npy", "search-1-of-2x2.json", "source-1-of-2.txt"])
+def test_a_folder_in_the_place_of_a_file_is_named_with_what_removes_it(
+    name: str, run: Run, work: Path
+) -> None:
+    (work / name).unlink()
+    (work / name).mkdir()
+    option = "--search" if name.startswith("search") else "--encode"
+    for options in ((), (option, 1)):
+        error = run("--shards", "2x2", "--checkpoint", work, *options)
+        assert isinstance(error, DataError | OSError)
+        assert name in str(error)
+        assert "rm -r" in str(error)
+    (work / name).rmdir()
+    if option == "--encode":
+        assert run("--shards", "2x2", "--checkpoint", work, "--encode", 1) is None
+    assert run("--shards", "2x2", "--checkpoint", work, "--search", 1) is None
+    assert run("--shards", "2x2", "--checkpoint", work) is None

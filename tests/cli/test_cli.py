@@ -369,6 +369,18 @@ def test_control_c_says_in_one_line_what_is_kept_and_how_to_go_on(
     assert error_line(result) == f"orthoglot: stopped: {kept if verb == 'fetch' else nothing}"
 
 
+def test_control_c_while_the_program_is_imported_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "orthoglot", "--version"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "orthoglot: stopped: nothing was written; the same command begins anew\n"
+
+
 def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     words = {"_ORTHOGLOT_COMPLETE": "complete_bash", "COMP_WORDS": "orthoglot enc", "COMP_CWORD": "1"}
     done = subprocess.run([ORTHOGLOT], env=os.environ | words, capture_output=True, text=True, check=True)

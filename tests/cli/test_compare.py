@@ -104,6 +104,30 @@ def test_results_of_two_runs_are_paired_by_the_scores_that_they_were_made_of(tmp
     assert set(run(*folders)["interval"]) == {"apart"}
 
 
+@pytest.mark.parametrize("name", ["scores.npz", "records.jsonl"])
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_file_that_a_receipt_lists_and_that_is_gone_is_an_error(
+    name: str, folder: bool, tmp_path: Path
+) -> None:
+    key = "0" * 16
+    made = "evaluations/e/dream"
+    for root, share in ((tmp_path / "a", 0.5), (tmp_path / "b", 0.6)):
+        evaluation(root / "evaluations", "dream", share)
+        evaluation(root / "evaluations", "seed", share)
+        for method in ("dream", "seed"):
+            receipts.write(root / f"evaluations/e/{method}", key)
+        (root / "results").mkdir()
+        shutil.copy(root / made / "records.jsonl", root / "results")
+        receipts.write(root / "results", key, {made: (key, receipts.contents(root / made, key))})
+    (tmp_path / "a" / made / name).unlink()
+    if folder:
+        (tmp_path / "a" / made / name).mkdir()
+    fault = "is a folder in the place of a file" if folder else "is absent"
+    for place in ("evaluations", "evaluations/e/dream", "results"):
+        with pytest.raises(DataError, match=rf"dream/{name}: {fault}"):
+            run(tmp_path / "a" / place, tmp_path / "b" / place)
+
+
 def test_other_sentences_are_not_paired(tmp_path: Path) -> None:
     evaluation(tmp_path / "a", "dream", 0.5)
     evaluation(tmp_path / "b", "dream", 0.5, KEYS + np.uint64(7))

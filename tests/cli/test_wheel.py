@@ -91,7 +91,7 @@ def test_contents(wheel: zipfile.ZipFile) -> None:
     assert {"orthoglot/py.typed", "orthoglot/params.yaml", "orthoglot/__main__.py"} <= names
     files = [path for path in (ROOT / "catalogue").rglob("*") if path.is_file()]
     assert {f"orthoglot/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
-    assert "orthoglot = orthoglot.cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert "orthoglot = orthoglot.__main__:main" in wheel.read(f"{info}/entry_points.txt").decode()
 
 
 def test_every_dependency_of_users_has_its_licence_listed() -> None:

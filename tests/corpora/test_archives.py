@@ -85,6 +85,23 @@ def test_no_damage_gives_another_text(kind: str, tmp_path: Path) -> None:
             target.unlink(missing_ok=True)
 
 
+@pytest.mark.parametrize(("first", "second"), [("a.txt", "a.txt"), ("./a.txt", "a.txt"), ("b.txt", "b.txt")])
+def test_a_tar_with_two_members_of_one_name_is_refused(first: str, second: str, tmp_path: Path) -> None:
+    path = tmp_path / "two.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in (
+            (first, b"one"),
+            (second, b"two"),
+            ("a.txt" if "b" in first else "c", b"three"),
+        ):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    with pytest.raises(DataError, match=r"member '[ab]\.txt' is there twice"):
+        extract(path, "a.txt", tmp_path / "a.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["two.tar.gz"]
+
+
 def test_a_link_is_no_file(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "x.tar", "w") as archive:
         entry = tarfile.TarInfo("one.txt")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+import random
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -12,10 +16,11 @@ from orthoglot.encoders.base import (
     every_device,
     in_length_order,
     length_batches,
+    open_pickle,
     pool,
     resolve_device,
 )
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]]])
 MASK = torch.tensor([[True, True, False]])
@@ -94,3 +99,41 @@ def test_a_work_of_parts_takes_every_gpu_only_where_none_is_named(monkeypatch: p
 
 def test_no_sentences_give_no_rows() -> None:
     assert in_length_order(np.array([], dtype=int), 3, 2, lambda rows: torch.empty(0)).shape == (0, 3)
+
+
+def test_a_flipped_bit_of_a_pickle_gives_no_other_weights(tmp_path: Path) -> None:
+    weights = torch.arange(2000.0)
+    torch.save({"x": weights}, tmp_path / "weights.pt")
+    content = (tmp_path / "weights.pt").read_bytes()
+    draw, refused = random.Random(1), 0
+    for _ in range(200):
+        damaged = bytearray(content)
+        damaged[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+        (tmp_path / "weights.pt").write_bytes(damaged)
+        try:
+            assert torch.equal(open_pickle(tmp_path / "weights.pt", "weights")["x"], weights)
+        except DataError:
+            refused += 1
+    assert refused > 150
+
+
+class Call:
+    """Runs a function when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("zipped", [True, False, None])
+def test_no_code_of_a_pickle_runs(zipped: bool | None, tmp_path: Path) -> None:
+    content = {"state_dict": {"x": Call(tmp_path / "ran")}}
+    if zipped is None:
+        (tmp_path / "weights.pt").write_bytes(pickle.dumps(content))
+    else:
+        torch.save(content, tmp_path / "weights.pt", _use_new_zipfile_serialization=zipped)
+    with pytest.raises(DataError, match="not weights, but damaged, or with objects other than tensors"):
+        open_pickle(tmp_path / "weights.pt", "weights")
+    assert not (tmp_path / "ran").exists()

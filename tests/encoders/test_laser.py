@@ -262,3 +262,15 @@ def test_official_weights_give_the_official_vector(tmp_path: Path) -> None:
     # First components that LASER's own tests expect of laser2.pt.
     expected = [1.0424625e-02, 6.3254288e-03, -3.0326222e-05, 9.0334769e-03, 2.9379339e-04]
     np.testing.assert_allclose(vector[:5], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_flipped_bit_of_the_weights_is_refused(tmp_path: Path) -> None:
+    weights, pieces = _official(tmp_path / "official")
+    content = bytearray(weights.read_bytes())
+    with torch.no_grad():
+        table = torch.load(weights, weights_only=True)["model"]["embed_tokens.weight"].numpy().tobytes()
+    content[content.index(table) + len(table) // 2] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(DataError, match="a checksum in it does not fit"):
+        convert(weights, pieces, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from orthoglot.report.maps import MAP_POINTS, maps
-from orthoglot.report.plots import spread_out
+from orthoglot.report.plots import curves, file, spread_out, svg
 from orthoglot.tasks.projections import Map
 
 
@@ -32,6 +34,17 @@ def test_labels_that_have_room_stay_where_they_are() -> None:
 
 def test_labels_without_room_share_it() -> None:
     assert spread_out(np.zeros(5), 40.0, 0.0, 100.0) == pytest.approx([0, 25, 50, 75, 100])
+
+
+def test_names_with_any_character_are_drawn_as_text() -> None:
+    name = "a\u2028b\u202e\x1b[31m\0|<script>alert(1)</script>\"'"
+    rows = [(f"e{name}", name, 1, epoch, 1.0 / epoch, 2.0 / epoch) for epoch in (1, 2, 3)]
+    table = pd.DataFrame(rows, columns=["encoder", "method", "seed", "epoch", "loss", "train"])
+    for drawn in (svg(curves(table, {name: None})), file(curves(table, {name: None}), "")):
+        ElementTree.fromstring(drawn)
+        assert not set(drawn) & {*"\u2028\u202e\x1b\0"}
+        assert "<script" not in drawn
+        assert r"a\u2028b\u202e\x1b[31m\x00|&lt;script&gt;" in drawn
 
 
 def test_a_map_has_a_path_per_language_and_part() -> None:

@@ -59,3 +59,20 @@ def test_damaged_absent_and_foreign_files_are_refused(tmp_path: Path) -> None:
     for name in ("cut", "absent", "foreign", "pickled"):
         with pytest.raises(DataError, match=name):
             load(tmp_path / name)
+
+
+def test_a_flipped_bit_gives_no_other_state(tmp_path: Path) -> None:
+    weights = torch.arange(2000.0)
+    save(tmp_path / "sound", {"x": weights})
+    content = (tmp_path / "sound").read_bytes()
+    refused = []
+    for place in range(0, len(content), 97):
+        damaged = bytearray(content)
+        damaged[place] ^= 4
+        (tmp_path / "state").write_bytes(damaged)
+        try:
+            assert torch.equal(load(tmp_path / "state")["x"], weights)
+        except DataError as error:
+            refused.append(str(error))
+    assert len(refused) > 80
+    assert all("remove it to begin anew" in message for message in refused)

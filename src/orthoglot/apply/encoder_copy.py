@@ -73,6 +73,7 @@ def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) ->
     """
     folder = Path(encoder.place)
     if (folder / "encoder.json").is_file():
+        receipts.check_whole(folder)
         given = [
             option
             for option in ("name", "revision", "pooling", "max_tokens", "prefix")
@@ -113,6 +114,7 @@ def link_folder(encoder: Checkpoint, output: Path) -> None:
         DataError, OfflineError: as `link` and `link_sentence_transformers`.
     """
     place = locate(encoder.place, encoder.revision)
+    receipts.check_whole(place)
     steps = modules(place) if (place / "modules.json").is_file() else []
     limit = stated_limit(steps[0].folder) if steps else None
     name = encoder.name or Path(encoder.place).resolve().name

@@ -15,14 +15,14 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
-from orthoglot import atomic
+from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.arguments import check_model, check_new
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.apply.model import Model, default_prompt, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.apply.provenance import provenance
 from orthoglot.decomposers import architecture
-from orthoglot.decomposers.base import Decomposer, Trained, unit
+from orthoglot.decomposers.base import WEIGHTS, Decomposer, Trained, unit
 from orthoglot.encoders.folder import card, checkpoint_folder, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
@@ -58,6 +58,8 @@ def export(
 ) -> float:
     """Write a folder that `SentenceTransformer(path)` opens without code of ours: safetensors, README.md.
 
+    Its receipt lists all files but README.md, which its owner may edit. `orthoglot.load` compares them.
+
     An encoder's folder gives its sentence vector e as it is. A decomposer's gives one part,
     part(e) = W e + b, then scaled to length 1; with PLDA e is scaled to length 1 first. The language part
     of a residual is e - (W e + b) = (I - W) e - b, one linear map as well.
@@ -85,6 +87,7 @@ def export(
             raise ConfigError(
                 f"{model_folder}: an encoder without a decomposer; leave --part and --language out"
             )
+        receipts.check_whole(model_folder)
     else:
         part = part or PARTS[0]
         decomposer, home = opened(model_folder)
@@ -106,10 +109,14 @@ def export(
         exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
         logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
         with atomic.building(output) as partial:
+            check_new(output)  # another process may have written it meanwhile
             off = _saved(exported, ours, partial, output)
             (partial / "README.md").write_text(model_card, encoding="utf-8")
             if origin.licence_file:
                 shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
+            weights = receipts.file_digest(model_folder / WEIGHTS) if decomposer else None
+            made_of = [__version__, identity(home), weights, part, code]
+            receipts.write(partial, receipts.digest_of(made_of), without=["README.md"])
     return off
 
 
@@ -148,6 +155,9 @@ def export_split(
             (partial / "README.md").write_text(model_card, encoding="utf-8")
             if origin.licence_file:
                 shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
+            maps = [array.tobytes().hex() for array in affine(decomposer, part, code)]
+            made_of = [__version__, identity(home), maps, part, code]
+            receipts.write(partial, receipts.digest_of(made_of), without=["README.md"])
     return off
 
 

@@ -141,6 +141,10 @@ def fit(
     shutil.rmtree(checkpoint / "chunks", ignore_errors=True)
     store = EmbeddingStore.open(vectors, maker)
     with atomic.building(output) as place:
+        if output.exists():
+            raise ConfigError(
+                f"{output}: another process wrote it meanwhile; remove it or name another folder"
+            )
         decompose(
             method,
             recipe,

@@ -28,6 +28,8 @@ HELD_OUT = EvaluationSettings(
 )
 # Pairs below which an interval says little.
 FEW = 30
+# Pairs of which some fall into a test part of 5 %, but for one text in 170.
+MANY = 100
 # Sentences of a side that can be found by mistake, at most: all views of them are in memory at once.
 MOST = 100_000
 # P@1 from which on nothing can be seen to be better.
@@ -48,7 +50,17 @@ def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
         DataError: a language pair has fewer than two of them: there is nothing to choose between.
     """
     found = read_held_out(bitext)
+    folders = {folder.name: folder for folder in bitext}
     for name, unseen in found.items():
+        if (
+            not unseen.pairs
+            and (count := sum(len(read_split(folders[name], split)) for split in SPLITS)) >= MANY
+        ):
+            raise DataError(
+                f"{name}: none of {count} pairs falls into the test part, as in a text whose test part was taken out "
+                "before by the same hash (a training shard of the workflow): give the whole text, or a --test-share "
+                "above the test and validation shares of that split together"
+            )
         if len(unseen.pairs) < 2:
             raise DataError(
                 f"{name}: {len(unseen.pairs)} test pairs, too few to measure; raise the test share"

@@ -7,7 +7,6 @@ the vectors.
 
 from __future__ import annotations
 
-import fcntl
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,8 +21,9 @@ import numpy as np
 from orthoglot.apply.mine import Side
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import BLOCK, text_vectors
-from orthoglot.atomic import replacing, reserve
+from orthoglot.atomic import remove, replacing, reserve
 from orthoglot.errors import DataError
+from orthoglot.file_lock import locked
 from orthoglot.receipts import digest_of, file_digest
 from orthoglot.tasks.neighbours import Nearest
 from orthoglot.tasks.search import limit
@@ -163,6 +163,7 @@ class Shards:
                 return
             n, m = (facts["distinct"] for facts in _read(parts))
             x, y = (np.load(part.files()[-1], mmap_mode="r") for part in parts)
+            _confirm(parts)
             how: Facts = {
                 "exact": n * m <= limit(device),
                 "device": device,
@@ -194,22 +195,25 @@ class Shards:
             facts["recall"] = round(float(np.mean([own.get("recall", 1.0) for own in searches])), 4)
         cuts = [self._cuts(side, own) for side, own in enumerate(about)]
         files = [[self.folder / f"merge.{side}.{what}.npy" for what in ("rows", "cosines")] for side in SIDES]
-        with _alone(self.folder / "merge"):
+        with locked(self.folder / "merge.lock", self.folder):
             try:
                 found, cosine = zip(
                     *(self._neighbours(side, cuts, files[side]) for side in (0, 1)), strict=True
                 )
                 source, target = (_side(*own) for own in zip(parts, cuts, about, strict=True))
+                _confirm([*parts[0], *parts[1], *tiles])
                 yield Merged((source, target), Nearest(*found), Nearest(*cosine), facts)
             finally:
                 for file in (*files[0], *files[1]):
-                    file.unlink(missing_ok=True)
+                    remove(file)
 
     def _neighbours(
         self, side: int, cuts: Sequence[Sequence[int]], files: Sequence[Path]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The neighbours of all sentences of a side and their cosines, mapped from two files."""
         shape = cuts[side][-1], min(self.neighborhood, cuts[1 - side][-1])
+        for file in files:
+            remove(file)  # of a merge that was killed
         found, cosine = (
             np.lib.format.open_memmap(file, "w+", dtype, shape)
             for file, dtype in zip(files, (np.int64, np.float64), strict=True)
@@ -301,24 +305,15 @@ def _side(parts: Sequence[Shard], cuts: Sequence[int], about: Facts) -> Side:
 
 
 @contextmanager
-def _alone(stem: Path) -> Iterator[None]:
-    """Wait until no other process is in such a block."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{stem}.lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
 def _making(shard: Shard) -> Iterator[bool]:
     """Whether a shard is to be made: it is not there whole, and no other process makes it."""
-    with _alone(shard.stem):
+    with locked(Path(f"{shard.stem}.lock"), shard.stem):
         seal = Path(f"{shard.stem}.json")
         wanted = _fault(shard) is not None
         if wanted and seal.exists():
             # Damaged, or made of something else: nothing is kept, nor taken up.
             for file in (seal, *shard.files(), Path(f"{shard.stem}.npy.json")):
-                file.unlink(missing_ok=True)
+                remove(file)
         yield wanted
 
 
@@ -334,20 +329,29 @@ def _seal(shard: Shard, facts: Facts) -> None:
         partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
-def _fault(shard: Shard) -> str | None:
-    """Why a shard cannot be read; None for nothing."""
+def _stated(shard: Shard) -> Facts | str:
+    """What the seal of a shard states; why it cannot be read, or is of something else."""
+    seal = Path(f"{shard.stem}.json")
+    for file in (seal, *shard.files()):
+        if file.is_dir():
+            return f"{file.name} is a folder in the place of a file; remove it with rm -r {file}"
     try:
-        sealed = json.loads(Path(f"{shard.stem}.json").read_bytes())
+        sealed = json.loads(seal.read_bytes())
     except OSError:
         return f"{shard.stem.name} is absent"
     except ValueError:
-        return f"{shard.stem.name}.json is damaged"
+        return f"{seal.name} is damaged"
     if not isinstance(sealed, dict) or sealed.pop("sha256", None) != digest_of(sealed):
-        return f"{shard.stem.name}.json is damaged"
-    made_of, files = sealed["made_of"], sealed["files"]
-    others = sorted(key for key in shard.made_of if made_of.get(key) != shard.made_of[key])
-    if others:
-        return f"{shard.stem.name} was made with another {', '.join(others)}"
+        return f"{seal.name} is damaged"
+    others = sorted(key for key in shard.made_of if sealed["made_of"].get(key) != shard.made_of[key])
+    return f"{shard.stem.name} was made with another {', '.join(others)}" if others else sealed
+
+
+def _fault(shard: Shard) -> str | None:
+    """Why a shard cannot be read; None for nothing."""
+    if isinstance(sealed := _stated(shard), str):
+        return sealed
+    files = sealed["files"]
     damaged = [file.name for file in shard.files() if files.get(file.name) != file_digest(file)]
     return f"{damaged[0]} is damaged" if damaged else None
 
@@ -365,6 +369,20 @@ def _read(shards: Sequence[Shard]) -> list[Facts]:
             f"{shards[0].stem.parent}: {next(iter(faults.values()))}; first run, or run again: {again}"
         )
     return [json.loads(Path(f"{shard.stem}.json").read_bytes())["facts"] for shard in shards]
+
+
+def _confirm(shards: Sequence[Shard]) -> None:
+    """Refuse files that were opened after `_read` has compared them, and were written anew in between.
+
+    Raises:
+        DataError: a seal is no longer there, or is of another text or model.
+    """
+    for shard in shards:
+        if isinstance(fault := _stated(shard), str):
+            raise DataError(
+                f"{shard.stem.parent}: {fault}: another process uses this folder for other texts or another model; "
+                "give one of them another --checkpoint"
+            )
 
 
 def _save(path: Path, array: np.ndarray) -> None:

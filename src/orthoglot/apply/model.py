@@ -231,6 +231,7 @@ def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
         check_whole(folder)
         yield folder, None, identity(folder)
     elif not (folder / META).is_file() and (folder / "modules.json").is_file():
+        check_whole(folder)
         with TemporaryDirectory() as place:
             link_folder(Checkpoint(str(folder.resolve()), prefix=default_prompt(folder)), Path(place))
             yield Path(place), None, identity(Path(place))

@@ -8,7 +8,6 @@ of the scatter, the languages, and the licences of the text.
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,6 +26,7 @@ from orthoglot.decomposers.base import META, Decomposer
 from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.errors import ConfigError
+from orthoglot.file_lock import locked
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
 
@@ -141,12 +141,11 @@ def default() -> Path:
         ConfigError: it is absent, and so is the package.
     """
     folder = usual_folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f"{NAME}.lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        if not _is_current(folder):
-            _check_package()
-            get(folder)
+    if not _is_current(folder):
+        with locked(folder.with_name(f"{NAME}.lock"), folder):
+            if not _is_current(folder):
+                _check_package()
+                get(folder)
     return folder
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot.apply.model import Model
-from orthoglot.atomic import replacing, reserve
+from orthoglot.atomic import check_no_folder, replacing, reserve
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
@@ -86,6 +86,8 @@ def write_vectors(
     """
     key = hashlib.sha256(repr((made_by, text.count, text.digest)).encode()).hexdigest()
     note = output.with_name(output.name + ".json")
+    check_no_folder(output)
+    check_no_folder(note)
     done = _done(note, key) if output.exists() else 0
     rows = ((row, line) for row, line in enumerate(islice(text.lines, text.count)) if line.strip())
     first, size = 0, text.size  # the first row that is not written, and the bytes of text that are left
@@ -102,8 +104,10 @@ def write_vectors(
             if done == 0:
                 note.unlink(missing_ok=True)  # it may be of the file that is replaced here
                 shape = (text.count, vectors.shape[1])
-                stored = np.lib.format.open_memmap(output, mode="w+", dtype=vectors.dtype, shape=shape)
-                reserve(output)
+                # A new file, as another process may have mapped the old one.
+                with replacing(output) as partial:
+                    stored = np.lib.format.open_memmap(partial, mode="w+", dtype=vectors.dtype, shape=shape)
+                    reserve(partial)
             else:
                 stored = np.load(output, mmap_mode="r+")
             done += len(some)

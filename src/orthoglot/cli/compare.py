@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # Where a revision has the records of its report.
-RESULTS, RECORDS = "results", "records.jsonl"
+RESULTS, RECORDS, SCORES = "results", "records.jsonl", "scores.npz"
 RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 1
 COLUMNS = ["task", "dataset", "view", "encoder", "method", "metric"]
 NOTE = (
@@ -96,15 +96,16 @@ def read_run(place: str, **wanted: str) -> Run:
 
     path, scored = Path(place), {}
     if path.is_dir():
-        files = [path / name for name in (RECORDS, "records.parquet") if (path / name).is_file()][:1]
-        files = files or sorted(path.rglob(RECORDS))
+        listed = receipts.listed(path, RECORDS)
+        both = path / RECORDS, path / "records.parquet"
+        files = [file for file in both if file in listed or file.is_file()][:1] or listed
         if not files:
             raise DataError(f"{path}: no records.jsonl in this folder")
         tables = {file: _read(file) for file in files}
         records = pd.concat(tables.values())
         evaluations = {file: _read(file) for file in _evaluations(path)}
         for file, table in {**tables, **evaluations}.items():
-            if (scores := file.with_name("scores.npz")).is_file():
+            if receipts.holds(scores := file.with_name(SCORES)):
                 scored[table["encoder"].iloc[0], table["method"].iloc[0]] = read_scores(scores)
     else:
         records = _read(path) if path.is_file() else _of_revision(place)
@@ -168,7 +169,7 @@ def _evaluations(results: Path) -> list[Path]:
         for folder, (key, contents) in inputs
         if contents and receipts.contents(results.resolve().parent / folder, key) == contents
     ]
-    return [folder / RECORDS for folder in folders if (folder / "scores.npz").is_file()]
+    return [folder / RECORDS for folder in folders if receipts.holds(folder / SCORES)]
 
 
 def _read(path: Path) -> pd.DataFrame:

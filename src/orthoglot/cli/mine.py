@@ -109,7 +109,7 @@ def mine(
     how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
     where: dict[str, Any] = {"memory": memory, **place}
     every: dict[str, Any] = {**how, "neighborhood": neighborhood, **where}
-    with options.vectors_folder(checkpoint, output) as work:
+    with options.vectors_folder(checkpoint, output, shared=counts is not None) as work:
         if counts:
             jobs = Shards.of(
                 work, paths, counts, languages, model=identity, part=view, neighborhood=neighborhood

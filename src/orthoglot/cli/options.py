@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from orthoglot.errors import ConfigError, StoppedError
+from orthoglot.file_lock import locked
 
 if TYPE_CHECKING:
     from orthoglot.apply.model import Model
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 STANDARD = Path("-")  # input or output
+LOCK = ".lock"  # in a folder for vectors, while a command works in it
 
 
 def finite(value: float | None) -> float | None:
@@ -212,12 +214,18 @@ def check_place(output: Path) -> None:
 
 
 @contextmanager
-def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
+def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -> Iterator[Path]:
     """The folder for vectors: one that was chosen, which stays, or OUTPUT.checkpoint, which goes after success.
 
-    Of standard output it is a temporary one, which goes in any case.
+    Of standard output it is a temporary one, which goes in any case. A second process with the same folder waits for
+    the first. A folder that this process may not write to is only read, and has no lock.
 
+    Args:
+        chosen: a folder, or None.
+        output: of the command.
+        shared: the processes that share the folder have locks of their own in it.
     Raises:
+        ConfigError: the folder is a file, or may not be made.
         StoppedError: in place of KeyboardInterrupt, where the folder stays; names it.
     """
     if chosen is None and output == STANDARD:
@@ -225,16 +233,46 @@ def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
             yield Path(temporary)
         return
     folder = chosen or output.with_name(output.name + ".checkpoint")
+    there = folder.is_dir()
+    if folder.is_file():
+        raise ConfigError(
+            f"{folder} is a file, and the vectors need a folder: remove it, or name another one"
+        )
+    if not there:
+        check_place(folder)
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        shared = True
+    advice = "" if chosen is None else "; to start at once, give another --checkpoint"
     try:
-        yield folder
-    except KeyboardInterrupt as error:
-        if not folder.exists():
-            raise
-        raise StoppedError(
-            f"what is done is kept in {folder}; the same command goes on from there"
-        ) from error
-    if chosen is None:
-        shutil.rmtree(folder, ignore_errors=True)
+        with nullcontext() if shared else locked(folder / LOCK, folder, advice):
+            try:
+                yield folder
+            except KeyboardInterrupt as error:
+                if not _content(folder):
+                    raise
+                raise StoppedError(
+                    f"what is done is kept in {folder}; the same command goes on from there"
+                ) from error
+            for path in _content(folder) if chosen is None else ():
+                _remove(path)
+    finally:
+        if chosen is None or not there:
+            with suppress(OSError):  # it holds something
+                folder.rmdir()
+
+
+def _content(folder: Path) -> list[Path]:
+    """What a folder for vectors holds besides its lock."""
+    return [path for path in folder.iterdir() if path.name != LOCK] if folder.is_dir() else []
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder of vectors that are no longer needed; what cannot be removed stays."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        path.unlink()
 
 
 def print_table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> None:

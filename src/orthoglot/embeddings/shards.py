@@ -19,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from orthoglot.atomic import check_no_folder
+
 SENTENCES = 4096
 SEAL = hashlib.sha256().digest_size
 
@@ -80,6 +82,7 @@ class ShardFiles:
 
     def read(self, shard: Shard) -> bytes | None:
         """The vectors row by row; None if there is no file, or one that is damaged or was made of something else."""
+        check_no_folder(self._path(shard))
         try:
             whole = self._path(shard).read_bytes()
         except FileNotFoundError:

@@ -23,6 +23,7 @@ from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor, nn
 
+from orthoglot.checksums import is_damaged
 from orthoglot.encoders.memory import within_memory
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
@@ -145,6 +146,8 @@ def open_pickle(path: Path, what: str) -> Any:
     Raises:
         DataError: it is damaged, or holds something else.
     """
+    if is_damaged(path):
+        raise DataError(f"{path}: not {what}, but damaged: a checksum in it does not fit")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, TypeError, ValueError) as error:

@@ -28,7 +28,7 @@ from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.packages import installed_package
-from orthoglot.receipts import file_digest
+from orthoglot.receipts import NAME, check_whole, file_digest
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
@@ -119,11 +119,12 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
     Raises:
         DataError: it holds no config.json or no weights, or the pickle is damaged or holds more than weights.
     """
+    check_whole(source)
     pickled = source / PICKLE
     if not (source / "config.json").is_file() or not (any(source.glob("*.safetensors")) or pickled.is_file()):
         raise DataError(f"checkpoint {name}: {source} holds no config.json or no weights")
     with building(output) as partial:
-        copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*"))
+        copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*", NAME))
         if not any(source.glob("*.safetensors")):
             state = open_pickle(pickled, "weights")
             if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):

@@ -22,6 +22,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from orthoglot import atomic
+from orthoglot.checksums import is_damaged
 from orthoglot.encoders.base import (
     TokenEncoder,
     check_tokens,
@@ -187,6 +188,8 @@ def convert(weights: Path, pieces: Path, output: Path) -> None:
 
 def _read(weights: Path) -> tuple[LaserSizes, dict[str, Tensor], dict[str, int]]:
     """Sizes, tensors and dictionary of laser2.pt, which names them `params`, `model` and `dictionary`."""
+    if is_damaged(weights):
+        raise DataError(f"{weights}: not the weights of LASER2 (a checksum in it does not fit)")
     try:
         content: Mapping[str, Any] = torch.load(weights, map_location="cpu", weights_only=True)
         params = content["params"]

@@ -31,10 +31,15 @@ from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, quiet, unopened
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
+from orthoglot.receipts import check_whole
 from orthoglot.text.strings import strings
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
+
+
+# Encoded when a model is opened: some damage is only met then.
+TRIAL = "a"
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ class SentenceTransformersEncoder:
             model[0].model.to(compute_dtype(precision, target))
             model[0].register_forward_hook(_states_in_float32)
             most = min(model.tokenizer.model_max_length, positions(model[0].config))
+            model.encode([TRIAL], show_progress_bar=False)
         except Exception as error:  # a damaged file makes the libraries fail in many ways
             raise unopened(place, name, error) from error
         check_finite(name, model)
@@ -255,6 +261,7 @@ def link_sentence_transformers(settings: SentenceTransformersSettings, name: str
     """
     into_cache(settings, name)
     place = locate(settings.checkpoint, settings.revision)
+    check_whole(place)
     _check_modules(place, name)
     open_checkpoint(modules(place)[0].folder, name, "cls")
     link(settings, name, output)

@@ -21,6 +21,7 @@ from orthoglot.papers.gaps import gap_figure, gap_table, gaps
 from orthoglot.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
 from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Coverage, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
+from orthoglot.receipts import holds
 from orthoglot.report import tables
 from orthoglot.report.corpus_tables import language_table, seen
 from orthoglot.report.page import LANGUAGES, render
@@ -95,7 +96,7 @@ def write_results(paper: str, results: Path, output: Path) -> None:
     folder = results if results.is_dir() else results.parent
     path = folder / LANGUAGES
     try:
-        stated = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else NOT_STATED
+        stated = json.loads(path.read_text(encoding="utf-8")) if holds(path) else NOT_STATED
         about = {name: stated[name] for name in NOT_STATED}
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error

@@ -18,6 +18,7 @@ import vl_convert
 from markupsafe import Markup
 from scipy.optimize import isotonic_regression
 
+from orthoglot.errors import printable
 from orthoglot.pretraining.emma_x_diagnostics import signs
 from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, undivided
 from orthoglot.statistics.records import GROUPS
@@ -202,7 +203,7 @@ def file(spec: Spec | None, missing: str) -> str:
             "data": {"values": [{}]},
             "mark": {"type": "text", "text": missing},
         }
-    return vl_convert.vegalite_to_svg({**spec, "config": {**CONFIG, "background": "white"}})
+    return vl_convert.vegalite_to_svg({**_printable(spec), "config": {**CONFIG, "background": "white"}})
 
 
 def votes(trainings: Sequence[History]) -> Markup:
@@ -269,4 +270,13 @@ def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | N
 
 def svg(spec: Spec) -> Markup:
     """The drawing as SVG of a page, in which Vega escapes every text of the data."""
-    return Markup(vl_convert.vegalite_to_svg({**spec, "config": CONFIG}))
+    return Markup(vl_convert.vegalite_to_svg({**_printable(spec), "config": CONFIG}))
+
+
+def _printable(value: Any) -> Any:
+    """A part of a figure with control characters as escapes: SVG cannot hold all of them, and Vega stops at others."""
+    if isinstance(value, str):
+        return "\n".join(map(printable, value.split("\n")))
+    if isinstance(value, Mapping):
+        return {key: _printable(part) for key, part in value.items()}
+    return [*map(_printable, value)] if isinstance(value, list | tuple) else value

@@ -217,7 +217,7 @@ def read_records(path: Path) -> list[Record]:
         DataError: not as the job of this folder wrote it, cut, empty, anything but records, or two of one number.
         OSError: absent.
     """
-    if path.is_dir():
+    if path.is_dir() and path.name != "records.jsonl":
         path = path / "records.jsonl"
     receipts.check_whole(path)
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orthoglot.errors import DataError
+from orthoglot.receipts import holds
 
 EXAMPLES = "examples.json"
 
@@ -42,9 +43,9 @@ def read_examples(path: Path) -> list[Shown]:
     """Read what `write_examples` wrote; none where there is no such file.
 
     Raises:
-        DataError: something else.
+        DataError: something else, or not as the job of this folder wrote it.
     """
-    if not path.is_file():
+    if not holds(path):
         return []
     try:
         return [Shown(**one) for one in json.loads(path.read_text(encoding="utf-8"))]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.atomic import replacing
+from orthoglot.checksums import is_damaged
 from orthoglot.errors import DataError
 
 
@@ -25,15 +26,17 @@ def load(path: Path) -> dict[str, Any]:
     """What `save` wrote, tensors on the CPU, bit-equal.
 
     Raises:
-        DataError: the file is absent, truncated or not a checkpoint.
+        DataError: the file is absent, truncated, damaged or not a checkpoint.
     """
     if not zipfile.is_zipfile(path):
-        raise DataError(f"checkpoint {path}: absent, truncated or not a checkpoint")
+        raise DataError(f"checkpoint {path}: absent, truncated or not a checkpoint; remove it to begin anew")
+    if is_damaged(path):
+        raise DataError(f"checkpoint {path}: damaged, a checksum in it does not fit; remove it to begin anew")
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, pickle.UnpicklingError) as error:
         reason = str(error).partition("\n")[0]
-        raise DataError(f"checkpoint {path}: cannot be read ({reason})") from error
+        raise DataError(f"checkpoint {path}: cannot be read ({reason}); remove it to begin anew") from error
     return state
 
 
