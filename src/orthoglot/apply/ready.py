@@ -29,6 +29,7 @@ from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.errors import ConfigError
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
+from orthoglot.user_folders import user_folder
 
 NAME, METHOD = "small", "plda"
 FILE = Path(__file__).with_suffix(".safetensors")
@@ -119,9 +120,13 @@ def get(folder: Path) -> Ready:
     return ready
 
 
-def usual_folder() -> Path:
-    """Where `get` puts the model if nobody says otherwise."""
-    return user_data_path("orthoglot") / NAME
+def usual_folder(instead: str) -> Path:
+    """Where `get` puts the model if nobody says otherwise; `instead` is what to do where that cannot be.
+
+    Raises:
+        ConfigError: see `user_folder`.
+    """
+    return user_folder("data", instead) / NAME
 
 
 def default() -> Path:
@@ -131,10 +136,13 @@ def default() -> Path:
     installed. Commands of a pipe wait for each other.
 
     Raises:
-        ConfigError: it is absent, and so is the package.
+        ConfigError: it is absent, and so is the package; or the user has no folder for it.
     """
-    folder = usual_folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = user_data_path("orthoglot") / NAME
+    # As where the home folder may only be read.
+    if _is_current(folder):
+        return folder
+    folder = usual_folder("give --model")
     with folder.with_name(f"{NAME}.lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if not _is_current(folder):

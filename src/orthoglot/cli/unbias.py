@@ -76,4 +76,4 @@ def unbias(
             edited[start : start + ROWS] = getattr(decomposer.transform(block, names, partner), part)
         edited.flush()
         del edited
-    typer.echo(f"{shape[0]} vectors: {output}", err=True)
+    options.say(f"{shape[0]} vectors: {output}")
