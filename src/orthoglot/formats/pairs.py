@@ -15,8 +15,6 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats import kinds
 from orthoglot.formats.base import Source
 from orthoglot.formats.sources import (
-    HAS_NUL,
-    NUL,
     PACKED,
     bad_lines,
     read_source,
@@ -138,11 +136,9 @@ def read(
         table = open_table(files[0], columns, widths, languages)
         first, second, *_ = table.places
         rows, faulty = [], []
-        for line, row in enumerate(table.rows, 1 + bool(table.names)):
+        for row in table.rows:
             if isinstance(row, BadRow):
                 faulty.append(row)
-            elif NUL in row[first] or NUL in row[second]:
-                faulty.append(BadRow(line, HAS_NUL, "\t".join(row)))
             else:
                 rows.append(row)
         _report(bad, source.name, faulty, len(rows) + len(faulty))

@@ -16,6 +16,7 @@ from orthoglot.registry import having, load
 from orthoglot.text import signatures
 from orthoglot.text.bitext import (
     BLANK,
+    NUL,
     BadRow,
     Item,
     LeftOut,
@@ -29,7 +30,6 @@ from orthoglot.text.hashes import BINS, bins_of, hashes
 from orthoglot.text.tables import SHOWN, check_few
 
 PACKED = (".gz", ".zst")
-NUL, HAS_NUL = "\0", "has a NUL character"
 
 
 def parsed(values: Any) -> Source:
@@ -152,10 +152,12 @@ def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
 
 
 def _without_nul(items: Iterator[Item]) -> Iterator[Item]:
-    """The items; a pair with a NUL character is a bad row."""
+    """The items; a pair of a memory with a NUL character is a bad row, too."""
     for number, item in enumerate(items, 1):
-        nul = isinstance(item, SentencePair) and (NUL in item.source or NUL in item.target)
-        yield bad_row(number, HAS_NUL, "\t".join(map(str, item))) if nul else item
+        if isinstance(item, SentencePair) and (NUL in item.source or NUL in item.target):
+            yield bad_row(number, "has a NUL character", "\t".join(item))
+        else:
+            yield item
 
 
 def write_bad_rows(output: Path, texts: Iterable[tuple[Source, str, str]]) -> None:

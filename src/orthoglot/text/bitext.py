@@ -27,6 +27,7 @@ from orthoglot.text.signatures import utf8
 CHUNK_BYTES = 1 << 20
 LINES = 1_000  # that are paired, or written, at once
 BLOCK = 20_000  # pairs or sentences that are worked on at once
+NUL = "\0"
 MARK = "\ufeff"  # a byte order mark
 LONGEST = 1 << 24  # bytes of a line
 BLANK = {ord(character): " " for character in "\t\n\r"}
@@ -107,7 +108,7 @@ def aligned(
             raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
         if not first:
             break
-        if encodable(chain(first, second)):
+        if is_text(chain(first, second)):
             yield from map(SentencePair, first, second)
         else:
             for number, (one, other) in enumerate(zip(first, second, strict=True), paired + 1):
@@ -146,26 +147,29 @@ def decoded(chunks: Iterable[bytes], name: str, *, escaped: bool = False) -> Ite
         yield _text(bytes(rest), name, done, escaped)
 
 
-def encodable(lines: Iterable[str]) -> bool:
-    """Whether no line has a lone surrogate."""
+def is_text(lines: Iterable[str]) -> bool:
+    """Whether no line has a NUL character or a lone surrogate."""
+    text = "".join(lines)
     try:
-        "".join(lines).encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return NUL not in text
 
 
 def fault_of(line: str) -> str:
     """Why an `escaped` line is no text, after "line 5"; "" of one that is."""
-    if line.isascii() or encodable([line]):
+    if is_text([line]):
         return ""
+    if NUL in line:
+        return "has a NUL character"
     try:
         line.encode(errors="surrogateescape").decode()
     except UnicodeDecodeError as error:
         return f"is not UTF-8 ({error.reason})"
     except UnicodeEncodeError:
-        return "has half a character"
-    return "is not UTF-8"
+        pass
+    return "has half a character"
 
 
 def bad_row(line: int, fault: str, content: str) -> LeftOut:

@@ -16,7 +16,7 @@ OFFICE = "an Office file: save it as text (TSV or CSV), or export a translation 
 SIGNATURES = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE,
     b"{\\rtf": "an RTF document: save it as plain text",
-    b"%PDF-": "a PDF: save its text as UTF-8",
+    b"%PDF-": "a PDF: save it as plain text",
     b"SQLite format 3\0": "an SQLite database, as Trados has for memories (.sdltm): export it as TMX",
     b"PK\x05\x06": "an empty zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
@@ -41,12 +41,13 @@ MO = (
     b"\xde\x12\x04\x95",
     b"\x95\x04\x12\xde",
 )  # message catalogues, of little-endian and big-endian machines
-_PROLOG = re.compile(
-    r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL | re.IGNORECASE
+# The root element of XML, and what comes before it.
+_ROOT = re.compile(
+    r"(?P<prolog>(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>|\s)*+)"
+    r"<(?:[\w.-]+:)?(?P<name>\w[\w.-]*)[\s/>].*",
+    re.DOTALL | re.IGNORECASE,
 )
-_ROOT = re.compile(r"<(?:[\w.-]+:)?(\w[\w.-]*)[\s/>]")
-_XML = re.compile(r"\s*<(?:\?xml\b|!doctype\b|html\b|(?:\w+:)?(?:tmx|xliff)\b)", re.IGNORECASE)
-_CATALOGUE = re.compile(r"(?:\s*(?:#[^\n]*)?\n)*\s*(?:msgctxt|msgid)\s+\"")
+_CATALOGUE = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*)?\n)*+\s*(?:msgctxt|msgid)\s+\"")
 
 
 def check_text(head: bytes, name: str) -> None:
@@ -113,14 +114,14 @@ def form_of(head: bytes, name: str) -> str:
         return "json"
     if _CATALOGUE.match(text):
         return "po"
-    if not _XML.match(text):
-        return ""
-    root = _ROOT.match(text, _PROLOG.match(text).end())  # type: ignore[union-attr]
-    if root is None or root[1] in ("tmx", "xliff"):
-        return root[1] if root else ""
-    if root[1].lower() == "html":
+    root = _ROOT.fullmatch(text)
+    if root is None or root["name"] in ("tmx", "xliff"):
+        return root["name"] if root else ""
+    if root["name"].lower() == "html":
         raise DataError(f"{name} is a web page; if it was downloaded, download the file itself")
-    raise DataError(f"{name} is XML of another form (<{root[1]}>): export TMX or XLIFF")
+    if "<?xml" in root["prolog"]:
+        raise DataError(f"{name} is XML of another form (<{root['name']}>): export TMX or XLIFF")
+    return ""
 
 
 def is_object(line: str) -> bool:

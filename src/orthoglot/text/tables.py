@@ -25,8 +25,8 @@ from orthoglot.text.bitext import (
     Item,
     SentencePair,
     bad_row,
-    encodable,
     fault_of,
+    is_text,
     read_lines,
 )
 from orthoglot.text.signatures import is_object
@@ -204,7 +204,7 @@ def _tab_rows(lines: Iterator[str], wanted: Sequence[str]) -> Iterator[Row]:
     while some := list(islice(lines, LINES)):
         rows = [line.split("\t") for line in some]
         columns = columns or _width(rows, wanted)
-        if all(len(row) == columns for row in rows) and encodable(some):
+        if all(len(row) == columns for row in rows) and is_text(some):
             yield from rows
         else:
             numbered = enumerate(zip(some, rows, strict=True), done + 1)
@@ -304,10 +304,10 @@ def _json_table(
         if isinstance(first, _Object):
             break
         bad.append(first)
-    else:
+    if not isinstance(first, _Object):
         if bad[0].content[:1] in ("[", "{"):
             raise DataError(f"{path}: one value in JSON; write an object on each line, as jq -c '.[]' does")
-        check_few(str(path), bad, len(bad), len(bad))
+        raise DataError(f"{path}: line 1 {bad[0].fault}")
     names = [*first.values]
     stated: Languages = (None, None)
     if not columns and not {*SIDES} <= {*names}:
@@ -325,7 +325,8 @@ def _json_table(
 
 def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
     for number, line in enumerate(lines, 1):
-        fault, value = fault_of(line), None
+        fault = fault_of(line)
+        value: Any = None
         try:
             value = json.loads(line)
         # Of too many digits, or too many brackets.
@@ -333,7 +334,7 @@ def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
             fault = fault or f"is no JSON ({error})"
         if not fault and not isinstance(value, dict):
             fault = "is no object in JSON"
-        if fault or not isinstance(value, dict):
+        if fault:
             yield BadRow(number, fault, line)
             continue
         texts = value.get(TRANSLATION)
@@ -342,10 +343,10 @@ def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
             del value[TRANSLATION]
             value |= texts
         values = {key: _cell_of(cell) for key, cell in value.items()}
-        if encodable(values) and encodable(values.values()):
-            yield _Object(number, line, values, codes)
+        if fault := fault_of("".join(chain(values, values.values()))):
+            yield BadRow(number, fault, line)
         else:
-            yield BadRow(number, "has half a character", line)
+            yield _Object(number, line, values, codes)
 
 
 def _cell_of(value: Any) -> str:
