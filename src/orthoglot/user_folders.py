@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Literal
@@ -13,24 +14,44 @@ from orthoglot.errors import ConfigError
 NAME = "orthoglot"
 
 
-def user_folder(what: Literal["data", "cache"], instead: str = "") -> Path:
-    """The user's folder for data or for a cache, which is made if it is absent.
+What = Literal["data", "cache"]
+
+
+def user_place(what: What, instead: str = "") -> Path:
+    """Where the user's folder for data or for a cache is, or would be.
 
     Args:
         what: which folder; XDG_DATA_HOME or XDG_CACHE_HOME says where, and else HOME.
         instead: what to do without the folder, for the error.
     Raises:
-        ConfigError: there is no such place, or it may not be written to; says what to set.
+        ConfigError: there is no such place; says what to set.
     """
-    folder = {"data": user_data_path, "cache": user_cache_path}[what](NAME)
-    set_it = f"set XDG_{what.upper()}_HOME or HOME to a folder that may be written to{instead and f', or {instead}'}"
+    try:
+        place = {"data": user_data_path, "cache": user_cache_path}[what](NAME)
+    except RuntimeError:  # of later versions of platformdirs
+        place = Path("~")
     # Without HOME and without an entry for the user, "~" stays.
-    if folder.parts[0] == "~":
-        raise ConfigError(f"this user has no home folder: {set_it}")
+    if place.parts[0] == "~":
+        raise ConfigError(f"this user has no home folder: {_set_it(what, instead)}")
+    return place
+
+
+def user_folder(what: What, instead: str = "") -> Path:
+    """The same folder, which is made if it is absent.
+
+    Raises:
+        ConfigError: see `user_place`; or the folder cannot be made, or may not be written to.
+    """
+    folder = user_place(what, instead)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(None, "no right to write")
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise ConfigError(f"{folder} cannot be used ({error.strerror}): {set_it}") from error
+        raise ConfigError(f"{folder} cannot be used ({error.strerror}): {_set_it(what, instead)}") from error
     return folder
+
+
+def _set_it(what: What, instead: str) -> str:
+    named = f"set XDG_{what.upper()}_HOME or HOME to a folder that may be written to"
+    return f"{named}, or {instead}" if instead else named

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from platformdirs import user_data_path
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -29,7 +28,7 @@ from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.errors import ConfigError
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
-from orthoglot.user_folders import user_folder
+from orthoglot.user_folders import user_folder, user_place
 
 NAME, METHOD = "small", "plda"
 FILE = Path(__file__).with_suffix(".safetensors")
@@ -138,7 +137,7 @@ def default() -> Path:
     Raises:
         ConfigError: it is absent, and so is the package; or the user has no folder for it.
     """
-    folder = user_data_path("orthoglot") / NAME
+    folder = user_place("data", "give --model") / NAME
     # As where the home folder may only be read.
     if _is_current(folder):
         return folder
