@@ -595,6 +595,20 @@ def test_a_byte_in_one_of_two_files_shifts_no_line(tmp_path: Path) -> None:
     assert f"is not UTF-8 (unexpected end of data) in {source}" == fault.decode()
 
 
+def test_a_nul_in_a_catalogue_makes_no_pair(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    entries = [f'msgid "{number}"\nmsgstr "{number}"\n' for number in range(1, 300)]
+    (tmp_path / "a.po").write_text("\n".join([*entries, 'msgid "a\0b"\nmsgstr "c"\n']))
+    assert len(read([tmp_path / "a.po"], ("en", "de"), bad=tmp_path / "bad").pairs) == 299
+    assert "1 of 300 rows are bad and left out: line 300 has a NUL character" in caplog.text
+    assert (tmp_path / "bad").read_bytes().endswith(b"has a NUL character\ta\0b\tc\n")
+    (tmp_path / "a.en").write_text("one\n" * 200 + "t\0wo\n")
+    (tmp_path / "a.de").write_text("eins\n" * 200 + "zwei\n")
+    files = [tmp_path / "a.en", tmp_path / "a.de"]
+    assert read(files).pairs == PAIRS[:1] * 200
+    # What is prepared is cleaned: the character is a space there.
+    assert len([*read_source(source_of("a", [*map(str, files)]), "en", "de")]) == 201
+
+
 def test_two_tables_are_bad_together(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,text\n" + "1,one\n" * 300 + "2,two,2\n")
     (tmp_path / "b.csv").write_text("text,id\n" + "eins,1\n" * 301)

@@ -155,8 +155,8 @@ def read(
         languages = _languages(source, languages)
     pairs, units, left_out = [], [], {}
     if bad:
-        write_bad_rows(bad, [(source, languages[0] or "", languages[1] or "")])
-    for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "")):
+        write_bad_rows(bad, [(source, languages[0] or "", languages[1] or "")], nul=False)
+    for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "", nul=False)):
         if isinstance(item, LeftOut):
             left_out[number] = item.reason
         else:

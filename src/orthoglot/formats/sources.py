@@ -126,9 +126,15 @@ def source_of(name: str, paths: Sequence[str], columns: Sequence[str | int] = ()
     return parsed(values | ({"columns": list(columns)} if columns else {}))
 
 
-def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
+def read_source(source: Source, first: str, second: str, *, nul: bool = True) -> Iterator[Item]:
     """The pairs of a source in two languages, and a `LeftOut` for each thing that made none.
 
+    Args:
+        source: its files.
+        first: language of the source side.
+        second: language of the other side.
+        nul: whether a NUL character between words is text, which `orthoglot.corpora.cleaning` makes a space; if not, the
+            pair is a bad row. In a table the row always is.
     Raises:
         ConfigError: a package is not installed.
         DataError: a file cannot be read, or has nothing in these languages, or more than one row in a hundred is bad.
@@ -138,7 +144,8 @@ def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
         items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
         return items
 
-    items = _without_nul(sampled(read, source.max_pairs) if source.max_pairs else read())
+    items = sampled(read, source.max_pairs) if source.max_pairs else read()
+    items = items if nul else _without_nul(items)
     bad: list[BadRow] = []
     count = total = 0
     for item in items:
@@ -152,7 +159,7 @@ def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
 
 
 def _without_nul(items: Iterator[Item]) -> Iterator[Item]:
-    """The items; a pair of a memory with a NUL character is a bad row, too."""
+    """The items; a pair with a NUL character is a bad row."""
     for number, item in enumerate(items, 1):
         if isinstance(item, SentencePair) and (NUL in item.source or NUL in item.target):
             yield bad_row(number, "has a NUL character", "\t".join(item))
@@ -160,12 +167,13 @@ def _without_nul(items: Iterator[Item]) -> Iterator[Item]:
             yield item
 
 
-def write_bad_rows(output: Path, texts: Iterable[tuple[Source, str, str]]) -> None:
-    """Write the bad rows of sources in two languages, however many: see `bad_lines`."""
+def write_bad_rows(output: Path, texts: Iterable[tuple[Source, str, str]], *, nul: bool = True) -> None:
+    """Write the bad rows of sources in two languages, however many: see `bad_lines`, and `read_source` for `nul`."""
 
     def lines() -> Iterator[bytes]:
         for source, first, second in texts:
-            items = _without_nul(load(kinds, source.kind).read(source, first, second))
+            items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
+            items = items if nul else _without_nul(items)
             yield from bad_lines(
                 source.name, (item.row for item in items if isinstance(item, LeftOut) and item.row)
             )

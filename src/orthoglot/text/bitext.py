@@ -108,11 +108,14 @@ def aligned(
             raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
         if not first:
             break
-        if is_text(chain(first, second)):
+        if is_text(line.replace(NUL, "") for line in chain(first, second)):
             yield from map(SentencePair, first, second)
         else:
             for number, (one, other) in enumerate(zip(first, second, strict=True), paired + 1):
-                faults = ((name, fault_of(line)) for name, line in ((source_name, one), (target_name, other)))
+                faults = (
+                    (name, fault_of(line.replace(NUL, "")))
+                    for name, line in ((source_name, one), (target_name, other))
+                )
                 fault = ", ".join(f"{fault} in {name}" for name, fault in faults if fault)
                 yield bad_row(number, fault, f"{one}\t{other}") if fault else SentencePair(one, other)
         paired += len(first)

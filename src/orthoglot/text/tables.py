@@ -128,6 +128,8 @@ def check_few(name: str, bad: Sequence[BadRow], count: int, total: int) -> None:
     if not count:
         return
     named = "; ".join(f"line {row.line} {row.fault}" for row in bad[:SHOWN])
+    if count == total:
+        raise DataError(f"{name}: {named}")
     if MOST_BAD * count > total:
         raise DataError(f"{name}: {count} of {total} rows are bad, more than one in {MOST_BAD}: {named}")
     logger.warning("%s: %d of %d rows are bad and left out: %s", name, count, total, named)

@@ -36,13 +36,15 @@ def read(source: Source, first: str, second: str) -> Iterator[Item]:
     for number, rows in enumerate(zip_longest(*map(read_all_rows, paths)), 1):
         if None in rows:
             raise DataError(f"{paths[rows.index(None)]} has {number - 1} rows, fewer than the other file")
-        if bad := [(path, row) for path, row in zip(paths, rows, strict=True) if isinstance(row, BadRow)]:
+        bad = [(path, row) for path, row in zip(paths, rows, strict=True) if isinstance(row, BadRow)]
+        if bad:
             fault = ", ".join(f"{row.fault} in {path}" for path, row in bad)
             yield bad_row(number, fault, "\t".join(row.content for _, row in bad))
             continue
+        good = [row for row in rows if not isinstance(row, BadRow)]
         if not places:
-            places = [places_of(path, row, source.columns) for path, row in zip(paths, rows, strict=True)]
+            places = [places_of(path, row, source.columns) for path, row in zip(paths, good, strict=True)]
             if isinstance(source.columns[0], str):
                 continue
-        cells = [[row[place] for place in wanted] for row, wanted in zip(rows, places, strict=True)]
+        cells = [[row[place] for place in wanted] for row, wanted in zip(good, places, strict=True)]
         yield from map(SentencePair, *cells)

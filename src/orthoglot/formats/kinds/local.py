@@ -70,7 +70,7 @@ SETTINGS = LocalSettings
 def read(source: Source, first: str, second: str) -> Iterator[Item]:
     """The pairs of one table or two Moses files; languages matter only where a table names them."""
     if len(source.paths) > 1:
-        ours, theirs = source.paths
-        texts = (read_lines(Path(path), escaped=True) for path in source.paths)
-        return aligned(*texts, ours, theirs)
+        names = source.paths
+        ours, theirs = (read_lines(Path(name), escaped=True) for name in names)
+        return aligned(ours, theirs, names[0], names[1])
     return open_table(Path(source.paths[0]), languages=(first, second)).pairs()
