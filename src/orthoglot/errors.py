@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-# Control characters, line separators, what has no width, and marks that turn the direction of what follows.
+# Control characters, line separators, what has no width, marks that turn the direction of what follows, and halves of
+# characters, as names of files in another encoding have them.
 CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ud800-\udfff\ufeff"
+    "\U000e0000-\U000e007f]"
 )
 
 

@@ -240,3 +240,52 @@ def test_files_with_odd_names_are_aligned(
     status, rows = run("--numbers")
     assert status == 0
     assert {row[3] for row in rows} == {shown}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "matched"),
+    [
+        ("cafe\u0301.txt", "café.txt", ["café.txt"]),
+        ("b/cafe\u0301.txt.GZ", "b/café.txt", ["b/café.txt"]),
+        ("a.txt", "a.TXT", ["a.txt"]),
+        ("a.txt.gz", "a.md", ["a.txt"]),
+        ("a", "a.txt", ["a"]),
+        ("a.txt a.md", "a.md a.html", ["a.md", "a.txt"]),
+        ("a.txt a.md", "a.html", []),  # which of them is not guessed
+        ("b/a.txt", "c/a.txt", []),
+        ("a.txt Thumbs.db .DS_Store", "a.txt Thumbs.db ._a.txt", ["a.txt"]),
+    ],
+)
+def test_documents_match_by_normalised_name_and_then_by_stem(
+    ours: str, theirs: str, matched: list[str], tmp_path: Path
+) -> None:
+    for side, names, lines in (("en", ours, SOURCES), ("gn", theirs, TARGETS)):
+        for name in names.split():
+            if name.lower().endswith(".gz"):
+                (tmp_path / side / name).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / side / name).write_bytes(gzip.compress("\n".join(lines).encode()))
+            else:
+                write(tmp_path / side, name, lines)
+    if not matched:
+        with pytest.raises(DataError, match="no file has the same name in both"):
+            read_folders(tmp_path / "en", tmp_path / "gn")
+        return
+    found = read_folders(tmp_path / "en", tmp_path / "gn")
+    assert [*found.pairs] == matched
+    assert all(pair[0].sentences[0] == SOURCES[0] for pair in found.pairs.values())
+    assert found.unmatched == ([], [])
+
+
+def test_litter_is_passed_over_and_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    for side, lines in (("en", SOURCES), ("gn", TARGETS)):
+        write(tmp_path / side, "a.txt", lines)
+        for name in (".DS_Store", "._a.txt", "b/Thumbs.db", "desktop.ini", "__MACOSX/a.txt"):
+            (tmp_path / side / name).parent.mkdir(exist_ok=True)
+            (tmp_path / side / name).write_bytes(b"\0\xff")
+    assert [*read_folders(tmp_path / "en", tmp_path / "gn").pairs] == ["a.txt"]
+    said = [record.getMessage() for record in caplog.records if "passed over" in record.getMessage()]
+    assert said == [
+        f"{tmp_path / side}: passed over 5 files that are no documents: .DS_Store, ._a.txt, __MACOSX/a.txt, ..."
+        for side in ("en", "gn")
+    ]

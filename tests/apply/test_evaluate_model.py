@@ -142,3 +142,9 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
         error = CliRunner().invoke(app, ["evaluate", *given]).exception
         assert isinstance(error, ConfigError)
         assert message in str(error)
+
+
+def test_a_name_breaks_no_table() -> None:
+    estimate = evaluation.Estimate(50.0, 40.0, 60.0)
+    row = evaluation.Row("a|b", "model", "P@1 both", estimate, None, 10)
+    assert evaluation.table([row]).splitlines()[2].startswith("| a\\|b | P@1 both |")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,10 @@ PACKINGS: dict[str, Pack] = {
         zstandard.ZstdCompressor().compress(part) for part in (data[:9], data[9:])
     ),
 }
-SENTENCES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"))
+# A byte order mark at the start of a cell is no part of a sentence.
+SENTENCES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r")).map(
+    lambda text: text.lstrip("\ufeff")
+)
 
 
 @pytest.mark.parametrize("pack", PACKINGS.values(), ids=PACKINGS)
@@ -111,7 +115,8 @@ def test_lines_do_not_depend_on_where_chunks_end(text: str, size: int) -> None:
     data = text.encode()
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     lines = text.replace("\r\n", "\n").split("\n")
-    assert list(decoded(chunks, "text")) == (lines if lines[-1] else lines[:-1])
+    lines = ["\t".join(cell.removeprefix("\ufeff") for cell in line.split("\t")) for line in lines]
+    assert list(decoded(chunks, "text")) == (lines if text and not text.endswith("\n") else lines[:-1])
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
@@ -141,3 +146,61 @@ def test_json_that_python_cannot_read_is_one_line(line: str, tmp_path: Path) -> 
     (tmp_path / "lines.jsonl").write_text(f"{{}}\n{line}\n")
     with pytest.raises(DataError, match="line 2 is no JSON"):
         list(read_json(tmp_path / "lines.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufeffone\ntwo\n".encode(),
+        "\ufeffone\r\n\ufefftwo\r\n".encode(),  # two files of Notepad, one after the other
+        "one\ntwo\n".encode("utf-16"),
+        "\ufeffone\ntwo".encode("utf-16-be"),
+        "\ufeffone\ntwo".encode("utf-16-le"),
+        "one\r\ntwo\r\n".encode("utf-32"),
+        gzip.compress("\ufeffone\ntwo\n".encode("utf-16-le")),
+    ],
+)
+def test_a_byte_order_mark_is_no_text(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    assert list(read_lines(tmp_path / "a.txt")) == ["one", "two"]
+
+
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff\0")),
+    size=st.integers(1, 7),
+)
+def test_wide_text_does_not_depend_on_where_chunks_end(text: str, size: int) -> None:
+    data = text.encode("utf-16")
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert list(decoded(chunks, "text")) == list(decoded([text.encode()], "text"))
+
+
+def test_half_a_wide_character_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("one\n".encode("utf-16") + b"\x00")
+    with pytest.raises(DataError, match=r"a\.txt begins as UTF-16 and is not"):
+        list(read_lines(tmp_path / "a.txt"))
+
+
+def test_a_document_of_an_office_is_no_text_of_latin1(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"PK\x03\x04\x14\0word/document.xml\xff")
+    with pytest.raises(DataError, match=r"a\.txt is an Office file: save it as text"):
+        list(read_lines(tmp_path / "a.txt"))
+    (tmp_path / "a.txt").write_bytes(b"one\ncaf\xe9\n")
+    with pytest.raises(
+        DataError, match=r"line 2 is not UTF-8 .*: correct it, or convert .* no line of a text is left"
+    ):
+        list(read_lines(tmp_path / "a.txt"))
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", [Terminal, StringIO])
+def test_a_terminal_gets_no_control_characters(kind: type[StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["0.5\t\x1b]0;title\x07a\u202eb\x00", "plain ä\n<p>"]
+    monkeypatch.setattr("sys.stdout", out := kind())
+    write_lines(Path("-"), lines)
+    escaped = ["0.5\t\\x1b]0;title\\x07a\\u202eb\\x00", "plain ä\n<p>"]
+    assert out.getvalue() == "\n".join(escaped if kind is Terminal else lines) + "\n"

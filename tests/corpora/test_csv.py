@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from orthoglot.errors import DataError
 from orthoglot.formats.kinds.local import LocalSettings
 from orthoglot.formats.sources import parsed, read_source
-from orthoglot.text.bitext import read_table
+from orthoglot.text.tables import read_table
 
 
 def corpus(folder: Path, *files: str, **values: Any) -> LocalSettings:

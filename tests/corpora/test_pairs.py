@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.pairs import Pairs, read, write_rows
-from orthoglot.text.bitext import LeftOut, read_json
+from orthoglot.formats.sources import read_source, source_of, write_bad_rows
+from orthoglot.text.bitext import LeftOut, SentencePair, read_json
 from orthoglot.text.messages import plain
 
 NAMED = "margin\tsource\ttarget\n1.5\tone\teins\n1.2\ttwo\tzwei\n"
@@ -281,7 +284,11 @@ def test_large_memories_are_cut_where_the_parts_of_the_file_end(tmp_path: Path) 
         ("b.tmx", "TMX names its languages: give --source-language and --target-language"),
         ("b.xliff", "pairs are written as .tsv, .jsonl or .tmx, not as .xliff"),
         ("b.csv.gz", "not as .csv"),
-        ("b.jsonl", "two columns have the name x, which JSON lines cannot say"),
+        ("b.XLSX", "written as .tsv, .jsonl or .tmx, not as .xlsx"),
+        ("b.json", "not as .json"),
+        ("b.en-de", "not as .en-de"),
+        ("B.TMX.GZ", "TMX names its languages"),
+        ("b.JSONL", "two columns have the name x, which JSON lines cannot say"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_work(name: str, message: str, tmp_path: Path) -> None:
@@ -346,3 +353,302 @@ def clean(text: str) -> str:
     """By the definition of a character in XML 1.0, section 2.2."""
     ranges = (0x9, 0xA), (0xD, 0xD), (0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF)
     return "".join(sign if any(low <= ord(sign) <= high for low, high in ranges) else " " for sign in text)
+
+
+XLIFF = '<xliff version="1.2"><file source-language="en" target-language="de"><body>{}</body></file></xliff>'.format(
+    "".join(
+        f"<trans-unit><source>{source}</source><target>{target}</target></trans-unit>"
+        for source, target in PAIRS
+    )
+)
+PREFIXED = XLIFF.replace("<xliff", "<x:xliff xmlns:x='urn:x'").replace("</x", "</x:x")
+TMX = '<?xml version="1.0"?>\n<tmx version="1.4"><header srclang="en"/><body>{}</body></tmx>'.format(
+    "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de"><seg>{target}</seg></tuv></tu>'
+        for source, target in PAIRS
+    )
+)
+PO = 'msgid ""\nmsgstr "Language: de\\n"\n\n' + "".join(f'msgid "{a}"\nmsgstr "{b}"\n\n' for a, b in PAIRS)
+CSV = "source,target\none,eins\ntwo,zwei\n"
+LINES = "".join(json.dumps(dict(zip(("source", "target"), pair, strict=True))) + "\n" for pair in PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("A.TMX", TMX),
+        ("A.Tmx.GZ", TMX),
+        ("a.sdlxliff", XLIFF),
+        ("a.mqxliff", XLIFF),
+        ("a.MXLIFF", XLIFF),
+        ("A.XLF.Gz", XLIFF),
+        ("PO.PO", PO),
+        ("T.TSV", CSV.replace(",", "\t")),
+        ("T.CSV", CSV),
+        ("T.CSV.GZ", CSV),
+        ("T.JSONL", LINES),
+        # What no name says.
+        ("memory.xml", TMX),
+        ("memory.tsv", TMX),
+        (
+            "memory.txt",
+            "\ufeff<!-- of a tool -->\n"
+            + XLIFF.replace("<xliff", "<x:xliff xmlns:x='urn:x'").replace("</x", "</x:x"),
+        ),
+        ("messages.txt", PO),
+        ("pairs.txt", LINES),
+        ("pairs.csv", LINES),
+        ("packed.tmx", gzip.compress(TMX.encode())),
+        ("wide", TMX.encode("utf-16")),
+    ],
+)
+def test_a_file_is_what_its_content_or_its_name_in_any_case_says(
+    name: str, content: str | bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    data = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
+    assert read([path], ("en", "de")).pairs == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tmx", b"PK\x03\x04\x14\0[Content_Types].xml", "a.tmx is an Office file: save it as text"),
+        ("a.xlsx", b"PK\x03\x04\x14\0\0\0xl/workbook.xml", "a.xlsx is an Office file"),
+        ("a.ods", b"PK\x03\x04\x14\0mimetypeapplication/vnd.oasis", "a.ods is an Office file"),
+        ("a.mqxlz", b"PK\x03\x04\x14\0document.mqxliff", "is a zip archive: unpack it"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "is an Office file"),
+        ("a.sdltm", b"SQLite format 3\0", "is an SQLite database, as Trados has .*: export it as TMX"),
+        ("a.txt", b"%PDF-1.7\n", "is a PDF"),
+        ("a.tmx", b"<!DOCTYPE html><html>", "is a web page; if it was downloaded"),
+        ("a.xml", b'<?xml version="1.0"?><!DOCTYPE TS><TS version="2">', "is XML of another form"),
+        ("a.po", gzip.compress(PO.encode()), "a.po: unpack it"),
+        (
+            "a.json",
+            b'[\n{"source": "a", "target": "b"}]',
+            "a.json: one value in JSON; write an object on each line",
+        ),
+    ],
+)
+def test_what_holds_no_pairs_is_named(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((ConfigError, DataError), match=message) as caught:
+        read([tmp_path / name], ("en", "de"))
+    assert "UTF-8" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "source;target\r\none;eins\r\ntwo;zwei\r\n",
+        "sep=;\r\nsource;target\r\none;eins\r\ntwo;zwei\r\n",
+        '"sep=|"\nsource|target\none|eins\ntwo|zwei\n',
+        "source\ttarget\none\teins\ntwo\tzwei\n",
+        "one;eins\ntwo;zwei\n",
+        '"source";"target"\n"one";"eins"\n"two";"zwei"\n',
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_separator_of_csv_is_found(content: str, encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content.encode(encoding))
+    assert read([path]).pairs == PAIRS
+    assert read([path], columns=[2, 1] if "source" not in content else ["target", "source"]).pairs == [
+        pair[::-1] for pair in PAIRS
+    ]
+
+
+def test_a_comma_in_a_sentence_is_no_separator(tmp_path: Path) -> None:
+    pairs = [("Yes, of course, sir.", "Ja, gewiss."), ("No, sir.", "Nein, der Herr, nein."), ("So.", "So.")]
+    lines = [";".join(pair) for pair in pairs]
+    for head in ([], ["source;target"]):
+        (tmp_path / "a.csv").write_text("\n".join([*head, *lines]))
+        assert read([tmp_path / "a.csv"]).pairs == pairs
+
+
+def test_lines_of_json_come_back_as_they_were(tmp_path: Path) -> None:
+    line = {
+        "n": None,
+        "id": 7,
+        "source": "one",
+        "x": 0.1 + 0.2,
+        "target": "eins",
+        "list": [1, "ä"],
+        "ok": True,
+    }
+    text = "\ufeff" + json.dumps(line, ensure_ascii=False) + "\n"
+    (tmp_path / "a.jsonl").write_text(text)
+    pairs = read([tmp_path / "a.jsonl"])
+    pairs.write(tmp_path / "b.jsonl", ("score",), [(0, (0.5,))])
+    assert json.loads((tmp_path / "b.jsonl").read_text()) == line | {"score": 0.5}
+    assert read([tmp_path / "b.jsonl"]).pairs == [("one", "eins")]
+    assert write(pairs, tmp_path / "b.tsv", 0).read_text().splitlines()[1].split("\t") == [
+        "",
+        "7",
+        "one",
+        "0.30000000000000004",
+        "eins",
+        '[1, "ä"]',
+        "true",
+    ]
+
+
+def test_opus_has_texts_by_language(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        "".join(json.dumps({"id": 1, "translation": {"en": a, "de": b}}) + "\n" for a, b in PAIRS)
+    )
+    found = read([path])
+    assert (found.pairs, found.languages, found.names) == (PAIRS, ("en", "de"), ["id", "en", "de"])
+    turned = read([path], ("de", None))
+    assert (turned.pairs, turned.languages) == ([pair[::-1] for pair in PAIRS], ("de", "en"))
+    assert [*read_source(source_of("a", [str(path)]), "de", "en")] == turned.pairs
+    with pytest.raises(ConfigError, match="--source-language and --target-language; it has en, de"):
+        read([path], ("en", "fr"))
+    path.write_text('{"english": "one", "german": "eins"}\n')
+    with pytest.raises(DataError, match=r"has the keys english, german, not source and target; .* --columns"):
+        read([path])
+    assert read([path], columns=["english", "german"]).pairs == PAIRS[:1]
+
+
+GOOD = 300
+BAD = {
+    "a.tsv": (b"one\teins\n", b"one\ttwo\tthree\n", "has 3 columns, not 2"),
+    "b.tsv": (b"one\teins\n", b"no tab\n", "has 1 columns, not 2"),
+    "c.tsv": (b"one\teins\n", b"caf\xe9\tKaffee\n", "is not UTF-8"),
+    "d.tsv": (b"one\teins\n", b"a\0b\teins\n", "has a NUL character"),
+    "a.csv": (b"one,eins\n", b'"one",two,three\n', "has 3 columns, not 2"),
+    "b.csv": (b"one,eins\n", b"caf\xe9,Kaffee\n", "is not UTF-8"),
+    "c.csv": (b"one,eins\n", b"\n", "has 0 columns, not 2"),
+    "a.jsonl": (b'{"source": "one", "target": "eins"}\n', b'{"source": "one", "tar\n', "is no JSON"),
+    "b.jsonl": (b'{"source": "one", "target": "eins"}\n', b'{"source": "one"}\n', "has the keys source, not"),
+    "c.jsonl": (
+        b'{"source": "one", "target": "eins"}\n',
+        b'{"source": "one", "target": 7}\n',
+        "has no text under",
+    ),
+    "d.jsonl": (
+        b'{"source": "one", "target": "eins"}\n',
+        b'{"source": "\\ud800", "target": "x"}\n',
+        "has half a char",
+    ),
+    "e.jsonl": (
+        b'{"source": "one", "target": "eins"}\n',
+        b'{"source": "\\u0000", "target": "x"}\n',
+        "has a NUL",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("place", [0, 150, GOOD])
+def test_a_bad_row_is_counted_written_and_left_out(
+    name: str, place: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, bad, fault = BAD[name]
+    rows = [good] * GOOD
+    rows.insert(place, bad)
+    path, rest = tmp_path / name, tmp_path / "rest"
+    path.write_bytes(b"".join(rows))
+    if place == 0 and name == "b.jsonl":
+        return  # the first line says which keys there are
+    found = read([path], bad=rest)
+    assert found.pairs == PAIRS[:1] * GOOD
+    assert f"1 of {GOOD + 1} rows are bad and left out: line {place + 1} {fault}" in caplog.text
+    text, line, written, content = rest.read_bytes().split(b"\t", 3)
+    assert (text, line) == (os.fsencode(path), b"%d" % (place + 1))
+    assert fault in written.decode()
+    if not fault.startswith(("has a NUL", "has 0")):
+        assert content == bad
+    # As `fit` reads it.
+    items = [*read_source(source_of("a", [str(path)]), "en", "de")]
+    assert [item for item in items if isinstance(item, SentencePair)] == found.pairs
+    assert [item.reason for item in items if isinstance(item, LeftOut)] == ["bad_row"]
+    write_bad_rows(tmp_path / "again", [(source_of(str(path), [str(path)]), "en", "de")])
+    assert (tmp_path / "again").read_bytes().split(b"\t")[:2] == [os.fsencode(path), line]
+
+
+def test_many_bad_rows_stop_with_the_first_three(tmp_path: Path) -> None:
+    path, rest = tmp_path / "a.tsv", tmp_path / "rest"
+    rows = ["one\teins\n"] * 495
+    for place in (7, 90, 91, 300, 400):
+        rows.insert(place, "no tab\n")
+    path.write_text("".join(rows))
+    assert len(read([path]).pairs) == 495  # one in a hundred
+    path.write_text("".join(rows[1:]))
+    message = "5 of 499 rows are bad, more than one in 100: line 7 has .*; line 90 has .*; line 91 has [^;]*$"
+    with pytest.raises(DataError, match=message):
+        read([path], bad=rest)
+    assert len(rest.read_bytes().splitlines()) == 5
+    with pytest.raises(DataError, match=message):
+        list(read_source(source_of("a", [str(path)]), "en", "de"))
+
+
+def test_a_byte_in_one_of_two_files_shifts_no_line(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.en", tmp_path / "a.de"
+    source.write_bytes(b"\xef\xbb\xbf" + b"one\n" * 150 + b"caf\xe9\n" + b"two\n" * 150)
+    target.write_bytes(b"eins\n" * 150 + b"Kaffee\n" + b"zwei\n" * 150)
+    assert read([source, target], bad=tmp_path / "bad").pairs == PAIRS[:1] * 150 + PAIRS[1:] * 150
+    _, line, fault, content = (tmp_path / "bad").read_bytes().split(b"\t", 3)
+    assert (line, content) == (b"151", b"caf\xe9\tKaffee\n")
+    assert f"is not UTF-8 (unexpected end of data) in {source}" == fault.decode()
+
+
+def test_a_nul_in_a_catalogue_makes_no_pair(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    entries = [f'msgid "{number}"\nmsgstr "{number}"\n' for number in range(1, 300)]
+    (tmp_path / "a.po").write_text("\n".join([*entries, 'msgid "a\0b"\nmsgstr "c"\n']))
+    assert len(read([tmp_path / "a.po"], ("en", "de"), bad=tmp_path / "bad").pairs) == 299
+    assert "1 of 300 rows are bad and left out: line 300 has a NUL character" in caplog.text
+    assert (tmp_path / "bad").read_bytes().endswith(b"has a NUL character\ta\0b\tc\n")
+    (tmp_path / "a.en").write_text("one\n" * 200 + "t\0wo\n")
+    (tmp_path / "a.de").write_text("eins\n" * 200 + "zwei\n")
+    files = [tmp_path / "a.en", tmp_path / "a.de"]
+    assert read(files).pairs == PAIRS[:1] * 200
+    # What is prepared is cleaned: the character is a space there.
+    assert len([*read_source(source_of("a", [*map(str, files)]), "en", "de")]) == 201
+
+
+def test_two_tables_are_bad_together(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n" + "1,one\n" * 300 + "2,two,2\n")
+    (tmp_path / "b.csv").write_text("text,id\n" + "eins,1\n" * 301)
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert read(files, columns=["text"]).pairs == PAIRS[:1] * 300
+
+
+def test_a_line_break_in_a_sentence_is_a_space_for_the_encoder(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    (tmp_path / "a.csv").write_text('source,target\n"a \r\n b\n\nc",eins\ntwo,"zwei\n"\n')
+    found = read([tmp_path / "a.csv"])
+    assert found.pairs == [("a b c", "eins"), ("two", "zwei")]
+    assert "2 pairs have line breaks" in caplog.text
+    write(found, tmp_path / "b.jsonl", 0)
+    assert json.loads((tmp_path / "b.jsonl").read_text())["source"] == "a \n b\n\nc"
+
+
+@pytest.mark.parametrize("name", ["b", "b.txt", "B.TSV", "B.JSONL.GZ", "B.TMX"])
+def test_an_output_has_the_form_of_its_name_in_any_case(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("one\teins\ntwo\tzwei\n")
+    output = write(read([tmp_path / "a.tsv"], ("en", "de")), tmp_path / name, 0, 1)
+    content = output.read_bytes()
+    content = gzip.decompress(content) if name.endswith(".GZ") else content
+    assert content[:4] == {"B.JSONL.GZ": b'{"so', "B.TMX": b"<?xm"}.get(name, b"one\t")
+    assert read([output]).pairs == PAIRS
+
+
+def test_formulas_are_text_for_a_spreadsheet_if_asked(tmp_path: Path) -> None:
+    cells = ["=1+1", "+A1", "-2+3", "@SUM(A1)", "\tx", "\uff1dx", "plain", "-", "-0.5", "+3", "'=", "a=b"]
+    rows = [[cell, -0.5, cell] for cell in cells]
+    for safe in (False, True):
+        output = tmp_path / "a.tsv"
+        write_rows(
+            output, ["source", "score", "target"], rows, languages=(None, None), places=(0, 2), safe=safe
+        )
+        written = [line.split("\t") for line in output.read_text().splitlines()[1:]]
+        quoted = {*cells[:6], "-"} if safe else set()
+        assert [row[0] for row in written] == [
+            ("'" if cell in quoted else "") + cell.replace("\t", " ") for cell in cells
+        ]
+        assert {row[1] for row in written} == {"-0.500000"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError, DataError, printable
 
 if TYPE_CHECKING:
     from orthoglot.formats.base import Source
@@ -42,7 +42,7 @@ def texts_by_pair(
     for text, pair in zip(bitext, pairs, strict=True):
         parse_pair(pair)
         paths = [text] if Path(text).is_file() else text.split(",")
-        found = source_of(",".join(Path(path).name for path in paths), paths, columns)
+        found = source_of(printable(",".join(Path(path).name for path in paths)), paths, columns)
         if missing := [path for path in paths if path != "-" and not Path(path).exists()]:
             raise DataError(f"{missing[0]} does not exist")
         if "-" in paths and standard_input:

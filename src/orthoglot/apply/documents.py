@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 
@@ -17,7 +19,10 @@ from orthoglot.text.bitext import read_lines
 from orthoglot.text.sentences import joined, paragraphs, split
 
 PACKED = (".gz", ".zst")
+# What Windows and macOS put into folders, besides names that begin with a dot.
+LITTER = ("thumbs.db", "desktop.ini", "ehthumbs.db", "$recycle.bin", "system volume information", "__macosx")
 MATCHING = 0.95  # docs/results/alignment.md#paragraphs
+logger = logging.getLogger(__name__)
 
 
 class Document(NamedTuple):
@@ -47,7 +52,7 @@ class Folders(NamedTuple):
     """The documents of two folders.
 
     Attributes:
-        pairs: source and target by name; both have text.
+        pairs: source and target by the name of the source; both have text.
         unmatched: names that only the source folder has, and those that only the target folder has.
         empty: names that both have, without text on one side or both.
     """
@@ -62,7 +67,9 @@ def read_folders(
 ) -> Folders:
     """Read the documents of two folders and the folders in them, in the order of their names.
 
-    A name is the path within the folder without .gz or .zst; a file or folder that starts with a dot is left out.
+    A name is the path within the folder without .gz or .zst, in Unicode's NFC, as macOS and Linux write é in two ways.
+    Names that only one folder has match if they differ in the ending alone (a.txt, a.TXT, a.md) and no other name does.
+    A file or folder that starts with a dot, or that an operating system made, is passed over; a log line says which.
 
     Args:
         source: a folder of texts, a sentence per line; lines without text are between paragraphs.
@@ -72,17 +79,22 @@ def read_folders(
         DataError: two files of a folder have one name; no document is in both folders, or none with text in both.
     """
     files = _files(source), _files(target)
+    partners = _partners(files[0], files[1])
     pairs, empty = {}, []
-    for name in sorted(files[0].keys() & files[1].keys()):
-        sides = _document(files[0][name], languages[0]), _document(files[1][name], languages[1])
+    for name, partner in sorted(partners.items()):
+        sides = _document(files[0][name], languages[0]), _document(files[1][partner], languages[1])
         if all(side.sentences for side in sides):
             pairs[name] = sides
         else:
             empty.append(name)
     if not pairs:
-        fault = "no document has text on both sides" if empty else "no file has the same name in both"
+        fault = (
+            "no document has text on both sides"
+            if empty
+            else "no file has the same name in both, up to its ending"
+        )
         raise DataError(f"{source} and {target}: {fault}")
-    only = sorted(files[0].keys() - files[1].keys()), sorted(files[1].keys() - files[0].keys())
+    only = sorted(files[0].keys() - {*partners}), sorted(files[1].keys() - {*partners.values()})
     return Folders(pairs, only, empty)
 
 
@@ -150,15 +162,39 @@ def printable(name: str) -> str:
 
 def _files(folder: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
+    litter: list[str] = []
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
-        if not path.is_file() or any(part.startswith(".") for part in place.parts):
+        if not path.is_file():
             continue
-        name = str(place.with_suffix("") if place.suffix in PACKED else place)
+        if any(part.startswith(".") or part.lower() in LITTER for part in place.parts):
+            litter.append(str(place))
+            continue
+        name = normalize("NFC", str(place.with_suffix("") if place.suffix.lower() in PACKED else place))
         if name in files:
             raise DataError(f"{printable(str(files[name]))} and {printable(str(path))} have one name")
         files[name] = path
+    if litter:
+        some = ", ".join(litter[:3]) + ", ..." * (len(litter) > 3)
+        logger.info("%s: passed over %d files that are no documents: %s", folder, len(litter), some)
     return files
+
+
+def _partners(source: Collection[str], target: Collection[str]) -> dict[str, str]:
+    """The target's name of each document of the source that has one: the same, or one with another ending."""
+    partners = {name: name for name in source if name in target}
+    stems: list[dict[str, list[str]]] = []
+    for names in (source, target):
+        by_stem: dict[str, list[str]] = {}
+        for name in names:
+            if name not in partners:
+                by_stem.setdefault(str(PurePath(name).with_suffix("")), []).append(name)
+        stems.append(by_stem)
+    for stem, ours in stems[0].items():
+        theirs = stems[1].get(stem, [])
+        if len(ours) == len(theirs) == 1:
+            partners[ours[0]] = theirs[0]
+    return partners
 
 
 def _document(path: Path, language: str | None) -> Document:

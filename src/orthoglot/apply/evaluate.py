@@ -13,7 +13,7 @@ import numpy as np
 from orthoglot.apply.estimator import Decomposer
 from orthoglot.apply.measure import FEW
 from orthoglot.apply.model import Model
-from orthoglot.errors import DataError
+from orthoglot.errors import DataError, printable
 from orthoglot.formats.pairs import Languages
 from orthoglot.formats.pairs import read as read_pairs
 from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
@@ -105,7 +105,7 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
         )
     if len(rows) < FEW:
         logger.warning("%s: %d pairs are few: the intervals are rough", path, len(rows))
-    return Benchmark(path.name, [row[0] for row in rows], [row[1] for row in rows], gold)
+    return Benchmark(printable(path.name), [row[0] for row in rows], [row[1] for row in rows], gold)
 
 
 def evaluate(
@@ -260,5 +260,6 @@ def table(rows: Sequence[Row]) -> str:
     for row in rows:
         value = "{:.1f} [{:.1f}, {:.1f}]".format(*row.score)
         gain = "" if row.minus_original is None else "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row.minus_original)
-        lines.append(f"| {row.benchmark} | {row.measure} | {row.vectors} | {value} | {gain} | {row.n} |")
+        name = row.benchmark.replace("|", "\\|")
+        lines.append(f"| {name} | {row.measure} | {row.vectors} | {value} | {gain} | {row.n} |")
     return "\n".join(lines)

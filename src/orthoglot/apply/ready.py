@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from platformdirs import user_data_path
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -29,6 +28,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.file_lock import locked
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
+from orthoglot.user_folders import user_folder, user_place
 
 NAME, METHOD = "small", "plda"
 FILE = Path(__file__).with_suffix(".safetensors")
@@ -126,9 +126,13 @@ def get(folder: Path) -> Ready:
     return ready
 
 
-def usual_folder() -> Path:
-    """Where `get` puts the model if nobody says otherwise."""
-    return user_data_path("orthoglot") / NAME
+def usual_folder(instead: str) -> Path:
+    """Where `get` puts the model if nobody says otherwise; `instead` is what to do where that cannot be.
+
+    Raises:
+        ConfigError: see `user_folder`.
+    """
+    return user_folder("data", instead) / NAME
 
 
 def default() -> Path:
@@ -138,14 +142,17 @@ def default() -> Path:
     installed. Commands of a pipe wait for each other.
 
     Raises:
-        ConfigError: it is absent, and so is the package.
+        ConfigError: it is absent, and so is the package; or the user has no folder for it.
     """
-    folder = usual_folder()
-    if not _is_current(folder):
-        with locked(folder.with_name(f"{NAME}.lock"), folder):
-            if not _is_current(folder):
-                _check_package()
-                get(folder)
+    folder = user_place("data", "give --model") / NAME
+    # As where the home folder may only be read.
+    if _is_current(folder):
+        return folder
+    folder = usual_folder("give --model")
+    with locked(folder.with_name(f"{NAME}.lock"), folder):
+        if not _is_current(folder):
+            _check_package()
+            get(folder)
     return folder
 
 

@@ -15,8 +15,9 @@ from pydantic import Field, model_validator
 from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, graded_pair, read_tables
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings, Whole
-from orthoglot.text.bitext import places_of, read_table, write_pairs
+from orthoglot.text.bitext import write_pairs
 from orthoglot.text.patterns import MINI, by_name, filled
+from orthoglot.text.tables import places_of, read_table
 
 
 class Columns(Settings):

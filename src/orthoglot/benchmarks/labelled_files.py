@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from orthoglot.benchmarks.labelled_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import places_of, read_json, read_table
+from orthoglot.text.bitext import read_json
 from orthoglot.text.splitting import SplitSettings, split_of
+from orthoglot.text.tables import places_of, read_table
 from orthoglot.text.xml_memory import child, elements
 
 # Stars of a review; three say neither.

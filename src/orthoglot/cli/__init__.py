@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module, metadata
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -78,6 +79,10 @@ class _Printable(logging.Formatter):
 
 def main() -> None:
     """Run the command line; a known failure is one line on standard error and a non-zero exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Whatever the locale says: text in all languages goes out, and what is read back is UTF-8.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(_Printable("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
     logging.basicConfig(level=logging.INFO, handlers=[lines])

@@ -30,6 +30,7 @@ def align(
         bool, typer.Option("--split", help="a line is a paragraph: split it as orthoglot split does")
     ] = False,
     numbers: options.Numbers = False,
+    safe_csv: options.SafeCsv = False,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -102,7 +103,8 @@ def align(
                     paired = [paired[0] + link.a, paired[1] + link.b]
                 meter.add()
         names = [*COLUMNS, *(["document", "source_line", "target_line"] if numbers else [])]
-        write_rows(output, names, (row[: len(names)] for row in rows), languages=languages, places=(1, 2))
+        cells = (row[: len(names)] for row in rows)
+        write_rows(output, names, cells, languages=languages, places=(1, 2), safe=safe_csv)
         summary: dict[str, Any] = {
             "documents": len(folders.pairs),
             "empty": [*map(printable, folders.empty)],
@@ -134,4 +136,4 @@ def align(
     if not_matching:
         without += f"; paragraphs do not match in {len(not_matching)} of {len(folders.pairs)} documents"
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
-    typer.echo(f"{len(rows)} pairs: {output}{without}{about}", err=True)
+    options.say(f"{len(rows)} pairs: {output}{without}{about}")

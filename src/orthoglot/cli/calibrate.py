@@ -38,12 +38,13 @@ def calibrate(
     checkpoint: Annotated[
         Path | None, typer.Option(help="keep the vectors of --among here, for orthoglot mine --checkpoint")
     ] = None,
+    bad: options.Bad = None,
 ) -> None:
     """Learn a threshold for mining.
 
     Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json
     """
-    options.check_outputs(output)
+    options.check_outputs(output, bad)
     options.check_model(model)
     from orthoglot.apply.arguments import check_between_0_and_1
 
@@ -52,7 +53,7 @@ def calibrate(
     from orthoglot.formats.pairs import read
     from orthoglot.text.bitext import read_lines, write_lines
 
-    pairs = read(files, (source_language, target_language), options.columns_of(columns))
+    pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     from orthoglot.apply import calibrate as calibration
     from orthoglot.apply.mine import distinct, side_vectors
 
@@ -96,4 +97,4 @@ def calibrate(
         )
     )
     about = f"{output}: threshold {learnt.threshold:.4f}. Expected, from halves of the pairs that it was not learnt on"
-    typer.echo(f"{about}: {', '.join(shown)}", err=True)
+    options.say(f"{about}: {', '.join(shown)}")

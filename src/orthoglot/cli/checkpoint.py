@@ -79,7 +79,7 @@ def checkpoint(
         from_hub(cast("HubSettings", settings), name, output)
     else:
         from_folder(settings, name, Path(source), output)
-    typer.echo(f"{output}: encoder {name}, {settings.licence}", err=True)
+    options.say(f"{output}: encoder {name}, {settings.licence}")
 
 
 def _released(settings: EmsSettings, name: str, file: Path | None, source: str, output: Path) -> None:
@@ -98,7 +98,7 @@ def _released(settings: EmsSettings, name: str, file: Path | None, source: str, 
         raise ConfigError(f"encoder {name}: name its FILE; {HINT}")
     with building(output) as partial:
         convert(file, settings.network, name, partial)
-    typer.echo(f"{output}: encoder {name}, {LICENCE}", err=True)
+    options.say(f"{output}: encoder {name}, {LICENCE}")
 
 
 def _check_new(output: Path) -> None:

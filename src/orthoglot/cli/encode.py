@@ -94,4 +94,4 @@ def encode(
         facts |= {"scale": SCALE} if dtype == "int8" else {}
         write_summary(output, facts | {"model": opened.model.identity})
     blank = f", {content.blank} of them blank" if content.blank else ""
-    typer.echo(f"{shape[0]} x {shape[1]} vectors{blank}: {output}", err=True)
+    options.say(f"{shape[0]} x {shape[1]} vectors{blank}: {output}")

@@ -75,7 +75,7 @@ def evaluate(
     else:
         write_lines(output, [evaluation.table(rows)])
     if output != options.STANDARD:
-        typer.echo(f"{len(rows)} rows: {output}", err=True)
+        options.say(f"{len(rows)} rows: {output}")
 
 
 def _content(row: Row) -> dict[str, Any]:

@@ -64,7 +64,6 @@ def explore(
     codes = sorted({*pool.languages})
     named = f" ({', '.join(codes)})" if len(codes) <= 10 else ""
     size = f"{len(page.encode()) / 1e6:,.2f} MB"
-    typer.echo(
-        f"{len(pool.sentences)} sentences in {len(codes)} languages{named}{translations}: {output}, {size}",
-        err=True,
+    options.say(
+        f"{len(pool.sentences)} sentences in {len(codes)} languages{named}{translations}: {output}, {size}"
     )

@@ -41,6 +41,4 @@ def export(
     from orthoglot.apply.export import export as exporting
 
     off = exporting(model, output, part=part, language=language, licence=licence, records=records)
-    typer.echo(
-        f"{output}: differs from orthoglot's own vectors by at most {off:.1e} of their length", err=True
-    )
+    options.say(f"{output}: differs from orthoglot's own vectors by at most {off:.1e} of their length")

@@ -77,6 +77,8 @@ def filter(
     threads: options.Threads = None,
     identify: options.Identify = True,
     as_json: options.AsJson = False,
+    bad: options.Bad = None,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Keep translations that score well.
 
@@ -91,13 +93,13 @@ def filter(
         )
     if not dry_run and output is None:
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
-    options.check_outputs(output, rejected)
+    options.check_outputs(output, rejected, bad)
     options.check_model(model)
     from orthoglot.formats.pairs import listed, read
 
     if not dry_run and (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
-    pairs = read(files, (source_language, target_language), options.columns_of(columns))
+    pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     for path in (output, rejected):
         if path is not None:
             pairs.check_output(path)
@@ -132,9 +134,11 @@ def filter(
         _mark_near_duplicates(pairs, every, near_duplicates, reasons)
     if rejected is not None:
         dropped = ((number, (every[number].score, reason)) for number, reason in enumerate(reasons) if reason)
-        pairs.write(rejected, ("score", "reason"), dropped, others="reason")
+        pairs.write(rejected, ("score", "reason"), dropped, others="reason", safe=safe_csv)
     assert output is not None
-    pairs.write(output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason))
+    pairs.write(
+        output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason), safe=safe_csv
+    )
     counts = Counter(reason or "kept" for reason in reasons)
     guesses = Counter(
         scored.flag for scored, reason in zip(every, reasons, strict=True) if scored.flag and not reason

@@ -89,6 +89,7 @@ def fit(
             help="keep text and vectors here for the next method; OUTPUT.checkpoint, removed when done"
         ),
     ] = None,
+    bad: options.Bad = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a decomposer to your own bitext and measure it on a held-out part.
@@ -99,12 +100,15 @@ def fit(
 
     from orthoglot.apply.arguments import texts_by_pair
     from orthoglot.config import describe, method_named
+    from orthoglot.formats.sources import write_bad_rows
+    from orthoglot.languages import parse_pair
     from orthoglot.text.splitting import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
     if output == options.STANDARD:
         raise ConfigError("--output is a folder, which standard output cannot be")
     options.check_place(output)
+    options.check_outputs(bad)
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(
@@ -123,6 +127,8 @@ def fit(
 
     with options.vectors_folder(checkpoint, output) as work:
         texts = texts_by_pair(bitext, pair, options.columns_of(columns), work / "standard-input")
+        if bad:
+            write_bad_rows(bad, ((text, *parse_pair(code)) for code, some in texts.items() for text in some))
 
         # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
         from orthoglot.apply import fit as fitting

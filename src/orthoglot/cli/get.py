@@ -32,6 +32,6 @@ def get(
         options.check_place(output)
     from orthoglot.apply import ready
 
-    folder = output or ready.usual_folder()
+    folder = output or ready.usual_folder("give --output")
     languages = len(ready.get(folder).prior.scatter.languages)
-    typer.echo(f"{folder}: ready model {name}, fitted to free text in {languages} languages", err=True)
+    options.say(f"{folder}: ready model {name}, fitted to free text in {languages} languages")

@@ -36,6 +36,7 @@ def mine(
         typer.Option(help="file of orthoglot calibrate: its threshold, and a column with probabilities"),
     ] = None,
     numbers: options.Numbers = False,
+    safe_csv: options.SafeCsv = False,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -151,6 +152,7 @@ def mine(
             ),
             languages=languages,
             places=(1, 2),
+            safe=safe_csv,
         )
         texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
         summary = {
@@ -163,7 +165,7 @@ def mine(
         }
         mining.write_summary(output, summary)
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
-    typer.echo(f"{len(pairs.margins)} pairs: {output}{about}", err=True)
+    options.say(f"{len(pairs.margins)} pairs: {output}{about}")
 
 
 def _counts(

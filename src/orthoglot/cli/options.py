@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from orthoglot.errors import ConfigError, StoppedError
+from orthoglot.errors import ConfigError, StoppedError, printable
 from orthoglot.file_lock import locked
 
 if TYPE_CHECKING:
@@ -98,6 +98,19 @@ Columns = Annotated[
 RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")]
 PAIRS_OUTPUT = "file to write: .tsv, .jsonl or .tmx, also .gz or .zst; - for a TSV on standard output"
 PairsOutput = Annotated[Path, output(PAIRS_OUTPUT)]
+Bad = Annotated[
+    Path | None,
+    typer.Option(
+        help="file for rows that are no pairs, with text, line and fault; 1 in 100 of the rows at most"
+    ),
+]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="in a TSV put ' before cells that a spreadsheet would take for a formula, those with = + - @ first",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
 
 
@@ -275,8 +288,17 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
+def say(line: str) -> None:
+    """Print a line on standard error, with control characters, as names of files can have them, as escapes."""
+    typer.echo(printable(line), err=True)
+
+
 def print_table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> None:
-    """Print cells in columns, two blanks between them; the columns numbered in `right` end together."""
+    """Print cells in columns, two blanks between them; the columns numbered in `right` end together.
+
+    Control characters are escapes: the table is for people.
+    """
+    rows = [[*map(printable, row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     signs = [">" if place in set(right) else "<" for place in range(len(widths))]
     for row in rows:

@@ -37,6 +37,8 @@ def score(
     device: options.Device = "auto",
     threads: options.Threads = None,
     identify: options.Identify = True,
+    bad: options.Bad = None,
+    safe_csv: options.SafeCsv = False,
 ) -> None:
     """Score translations without references.
 
@@ -46,12 +48,12 @@ def score(
     A flag with a question mark is a guess. A blank line has no score. With --words, a pair also gets its quality, by
     sentences and words, and the words of each side that have no counterpart on the other.
     """
-    options.check_outputs(output, plot)
+    options.check_outputs(output, plot, bad)
     options.check_model(model)
     from orthoglot.apply.scored import Words
     from orthoglot.formats.pairs import read
 
-    pairs = read(files, (source_language, target_language), options.columns_of(columns))
+    pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     pairs.check_output(output)
     every = list(scores(pairs, model, device, threads, precision, identify, words))
     pairs.write(
@@ -65,6 +67,7 @@ def score(
         others="flag" if threshold is None else "",
         # Of an earlier run, perhaps of another model.
         without=() if words else OF_WORDS,
+        safe=safe_csv,
     )
     if plot is not None:
         from orthoglot import atomic

@@ -42,4 +42,4 @@ def split(
             total, paragraphs = total + len(paragraph), paragraphs + 1
 
     write_lines(output, lines())
-    typer.echo(f"{total} sentences of {paragraphs} paragraphs: {output}", err=True)
+    options.say(f"{total} sentences of {paragraphs} paragraphs: {output}")

@@ -76,4 +76,4 @@ def unbias(
         return found
 
     count = edit(vectors, output, column, decomposer.dim, ROWS, split)
-    typer.echo(f"{count} vectors: {output}", err=True)
+    options.say(f"{count} vectors: {output}")

@@ -1,7 +1,7 @@
 """What OPUS holds, looked up offline in the catalogue that the package opustools ships.
 
 Its table of all files (SQLite, compressed) is unpacked once; of it, the Moses archives are kept, with an index, in the
-user's cache folder: $XDG_CACHE_HOME/orthoglot, or ~/.cache/orthoglot. Nothing of opustools is imported.
+user's cache folder, see `user_folder`. Nothing of opustools is imported.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from orthoglot.fetching.opus import ENTRIES, Entry, choose
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair, spellings
+from orthoglot.user_folders import user_folder
 
 COLUMNS = ("corpus", "version", "source", "target", "alignment_pairs", "size", "latest", "url")
 # Written into a finished table; a table without it is of another form, or was not finished.
@@ -39,12 +40,11 @@ def table() -> Path:
     """The unpacked table of the installed opustools, made if it is not there or not readable.
 
     Raises:
-        OSError: the cache folder cannot be written.
+        ConfigError: the user has no cache folder that can be written to.
     """
     installed = distribution("opustools")
     packed = Path(str(installed.locate_file("opustools/opusdata.db.gz")))
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orthoglot"
-    path = home / f"opus-{installed.version}-{packed.stat().st_size}.sqlite"
+    path = user_folder("cache") / f"opus-{installed.version}-{packed.stat().st_size}.sqlite"
     if not _is_whole(path):
         _unpack(packed, path)
     return path

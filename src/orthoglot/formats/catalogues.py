@@ -14,13 +14,13 @@ import polib
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import Item, LeftOut
 from orthoglot.text.messages import plain
+from orthoglot.text.signatures import MO
 
 # Context and message.
 Key = tuple[str | None, str]
 PLURAL = re.compile(r"plural\s*=\s*([^;]+)")
 # A line of a .po file that is neither empty nor a comment.
 LINE = re.compile(r'(?P<keyword>msg\w+)?(?:\[\d+\])?\s*"(?:[^"\\]|\\.)*"')
-MAGIC = b"\xde\x12\x04\x95"  # the first bytes of a .mo file written on a little-endian machine
 GERMANIC = "n != 1"
 TEMPLATE = "EXPRESSION"  # what a new catalogue has in place of a rule
 
@@ -62,7 +62,7 @@ def opened(path: Path) -> Any:
     if not path.is_file():
         raise DataError(f"{path} does not exist")
     try:
-        if path.suffix == ".mo":
+        if path.suffix.lower() == ".mo" or _begins(path) in MO:
             _check_tables(path, path.read_bytes())
             return polib.mofile(str(path))
         catalogue = polib.pofile(str(path))
@@ -72,6 +72,11 @@ def opened(path: Path) -> Any:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error, MemoryError) as error:
         raise DataError(f"{path}: not a message catalogue that can be read ({error})") from error
+
+
+def _begins(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
 
 
 def _check_whole(path: Path, text: str) -> None:
@@ -102,7 +107,7 @@ def _check_tables(path: Path, content: bytes) -> None:
         DataError: a text would lie outside the file.
         struct.error: a table does.
     """
-    order = "<" if content[:4] == MAGIC else ">"
+    order = "<" if content[:4] == MO[0] else ">"
     count, *tables = struct.unpack_from(f"{order}3I", content, 8)
     for place in (table + 8 * number for table in tables for number in range(count)):
         length, start = struct.unpack_from(f"{order}2I", content, place)

@@ -24,9 +24,9 @@ def choose(paths: Iterable[P], language: str, names: Sequence[str] = ()) -> list
     """
     sets: dict[tuple[str, str], dict[str, dict[str, P]]] = {}
     for path in paths:
-        if path.suffix in CATALOGUES:
+        if path.suffix.lower() in CATALOGUES:
             parent, locale, domain = _place(path)
-            sets.setdefault((parent, domain), {}).setdefault(locale, {})[path.suffix] = path
+            sets.setdefault((parent, domain), {}).setdefault(locale, {})[path.suffix.lower()] = path
     chosen = []
     for _, found in sorted(sets.items()):
         ranked = [name for name in names if name in found] if names else locales(language, found)
@@ -36,7 +36,7 @@ def choose(paths: Iterable[P], language: str, names: Sequence[str] = ()) -> list
 
 def catalogues_below(folder: Path) -> list[Path]:
     """All message catalogues of a folder and its subfolders, sorted."""
-    return sorted(path for path in folder.rglob("*") if path.suffix in CATALOGUES and path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in CATALOGUES and path.is_file())
 
 
 def _place(path: PurePath) -> tuple[str, str, str]:

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats import kinds
 from orthoglot.formats.base import Source
-from orthoglot.formats.sources import PACKED, read_source, source_of
+from orthoglot.formats.sources import (
+    PACKED,
+    bad_lines,
+    read_source,
+    source_of,
+    write_bad_rows,
+)
 from orthoglot.formats.tmx_output import Cell, text_of, tmx_lines, units_kept
 from orthoglot.languages import canonical
 from orthoglot.registry import load
-from orthoglot.text.bitext import BLANK, SIDES, LeftOut, SentencePair, open_table, write_bytes, write_lines
+from orthoglot.text.bitext import BLANK, SIDES, BadRow, LeftOut, SentencePair, write_bytes, write_lines
+from orthoglot.text.tables import JsonValue, check_few, open_table
 
 Languages = tuple[str | None, str | None]
 JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
-# Forms that are read and not written: a name that ends with one is a mistake.
-NOT_WRITTEN = (".csv", ".mo", ".po", ".xlf", ".xliff")
-
+WRITTEN = (TABLE, JSON_LINES, TMX)
+# How cells begin that spreadsheets compute, or pass to other programs; a number is none of them.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+LINE_BREAK = re.compile(r"[^\S\n]*\n\s*")
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +77,8 @@ class Pairs(NamedTuple):
         chosen: Iterable[tuple[int, Sequence[Cell]]],
         others: str = "",
         without: Sequence[str] = (),
+        *,
+        safe: bool = False,
     ) -> None:
         """Write some pairs with all their columns and further ones.
 
@@ -79,6 +91,7 @@ class Pairs(NamedTuple):
             chosen: numbers of pairs from 0, and their further cells.
             others: from TMX to TMX, units that made no pair are written, too, with the reason under this name.
             without: names of columns of a table that are left out.
+            safe: see `write_rows`.
         """
         if self.memory and form_of_output(output) == TMX:
             kept: dict[int, Mapping[str, Cell]] = {}
@@ -95,6 +108,7 @@ class Pairs(NamedTuple):
             languages=self.languages,
             places=[old.index(place) for place in self.places[:2]],
             named=self.named or bool(added),
+            safe=safe,
         )
 
 
@@ -103,6 +117,7 @@ def read(
     languages: Languages = (None, None),
     columns: Sequence[str | int] = (),
     widths: Sequence[int] = (2,),
+    bad: Path | None = None,
 ) -> Pairs:
     """All pairs of a table, of two files of lines, or of a translation memory.
 
@@ -111,25 +126,37 @@ def read(
         languages: of the two sides. Those of a memory in two languages may be left out.
         columns: see `source_of`.
         widths: see `open_table`.
+        bad: file for the rows that are no pairs, see `bad_lines`; it is written before they are refused.
     Raises:
         ConfigError: see `source_of`; a memory has not two languages, or does not say which.
-        DataError: a file cannot be read, or has no pair in these languages.
+        DataError: a file cannot be read, or has no pair in these languages, or more than one row in a hundred is bad.
     """
     source = source_of(" ".join(map(str, files)), [*map(str, files)], columns)
     if source.kind in ("local", "csv") and len(files) == 1:
-        table = open_table(files[0], columns, widths)
+        table = open_table(files[0], columns, widths, languages)
         first, second, *_ = table.places
-        rows = [*table.rows]
-        pairs = [SentencePair(row[first], row[second]) for row in rows]
+        rows, faulty = [], []
+        for row in table.rows:
+            if isinstance(row, BadRow):
+                faulty.append(row)
+            else:
+                rows.append(row)
+        _report(bad, source.name, faulty, len(rows) + len(faulty))
+        if not rows:
+            raise DataError(f"{source.name}: no row has a pair")
+        pairs = _in_one_line(source.name, [SentencePair(row[first], row[second]) for row in rows])
         names = table.names or [f"column{number}" for number in range(1, len(rows[0]) + 1)]
         if not table.names:
             names[first], names[second] = SIDES
+        languages = languages[0] or table.languages[0], languages[1] or table.languages[1]
         return Pairs(pairs, languages, bool(table.names), names, rows, table.places, None, [], {})
     memory = len(files) == 1
     if memory:
         languages = _languages(source, languages)
     pairs, units, left_out = [], [], {}
-    for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "")):
+    if bad:
+        write_bad_rows(bad, [(source, languages[0] or "", languages[1] or "")], nul=False)
+    for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "", nul=False)):
         if isinstance(item, LeftOut):
             left_out[number] = item.reason
         else:
@@ -139,7 +166,25 @@ def read(
         logger.info("%s: left out %s", source.name, listed(Counter(left_out.values())))
     rewritten = files[0] if source.kind == "tmx" else None
     rows = [[*pair] for pair in pairs]
+    pairs = _in_one_line(source.name, pairs)
     return Pairs(pairs, languages, False, [*SIDES], rows, [0, 1], rewritten, units, left_out)
+
+
+def _report(output: Path | None, name: str, bad: Sequence[BadRow], total: int) -> None:
+    """Write bad rows, and refuse many of them, see `check_few`."""
+    if output:
+        write_bytes(output, bad_lines(name, bad))
+    check_few(name, bad, len(bad), total)
+
+
+def _in_one_line(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
+    """The pairs as they are encoded: each line break in a sentence, with the white space around it, is one space."""
+    broken = [number for number, pair in enumerate(pairs) if "\n" in pair.source or "\n" in pair.target]
+    for number in broken:
+        pairs[number] = SentencePair(*(LINE_BREAK.sub(" ", side.strip()) for side in pairs[number]))
+    if broken:
+        logger.info("%s: %d pairs have line breaks, which are spaces for the encoder", name, len(broken))
+    return pairs
 
 
 def listed(counts: Counter[str]) -> str:
@@ -165,9 +210,13 @@ def _languages(memory: Source, given: Languages) -> tuple[str, str]:
 
 
 def form_of_output(output: Path) -> str:
-    """The form that the name of a file asks for: .jsonl, .tmx, or else .tsv."""
-    suffix = (output.with_suffix("") if output.suffix in PACKED else output).suffix
-    if suffix in NOT_WRITTEN:
+    """The form that the name of a file asks for: .jsonl, .tmx, or .tsv; a name without an ending, and .txt, is a .tsv.
+
+    Raises:
+        ConfigError: it is not written: what a program then opens would not be what the name says.
+    """
+    suffix = (output.with_suffix("") if output.suffix.lower() in PACKED else output).suffix.lower()
+    if suffix not in (*WRITTEN, ".txt", ""):
         raise ConfigError(f"{output}: pairs are written as .tsv, .jsonl or .tmx, not as {suffix}")
     return suffix if suffix in (JSON_LINES, TMX) else TABLE
 
@@ -190,6 +239,7 @@ def write_rows(
     languages: Languages,
     places: Sequence[int],
     named: bool = True,
+    safe: bool = False,
 ) -> None:
     """Write pairs as TSV, JSON lines or TMX, as the name of the file says; .gz and .zst are packed, "-" is a TSV.
 
@@ -203,11 +253,14 @@ def write_rows(
         languages: of the two sides, which TMX needs.
         places: of source and target.
         named: whether a TSV begins with the names.
+        safe: whether a cell of a TSV with text that a spreadsheet takes for a formula gets an apostrophe before it.
     """
     form = form_of_output(output)
     lines: Iterable[str]
     if form == JSON_LINES:
-        lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
+        lines = (
+            json.dumps(dict(zip(names, map(_json, row), strict=True)), ensure_ascii=False) for row in rows
+        )
     elif form == TMX:
         source, target = languages
         assert source is not None
@@ -215,7 +268,16 @@ def write_rows(
         lines = tmx_lines(names, rows, (source, target), places)
     else:
         lines = (
-            "\t".join(text_of(value).translate(BLANK) for value in row)
-            for row in chain([names] if named else [], rows)
+            "\t".join(_tsv(value, safe) for value in row) for row in chain([names] if named else [], rows)
         )
     write_lines(output, lines)
+
+
+def _tsv(cell: Cell, safe: bool) -> str:
+    formula = safe and isinstance(cell, str) and cell.startswith(FORMULA) and not NUMBER.fullmatch(cell)
+    return "'" * formula + text_of(cell).translate(BLANK)
+
+
+def _json(cell: Cell) -> Any:
+    """A cell as JSON has it: a value that JSON lines had without quotation marks is one again."""
+    return json.loads(cell or "null") if isinstance(cell, JsonValue) else cell

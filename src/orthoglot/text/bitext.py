@@ -1,12 +1,12 @@
 """Aligned sentences on disk: Moses pairs and TSV in, deterministic TSV out.
 
 Line n of one side belongs to line n of the other, so only a line feed ends a line (not U+2028, a form feed or a lone
-carriage return) and an empty line stays a line. A carriage return before the line feed is no part of the line.
+carriage return) and an empty line stays a line. A carriage return before the line feed is no part of the line, nor is a
+byte order mark at the start of a line or cell.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice, starmap
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
@@ -22,14 +21,18 @@ import zstandard
 from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
-from orthoglot.errors import DataError
+from orthoglot.errors import DataError, printable
+from orthoglot.text.signatures import utf8
 
 CHUNK_BYTES = 1 << 20
 LINES = 1_000  # that are paired, or written, at once
 BLOCK = 20_000  # pairs or sentences that are worked on at once
+NUL = "\0"
+MARK = "\ufeff"  # a byte order mark
 LONGEST = 1 << 24  # bytes of a line
 BLANK = {ord(character): " " for character in "\t\n\r"}
 SIDES = ("source", "target")  # names of columns with sentences
+BAD_ROW = "bad_row"  # the reason of a row that is no pair
 MERGED = "<range>"  # a line of eBible's files whose text is in an earlier one
 
 
@@ -40,29 +43,25 @@ class SentencePair(NamedTuple):
     target: str
 
 
-class Table(NamedTuple):
-    """A table with sentence pairs.
+class BadRow(NamedTuple):
+    """A row of a table, or a line of two texts, that is no pair.
 
     Attributes:
-        names: of its columns; empty if no row has them.
-        places: of the columns that were asked for, source first.
-        rows: of sentences.
+        line: where it begins, from 1.
+        fault: what is wrong with it, after "line 5".
+        content: its text, with a lone surrogate for each byte that is not UTF-8 (`surrogateescape`).
     """
 
-    names: list[str]
-    places: list[int]
-    rows: Iterator[list[str]]
-
-    def pairs(self) -> Iterator[SentencePair]:
-        """The sentences of each row."""
-        source, target, *_ = self.places
-        return starmap(SentencePair, map(itemgetter(source, target), self.rows))
+    line: int
+    fault: str
+    content: str
 
 
 class LeftOut(NamedTuple):
-    """A message or translation unit that no pair was made of."""
+    """A message, translation unit or row that no pair was made of."""
 
     reason: str
+    row: BadRow | None = None
 
 
 # What the reader of a file yields for each thing that it meets.
@@ -86,13 +85,14 @@ def read_pairs(files: Sequence[Path]) -> Iterator[SentencePair]:
     if len(files) == 1:
         return starmap(SentencePair, read_rows(files[0], 2))
     source, target = files
-    return aligned(read_lines(source), read_lines(target), str(source), str(target))
+    items = aligned(read_lines(source), read_lines(target), str(source), str(target))
+    return cast("Iterator[SentencePair]", items)  # `read_lines` refuses what would make no pair
 
 
 def aligned(
     source: Iterator[str], target: Iterator[str], source_name: str, target_name: str
-) -> Iterator[SentencePair]:
-    """Pair the lines of two texts.
+) -> Iterator[Item]:
+    """Pair the lines of two texts; where one is not UTF-8 (`escaped` lines), the pair is a bad row.
 
     Raises:
         DataError: the texts have different numbers of lines, or none.
@@ -108,23 +108,37 @@ def aligned(
             raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
         if not first:
             break
-        yield from map(SentencePair, first, second)
+        if is_text(line.replace(NUL, "") for line in chain(first, second)):
+            yield from map(SentencePair, first, second)
+        else:
+            for number, (one, other) in enumerate(zip(first, second, strict=True), paired + 1):
+                faults = (
+                    (name, fault_of(line.replace(NUL, "")))
+                    for name, line in ((source_name, one), (target_name, other))
+                )
+                fault = ", ".join(f"{fault} in {name}" for name, fault in faults if fault)
+                yield bad_row(number, fault, f"{one}\t{other}") if fault else SentencePair(one, other)
         paired += len(first)
     if not paired:
         raise DataError(f"{source_name} and {target_name} are empty")
 
 
-def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
-    """Split chunks of UTF-8 into lines; the last line may lack its line feed.
+def decoded(chunks: Iterable[bytes], name: str, *, escaped: bool = False) -> Iterator[str]:
+    """Split chunks of UTF-8, or of UTF-16 with a byte order mark, into lines; the last may lack its line feed.
 
+    Args:
+        chunks: of the text.
+        name: of the text, for errors.
+        escaped: whether each byte that is not UTF-8 becomes a lone surrogate (`surrogateescape`) and is no error.
     Raises:
-        DataError: the bytes are not UTF-8, or a line has more than 16 MiB; the message gives the line of `name`.
+        DataError: the bytes are not UTF-8, or no text, or a line has more than 16 MiB; the message gives the line of
+            `name`.
     """
     rest, done = bytearray(), 0
-    for chunk in chunks:
+    for chunk in utf8(chunks, name):
         whole, feed, end = chunk.rpartition(b"\n")
         if feed:
-            text = _text(bytes(rest + whole + feed), name, done).replace("\r\n", "\n")
+            text = _text(bytes(rest + whole + feed), name, done, escaped).replace("\r\n", "\n")
             lines = text.removesuffix("\n").split("\n")
             done += len(lines)
             yield from lines
@@ -133,7 +147,37 @@ def decoded(chunks: Iterable[bytes], name: str) -> Iterator[str]:
         if len(rest) > LONGEST:
             raise DataError(f"{name}: line {done + 1} is longer than {LONGEST >> 20} MiB: no text of lines")
     if rest:
-        yield _text(bytes(rest), name, done)
+        yield _text(bytes(rest), name, done, escaped)
+
+
+def is_text(lines: Iterable[str]) -> bool:
+    """Whether no line has a NUL character or a lone surrogate."""
+    text = "".join(lines)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return NUL not in text
+
+
+def fault_of(line: str) -> str:
+    """Why an `escaped` line is no text, after "line 5"; "" of one that is."""
+    if is_text([line]):
+        return ""
+    if NUL in line:
+        return "has a NUL character"
+    try:
+        line.encode(errors="surrogateescape").decode()
+    except UnicodeDecodeError as error:
+        return f"is not UTF-8 ({error.reason})"
+    except UnicodeEncodeError:
+        pass
+    return "has half a character"
+
+
+def bad_row(line: int, fault: str, content: str) -> LeftOut:
+    """A row that is left out, under the reason `bad_row`."""
+    return LeftOut(BAD_ROW, BadRow(line, fault, content))
 
 
 def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
@@ -164,19 +208,25 @@ def write_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> int:
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write lines, each with a line feed: .gz and .zst are packed, "-" is standard output.
 
-    A file is there whole or not at all; one that is packed has the same bytes for the same lines.
+    A terminal gets control characters as escapes (`printable`), but for line feeds and tabs. A file is there whole or
+    not at all; one that is packed has the same bytes for the same lines.
     """
     if str(path) == "-":
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        terminal = sys.stdout.isatty()
+        sys.stdout.writelines(f"{_shown(line) if terminal else line}\n" for line in lines)
         return
     rest = iter(lines)
     texts = iter(lambda: "".join(f"{line}\n" for line in islice(rest, LINES)), "")
     write_bytes(path, (text.encode() for text in texts))
 
 
+def _shown(line: str) -> str:
+    return "\n".join("\t".join(map(printable, part.split("\t"))) for part in line.split("\n"))
+
+
 def write_bytes(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file as `write_lines` does: whole or not at all, packed as its name says."""
-    with replacing(path) as partial, partial.open("wb") as raw, _packed(path.suffix, raw) as file:
+    with replacing(path) as partial, partial.open("wb") as raw, _packed(path.suffix.lower(), raw) as file:
         for chunk in chunks:
             file.write(chunk)
 
@@ -210,81 +260,16 @@ def read_rows(path: Path, columns: int = 0) -> Iterator[list[str]]:
         raise DataError(f"{path} is empty")
 
 
-def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
-    """Stream the rows of a table, all of as many cells: CSV where the name ends with .csv, and else TSV.
-
-    Args:
-        path: the file; .csv.gz and .csv.zst are CSV as well.
-        quoted: whether cells of TSV are quoted as those of CSV are.
-    Raises:
-        DataError: as of `read_rows`; a cell is larger than the csv module takes, as after a quote that never ends.
-    """
-    comma = ".csv" in path.suffixes[-2:]
-    if not comma and not quoted:
-        yield from read_rows(path)
-        return
-    lines = (f"{line}\n" for line in read_lines(path))
-    if not (first := next(lines, "").removeprefix("\ufeff")):
-        raise DataError(f"{path} is empty")
-    rows = csv.reader(chain([first], lines), delimiter="," if comma else "\t")
-    columns = 0
-    try:
-        for row in rows:
-            columns = columns or len(row)
-            if len(row) != columns:
-                raise DataError(f"{path}: line {rows.line_num} has {len(row)} columns, not {columns}")
-            yield row
-    except csv.Error as error:
-        raise DataError(f"{path}: line {rows.line_num + 1}: {error}") from error
-
-
-def places_of(path: Path, first: Sequence[str], columns: Sequence[str | int]) -> list[int]:
-    """Where the columns of a table are, by their names in its first row, or by their numbers from 1.
-
-    Raises:
-        DataError: the first row has no such name, or fewer columns.
-    """
-    if missing := [column for column in columns if isinstance(column, str) and column not in first]:
-        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(first)}")
-    places = [first.index(column) if isinstance(column, str) else column - 1 for column in columns]
-    if max(places) >= len(first):
-        raise DataError(f"{path}: line 1 has {len(first)} columns, not {max(places) + 1}")
-    return places
-
-
-def open_table(path: Path, columns: Sequence[str | int] = (), widths: Sequence[int] = (2,)) -> Table:
-    """The rows of a TSV or CSV file, and in which columns the sentences are.
-
-    The first row is no pair if it has the names `source` and `target`, or if `columns` are names.
-
-    Args:
-        path: the file.
-        columns: by name, or by number from 1; those called source and target if not given.
-        widths: how many columns a table without names may have, all of which then count.
-    Raises:
-        DataError: as of `read_table` and `places_of`; nothing says which columns have the sentences.
-    """
-    rows = read_table(path)
-    first = next(rows)
-    names = [first[0].removeprefix("\ufeff"), *first[1:]]
-    named = {*SIDES} <= {*names} or any(isinstance(column, str) for column in columns)
-    if not columns and not named and len(first) not in widths:
-        raise DataError(
-            f"{path}: line 1 has {len(first)} columns, not {' or '.join(map(str, widths))}, and no names source and "
-            "target; say which have sentences: --columns 2,3"
-        )
-    columns = columns or (SIDES if named else range(1, len(first) + 1))
-    places = places_of(path, names, columns)
-    return Table(names if named else [], places, rows if named else chain([first], rows))
-
-
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path, *, escaped: bool = False) -> Iterator[str]:
     """Stream the lines of a text file; .gz and .zst are unpacked.
 
+    Args:
+        path: the file; "-" is standard input.
+        escaped: see `decoded`.
     Raises:
         DataError: the file is missing, truncated or not UTF-8.
     """
-    return decoded(unpacked(path), str(path))
+    return decoded(unpacked(path), str(path), escaped=escaped)
 
 
 def read_json(path: Path) -> Iterator[tuple[int, Any]]:
@@ -341,9 +326,14 @@ def _unpacked_zst(chunks: Iterable[bytes]) -> Iterator[bytes]:
         raise EOFError("the last zstd frame is truncated")
 
 
-def _text(line_bytes: bytes, name: str, done: int) -> str:
+def _text(line_bytes: bytes, name: str, done: int, escaped: bool) -> str:
     try:
-        return line_bytes.decode()
+        text = line_bytes.decode(errors="surrogateescape" if escaped else "strict")
     except UnicodeDecodeError as error:
         line = done + line_bytes.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{name}: line {line} is not UTF-8 ({error.reason})") from error
+        raise DataError(
+            f"{name}: line {line} is not UTF-8 ({error.reason}): correct it, or convert the file from its encoding "
+            "with iconv; no line of a text is left out"
+        ) from error
+    # A mark in the middle is of files that were put one after, or beside, the other.
+    return text.removeprefix(MARK).replace(f"\n{MARK}", "\n").replace(f"\t{MARK}", "\t")

@@ -16,8 +16,9 @@ from pydantic import Field, model_validator
 from orthoglot.benchmarks.base import Benchmark, Paths
 from orthoglot.errors import DataError
 from orthoglot.settings import Language
-from orthoglot.text.bitext import MERGED, places_of, read_lines, read_rows, write_pairs
+from orthoglot.text.bitext import MERGED, read_lines, read_rows, write_pairs
 from orthoglot.text.patterns import MINI, by_name, filled
+from orthoglot.text.tables import places_of
 
 NWAY = "nway.tsv.gz"
 

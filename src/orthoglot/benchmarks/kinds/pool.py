@@ -19,8 +19,9 @@ from orthoglot.benchmarks.base import Benchmark, Paths
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
-from orthoglot.text.bitext import places_of, read_json, read_rows, unpacked, write_pairs
+from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
 from orthoglot.text.patterns import MINI, filled
+from orthoglot.text.tables import places_of
 
 POOL = "pool.tsv.gz"
 

@@ -165,7 +165,7 @@ def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPa
     files = {
         PurePosixPath(path): Path(str(path.locate()))
         for path in sorted(installed.files or [], key=str)
-        if path.suffix in CATALOGUES and ".." not in path.parts and not path.is_absolute()
+        if path.suffix.lower() in CATALOGUES and ".." not in path.parts and not path.is_absolute()
     }
     whole = hashlib.sha256()
     for path, file in files.items():

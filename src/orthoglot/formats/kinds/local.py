@@ -14,8 +14,9 @@ from orthoglot.formats.sources import form_of
 from orthoglot.languages import parse_pair
 from orthoglot.registry import load
 from orthoglot.settings import Count
-from orthoglot.text.bitext import SentencePair, open_table, read_pairs
+from orthoglot.text.bitext import Item, aligned, read_lines
 from orthoglot.text.patterns import by_name, filled
+from orthoglot.text.tables import open_table
 
 
 class LocalSettings(PairedSettings):
@@ -66,8 +67,10 @@ class LocalSettings(PairedSettings):
 SETTINGS = LocalSettings
 
 
-def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
-    """The pairs of one TSV file or two Moses files, whatever their languages are."""
+def read(source: Source, first: str, second: str) -> Iterator[Item]:
+    """The pairs of one table or two Moses files; languages matter only where a table names them."""
     if len(source.paths) > 1:
-        return read_pairs([Path(path) for path in source.paths])
-    return open_table(Path(source.paths[0])).pairs()
+        names = source.paths
+        ours, theirs = (read_lines(Path(name), escaped=True) for name in names)
+        return aligned(ours, theirs, names[0], names[1])
+    return open_table(Path(source.paths[0]), languages=(first, second)).pairs()

@@ -14,7 +14,7 @@ from orthoglot.formats.base import Digest, PairedSettings, Source
 from orthoglot.languages import parse_pair, spellings
 from orthoglot.settings import Language, Name
 from orthoglot.text.archives import opened
-from orthoglot.text.bitext import CHUNK_BYTES, SentencePair, aligned, decoded
+from orthoglot.text.bitext import CHUNK_BYTES, Item, aligned, decoded
 
 
 class OpusSettings(PairedSettings):
@@ -106,13 +106,13 @@ class OpusSettings(PairedSettings):
 SETTINGS = OpusSettings
 
 
-def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
+def read(source: Source, first: str, second: str) -> Iterator[Item]:
     """The pairs of Moses zips."""
     return chain.from_iterable(read_moses_zip(Path(path), first, second) for path in source.paths)
 
 
-def read_moses_zip(path: Path, source: str, target: str) -> Iterator[SentencePair]:
-    """Stream the pairs of a Moses zip, whichever language comes first in it.
+def read_moses_zip(path: Path, source: str, target: str) -> Iterator[Item]:
+    """Stream the pairs of a Moses zip, whichever language comes first in it; a line that is not UTF-8 makes none.
 
     Raises:
         DataError: not a sound zip, not these languages, or different numbers of lines.
@@ -139,4 +139,5 @@ def members(path: Path, source: str, target: str) -> list[str]:
 
 def _lines(path: Path, member: str) -> Iterator[str]:
     with opened(path) as archive, archive.open(member) as file:
-        yield from decoded(iter(lambda: file.read(CHUNK_BYTES), b""), f"{path}:{member}")
+        chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
+        yield from decoded(chunks, f"{path}:{member}", escaped=True)

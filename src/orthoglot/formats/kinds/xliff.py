@@ -13,7 +13,14 @@ from orthoglot.text.bitext import Item, LeftOut
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
-SUFFIXES = (".xliff", ".xlf", ".xliff.gz", ".xlf.gz", ".xliff.zst", ".xlf.zst")
+NAMES = (
+    ".xliff",
+    ".xlf",
+    ".sdlxliff",
+    ".mqxliff",
+    ".mxliff",
+)  # the last three of Trados, memoQ and Memsource
+SUFFIXES = tuple(f"{name}{packed}" for packed in ("", ".gz", ".zst") for name in NAMES)
 OF_MANY_PAIRS = True  # a file states the languages of each text
 
 # Elements and attributes that state the languages, of version 1.2 and of 2.0.

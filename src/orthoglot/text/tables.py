@@ -1,0 +1,398 @@
+"""Tables of sentences: TSV, CSV with any usual separator, and lines of JSON; a row that is not like the others is bad.
+
+A cell is text as it stands in the file, without a byte order mark.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.languages import canonical, locales
+from orthoglot.text.bitext import (
+    LINES,
+    MARK,
+    SIDES,
+    BadRow,
+    Item,
+    SentencePair,
+    bad_row,
+    fault_of,
+    is_text,
+    read_lines,
+)
+from orthoglot.text.signatures import is_object
+
+Languages = tuple[str | None, str | None]
+Row = list[str] | BadRow
+SEPARATORS = ",;\t"  # of CSV
+SEPARATOR_LINE = re.compile(
+    r'"?sep=(.)"?', re.IGNORECASE
+)  # the first line that Excel takes the separator from
+HEAD_LINES = 100  # that show the separator
+TRANSLATION = "translation"  # the key under which OPUS and Hugging Face have a pair's texts by language
+MOST_BAD = 100  # one bad row of so many is left out
+SHOWN = 3  # bad rows that an error names
+logger = logging.getLogger(__name__)
+
+
+class JsonValue(str):
+    """A cell that JSON has without quotation marks: a number, true, a list; empty for null."""
+
+    __slots__ = ()
+
+
+class Table(NamedTuple):
+    """A table with sentence pairs.
+
+    Attributes:
+        names: of its columns; empty if no row has them.
+        places: of the columns that were asked for, source first.
+        rows: of sentences, and those that are none.
+        languages: of the two sides, where the table names them.
+    """
+
+    names: list[str]
+    places: list[int]
+    rows: Iterator[Row]
+    languages: Languages = (None, None)
+
+    def pairs(self) -> Iterator[Item]:
+        """The sentences of each row."""
+        source, target, *_ = self.places
+        for row in self.rows:
+            yield bad_row(*row) if isinstance(row, BadRow) else SentencePair(row[source], row[target])
+
+
+def open_table(
+    path: Path,
+    columns: Sequence[str | int] = (),
+    widths: Sequence[int] = (2,),
+    languages: Languages = (None, None),
+) -> Table:
+    """The rows of a TSV or CSV file or of lines of JSON, and in which columns the sentences are.
+
+    The first row is no pair if it has the names `source` and `target`, or if `columns` are names. Without such a row,
+    a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object with the keys of the
+    first; the two texts by language under `translation` count as columns.
+
+    Args:
+        path: the file; "-" is standard input.
+        columns: by name, or by number from 1; those called source and target if not given.
+        widths: how many columns a table without names may have, all of which then count.
+        languages: of the two sides, which choose the texts of a `translation`.
+    Raises:
+        ConfigError: a `translation` lacks these languages, or has more than two and none is given.
+        DataError: the file cannot be read, or is empty; nothing says which columns have the sentences.
+    """
+    lines = read_lines(path, escaped=True)
+    if (start := next(lines, None)) is None:
+        raise DataError(f"{path} is empty")
+    lines = chain([start], lines)
+    if _ending(path) in (".jsonl", ".ndjson", ".json") or is_object(start):
+        return _json_table(path, lines, columns, languages)
+    wanted = [column for column in columns if isinstance(column, str)] or SIDES
+    first, rows = _after_bad(path, _rows(path, lines, wanted))
+    named = {*SIDES} <= {*first} or any(isinstance(column, str) for column in columns)
+    if not columns and not named and len(first) not in widths:
+        raise DataError(
+            f"{path}: line 1 has {len(first)} columns, not {' or '.join(map(str, widths))}, and no names source and "
+            "target; say which have sentences: --columns 2,3"
+        )
+    columns = columns or (SIDES if named else range(1, len(first) + 1))
+    places = places_of(path, first, columns)
+    if not named:
+        return Table([], places, rows)
+    return Table(first, places, (row for row in rows if row is not first))
+
+
+def check_few(name: str, bad: Sequence[BadRow], count: int, total: int) -> None:
+    """Refuse a text with many bad rows; a few are a warning.
+
+    Args:
+        name: of the text.
+        bad: the first of these rows.
+        count: of all.
+        total: of rows, good and bad.
+    Raises:
+        DataError: more than one in a hundred is bad; names the first three.
+    """
+    if not count:
+        return
+    named = "; ".join(f"line {row.line} {row.fault}" for row in bad[:SHOWN])
+    if count == total:
+        raise DataError(f"{name}: {named}")
+    if MOST_BAD * count > total:
+        raise DataError(f"{name}: {count} of {total} rows are bad, more than one in {MOST_BAD}: {named}")
+    logger.warning("%s: %d of %d rows are bad and left out: %s", name, count, total, named)
+
+
+def places_of(path: Path, first: Sequence[str], columns: Sequence[str | int]) -> list[int]:
+    """Where the columns of a table are, by their names in its first row, or by their numbers from 1.
+
+    Raises:
+        DataError: the first row has no such name, or fewer columns.
+    """
+    if missing := [column for column in columns if isinstance(column, str) and column not in first]:
+        raise DataError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(first)}")
+    places = [first.index(column) if isinstance(column, str) else column - 1 for column in columns]
+    if max(places) >= len(first):
+        raise DataError(f"{path}: line 1 has {len(first)} columns, not {max(places) + 1}")
+    return places
+
+
+def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
+    """Stream the rows of a table, all of as many cells: CSV where the name ends with .csv, and else TSV.
+
+    Args:
+        path: the file; .csv.gz and .csv.zst are CSV as well.
+        quoted: whether cells of TSV are quoted as those of CSV are.
+    Raises:
+        DataError: a row is bad, or the file is missing, empty or truncated; a cell is larger than the csv module takes,
+            as after a quote that never ends.
+    """
+    for row in read_all_rows(path, quoted=quoted):
+        if isinstance(row, BadRow):
+            raise DataError(f"{path}: line {row.line} {row.fault}")
+        yield row
+
+
+def read_all_rows(path: Path, *, quoted: bool = False) -> Iterator[Row]:
+    """The same, with the rows that are bad."""
+    empty = True
+    for row in _rows(path, read_lines(path, escaped=True), quoted=quoted):
+        empty = False
+        yield row
+    if empty:
+        raise DataError(f"{path} is empty")
+
+
+def _ending(path: Path) -> str:
+    """The ending of a file's name without .gz or .zst, in small letters."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    return Path(name).suffix
+
+
+def _rows(
+    path: Path, lines: Iterator[str], wanted: Sequence[str] = (), *, quoted: bool = False
+) -> Iterator[Row]:
+    """The rows of TSV or CSV, as the name says; those that have another number of cells than most are bad.
+
+    Args:
+        path: of the table.
+        lines: of it, `escaped`.
+        wanted: names of columns. A first row with all of them, or any first row if there are none, says how many cells
+            a row has.
+        quoted: see `read_table`.
+    """
+    comma = _ending(path) == ".csv"
+    return (
+        _quoted_rows(path, lines, SEPARATORS if comma else "\t", wanted)
+        if comma or quoted
+        else _tab_rows(lines, wanted)
+    )
+
+
+def _tab_rows(lines: Iterator[str], wanted: Sequence[str]) -> Iterator[Row]:
+    done = columns = 0
+    while some := list(islice(lines, LINES)):
+        rows = [line.split("\t") for line in some]
+        columns = columns or _width(rows, wanted)
+        if all(len(row) == columns for row in rows) and is_text(some):
+            yield from rows
+        else:
+            numbered = enumerate(zip(some, rows, strict=True), done + 1)
+            yield from (_checked(number, line, row, columns) for number, (line, row) in numbered)
+        done += len(some)
+
+
+def _quoted_rows(path: Path, lines: Iterator[str], separators: str, wanted: Sequence[str]) -> Iterator[Row]:
+    head = list(islice(lines, HEAD_LINES))
+    done = 0
+    if head and len(separators) > 1 and (stated := SEPARATOR_LINE.fullmatch(head[0])):
+        separators, done = stated[1], 1
+        del head[0]
+    separator = _separator(head, separators, wanted)
+    columns = _width(_parsed(head, separator), wanted)
+    pending: list[str] = []  # the lines of the row that is being read
+
+    def noted() -> Iterator[str]:
+        for line in chain(head, lines):
+            pending.append(line)
+            yield f"{line}\n"
+
+    rows = csv.reader(noted(), delimiter=separator)
+    try:
+        for row in rows:
+            content = " ".join(pending)
+            yield _checked(done + rows.line_num - len(pending) + 1, content, row, columns)
+            pending.clear()
+    except csv.Error as error:
+        raise DataError(f"{path}: line {done + rows.line_num + 1}: {error}") from error
+
+
+def _checked(line: int, content: str, row: list[str], columns: int) -> Row:
+    size = f"has {len(row)} columns, not {columns}" if len(row) != columns else ""
+    fault = fault_of(content) or size
+    return BadRow(line, fault, content) if fault else row
+
+
+def _width(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> int:
+    """How many cells a row has: as the first one that names columns, or as most."""
+    if not rows:
+        return 0
+    return len(rows[0]) if {*wanted} <= {*rows[0]} else Counter(map(len, rows)).most_common(1)[0][0]
+
+
+def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str]) -> str:
+    """Of some separators the one by which the first row has the wanted names, or most rows equally many cells."""
+    found: dict[str, tuple[int, int]] = {}
+    for separator in separators:
+        rows = _parsed(lines, separator)
+        if rows and wanted and {*wanted} <= {*rows[0]}:
+            return separator
+        sizes = Counter(len(row) for row in rows if len(row) > 1)
+        size, count = max(sizes.items(), key=lambda item: item[1], default=(0, 0))
+        found[separator] = count, -abs(size - len(SIDES))
+    return max(found, key=lambda separator: found[separator])
+
+
+def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
+    """The rows of some lines of CSV; none if they are none."""
+    try:
+        return list(csv.reader((f"{line}\n" for line in lines), delimiter=separator))
+    except csv.Error:
+        return []
+
+
+def _after_bad(path: Path, rows: Iterator[Row]) -> tuple[list[str], Iterator[Row]]:
+    """The first row that is good, and all rows.
+
+    Raises:
+        DataError: there is none.
+    """
+    bad: list[BadRow] = []
+    for row in rows:
+        if not isinstance(row, BadRow):
+            return row, chain(bad, [row], rows)
+        bad.append(row)
+    check_few(str(path), bad, len(bad), len(bad))
+    raise DataError(f"{path} is empty")
+
+
+class _Object(NamedTuple):
+    """An object of a file with one in JSON on each line: its line, that line's text, and its values by key."""
+
+    line: int
+    content: str
+    values: dict[str, str]
+    codes: list[str]  # the keys under `translation`
+
+
+def _json_table(
+    path: Path, lines: Iterator[str], columns: Sequence[str | int], languages: Languages
+) -> Table:
+    bad: list[BadRow] = []
+    objects = _objects(lines)
+    for first in objects:
+        if isinstance(first, _Object):
+            break
+        bad.append(first)
+    if not isinstance(first, _Object):
+        if bad[0].content[:1] in ("[", "{"):
+            raise DataError(f"{path}: one value in JSON; write an object on each line, as jq -c '.[]' does")
+        raise DataError(f"{path}: line 1 {bad[0].fault}")
+    names = [*first.values]
+    stated: Languages = (None, None)
+    if not columns and not {*SIDES} <= {*names}:
+        stated = _sides_of(path, first.codes, names, languages)
+        columns = [str(code) for code in stated]
+    places = places_of(path, names, columns or SIDES)
+
+    def rows() -> Iterator[Row]:
+        yield from bad
+        for one in chain([first], objects):
+            yield _cells(one, names, places) if isinstance(one, _Object) else one
+
+    return Table(names, places, rows(), stated)
+
+
+def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
+    for number, line in enumerate(lines, 1):
+        fault = fault_of(line)
+        value: Any = None
+        try:
+            value = json.loads(line)
+        # Of too many digits, or too many brackets.
+        except (ValueError, RecursionError) as error:
+            fault = fault or f"is no JSON ({error})"
+        if not fault and not isinstance(value, dict):
+            fault = "is no object in JSON"
+        if fault:
+            yield BadRow(number, fault, line)
+            continue
+        texts = value.get(TRANSLATION)
+        codes = [*texts] if isinstance(texts, dict) else []
+        if codes:
+            del value[TRANSLATION]
+            value |= texts
+        values = {key: _cell_of(cell) for key, cell in value.items()}
+        if fault := fault_of("".join(chain(values, values.values()))):
+            yield BadRow(number, fault, line)
+        else:
+            yield _Object(number, line, values, codes)
+
+
+def _cell_of(value: Any) -> str:
+    if isinstance(value, str):
+        return value.removeprefix(MARK)
+    return JsonValue("" if value is None else json.dumps(value, ensure_ascii=False))
+
+
+def _cells(one: _Object, names: Sequence[str], places: Sequence[int]) -> Row:
+    """The values of an object in the order of names; a bad row if it has other keys, or a side is no text."""
+    if one.values.keys() != {*names}:
+        fault = f"has the keys {', '.join(one.values)}, not {', '.join(names)}"
+        return BadRow(one.line, fault, one.content)
+    row = [one.values[name] for name in names]
+    for place in places[:2]:
+        if isinstance(row[place], JsonValue):
+            return BadRow(one.line, f"has no text under {names[place]}", one.content)
+    return row
+
+
+def _sides_of(
+    path: Path, codes: Sequence[str], names: Sequence[str], languages: Languages
+) -> tuple[str, str]:
+    """Of texts by language those of the two sides.
+
+    Raises:
+        ConfigError: they are not in these languages, or in more than two and none is given.
+        DataError: there are none.
+    """
+    if not codes:
+        raise DataError(
+            f"{path}: line 1 has the keys {', '.join(names)}, not source and target; say which have sentences: "
+            "--columns english,dutch"
+        )
+    sides = [
+        code
+        if code is None or code in codes
+        else next(iter(locales(canonical(code), codes, any_script=True)), "")
+        for code in languages
+    ]
+    rest = [code for code in codes if code not in sides]
+    if "" in sides or len(rest) < sides.count(None) or (None in sides and len(codes) > len(SIDES)):
+        raise ConfigError(
+            f"{path}: name two of its languages with --source-language and --target-language; it has {', '.join(codes)}"
+        )
+    source, target = (rest.pop(0) if code is None else code for code in sides)
+    return source, target
