@@ -50,11 +50,12 @@ def align(
     options.check_model(model)
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")
-    from orthoglot.formats.pairs import check_output, write_rows
+    from orthoglot.formats.pairs import check_output, codes_of, write_rows
     from orthoglot.text.sentences import check_language
 
-    languages = source_language, target_language
-    check_output(output, languages)
+    tags = source_language, target_language
+    check_output(output, tags)
+    languages = codes_of(tags)
     if split and None in languages:
         raise ConfigError("--split needs --source-language and --target-language")
     spoken = languages if split else (None, None)
@@ -102,7 +103,7 @@ def align(
                     paired = [paired[0] + link.a, paired[1] + link.b]
                 meter.add()
         names = [*COLUMNS, *(["document", "source_line", "target_line"] if numbers else [])]
-        write_rows(output, names, (row[: len(names)] for row in rows), languages=languages, places=(1, 2))
+        write_rows(output, names, (row[: len(names)] for row in rows), languages=tags, places=(1, 2))
         summary: dict[str, Any] = {
             "documents": len(folders.pairs),
             "empty": [*map(printable, folders.empty)],

@@ -74,11 +74,12 @@ def mine(
     options.check_outputs(output)
     options.check_model(model)
     from orthoglot.apply.arguments import check_best
-    from orthoglot.formats.pairs import check_output, write_rows
+    from orthoglot.formats.pairs import check_output, codes_of, write_rows
     from orthoglot.text.bitext import read_lines
 
-    languages = source_language, target_language
-    check_output(output, languages)
+    tags = source_language, target_language
+    check_output(output, tags)
+    languages = codes_of(tags)
     check_best(best, retrieval, neighborhood)
     texts = [] if counts else [list(read_lines(path)) for path in paths]
 
@@ -149,7 +150,7 @@ def mine(
                 ]
                 for i, j, value, chance in mined
             ),
-            languages=languages,
+            languages=tags,
             places=(1, 2),
         )
         texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
